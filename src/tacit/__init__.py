@@ -1,0 +1,1 @@
+"""A differentially private database and toolbox."""

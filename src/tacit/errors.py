@@ -1,0 +1,62 @@
+"""Every refusal of the house.
+
+    TacitError
+    |-- ParameterError     a public number or option is out of range (also a ValueError)
+    |-- PolicyError        the owner's promise does not hold together
+    |-- QuestionError      the question cannot be answered as it was asked
+    |-- BudgetExceeded     the answer would cost more than is left; carries .asked and .remaining
+    `-- EngineError        the place where the rows live did not do its part
+
+An error says what was wrong, the value found, what is allowed, and how to mend it. It never
+carries anything that was computed from private rows.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+__all__ = [
+    "BudgetExceeded",
+    "EngineError",
+    "ParameterError",
+    "PolicyError",
+    "QuestionError",
+    "TacitError",
+]
+
+
+class TacitError(Exception):
+    """The root of every refusal."""
+
+
+class ParameterError(TacitError, ValueError):
+    """A public parameter is out of range. Nothing was released and nothing was charged."""
+
+
+class PolicyError(TacitError):
+    """The policy contradicts itself, or the tables it speaks of."""
+
+
+class QuestionError(TacitError):
+    """The question is outside the language, or asks for what may not leave."""
+
+
+class EngineError(TacitError):
+    """The engine refused, timed out or ran out of room. Its own words are never shown."""
+
+
+class BudgetExceeded(TacitError):
+    """The budget does not cover the question. `asked` and `remaining` are in the budget's own unit."""
+
+    def __init__(self, message: str, *, asked: Fraction, remaining: Fraction) -> None:
+        super().__init__(message)
+        self.asked = asked
+        self.remaining = remaining
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Keyword-only fields do not survive the default exception pickling across processes.
+        return (_rebuild_budget_exceeded, (str(self), self.asked, self.remaining))
+
+
+def _rebuild_budget_exceeded(message: str, asked: Fraction, remaining: Fraction) -> BudgetExceeded:
+    return BudgetExceeded(message, asked=asked, remaining=remaining)
