@@ -1,0 +1,83 @@
+"""Coins with an exact probability: a rational, or exp(-x) for a rational x.
+
+Theorem. With U uniform in [0, 1), U < p has probability p. The first 64 bits decide unless they equal those of p;
+then further bits of U are compared with p itself (a rational exactly, exp(-x) by enclosures).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit import parameters
+from tacit.noise.bits import BitSource, Words
+from tacit.noise.reals import Enclosure, LazyUniform, exp_enclosure
+
+
+@overload
+def bernoulli(p: Any, size: None, bits: BitSource) -> bool: ...
+@overload
+def bernoulli(p: Any, size: int, bits: BitSource) -> NDArray[np.bool_]: ...
+def bernoulli(p: Any, size: int | None, bits: BitSource) -> bool | NDArray[np.bool_]:
+    """True with probability p, a rational from 0 to 1."""
+    exact = parameters.probability("p", p)
+
+    def continues(uniform: LazyUniform) -> bool:
+        while True:
+            unit = 1 << uniform.known
+            if uniform.numerator + 1 <= exact * unit:
+                return True
+            if uniform.numerator >= exact * unit:
+                return False
+            uniform.refine()
+
+    first_bits = exact.numerator * 2**64 // exact.denominator
+    drawn = decide(bits.words(1 if size is None else size), 64, first_bits, continues, bits)
+    return bool(drawn[0]) if size is None else drawn
+
+
+@overload
+def bernoulli_exp(exponent: Any, size: None, bits: BitSource) -> bool: ...
+@overload
+def bernoulli_exp(exponent: Any, size: int, bits: BitSource) -> NDArray[np.bool_]: ...
+def bernoulli_exp(exponent: Any, size: int | None, bits: BitSource) -> bool | NDArray[np.bool_]:
+    """True with probability exp(-exponent), a rational of at least 0."""
+    exact = parameters.non_negative("exponent", exponent)
+    if exact == 0:
+        return True if size is None else np.ones(size, dtype=np.bool_)
+
+    def threshold(precision: int) -> Enclosure:
+        return exp_enclosure(-exact, precision)
+
+    first_bits = first_bits_of(threshold, 64)
+    drawn = decide(
+        bits.words(1 if size is None else size), 64, first_bits, lambda uniform: uniform.is_below(threshold), bits
+    )
+    return bool(drawn[0]) if size is None else drawn
+
+
+def first_bits_of(threshold: Callable[[int], Enclosure], known: int) -> int:
+    """The first `known` bits of an irrational number in (0, 1)."""
+    precision = 12 + known // 3
+    while True:
+        low, high = (int(Fraction(end) * 2**known) for end in threshold(precision))
+        if low == high:
+            return low
+        precision += 20
+
+
+def decide(
+    words: Words, known: int, first_bits: int, continues: Callable[[LazyUniform], bool], bits: BitSource
+) -> NDArray[np.bool_]:
+    """U < p for each U whose first `known` bits stand at the top of a word, p having `first_bits`."""
+    if first_bits >= 2**known:
+        return np.ones(words.shape, dtype=np.bool_)
+    edge = np.uint64(first_bits << (64 - known))
+    below = words < edge
+    for place in np.flatnonzero(words == edge):
+        below[place] = continues(LazyUniform(bits, first_bits, known))
+    return below
