@@ -18,6 +18,7 @@ doubled first term covers. u = 0 makes v = 0, e infinite, and the draw undecided
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -67,6 +68,17 @@ def floors(words: Words, scale: float, shift: float, known: int = 64) -> tuple[N
 
 
 _NONE = np.empty(0, dtype=np.intp)
+
+
+def floor_of_one(word: int, scale: float, shift: float, known: int = 64) -> int | None:
+    """`floors` for a single word, None where undecided: the same arithmetic without the cost of arrays."""
+    if word == 0:
+        return None
+    v = word * 2.0**-64
+    y = scale * (shift - math.log(v))
+    floor = math.floor(y)
+    band = scale * 2.0**-known / v + scale * _FLOAT_BAND
+    return floor if abs(y - floor - 0.5) + band < 0.5 else None
 
 
 def settle(word: int, known: int, scale: Fraction, two_sided: bool, bits: BitSource) -> int:

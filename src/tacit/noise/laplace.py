@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 
 from tacit import parameters
 from tacit.noise import exponential
-from tacit.noise.bernoulli import bernoulli_exp
 from tacit.noise.bits import BitSource
 from tacit.noise.reals import LazyUniform, exp_enclosure
 from tacit.noise.uniform import uniform_below
@@ -37,6 +36,7 @@ Integers = NDArray[Any]
 CHUNK = 1 << 14  # samples at a time: the working arrays stay in the processor's cache
 _LARGEST_VECTORISED_SCALE = 1 << 56
 _LARGEST_INT = (1 << 63) - 1
+_ALL_ONES = (1 << 64) - 1
 _KEEP_AT_ONCE = np.uint64(2**64 - 2**45)
 
 
@@ -61,13 +61,14 @@ def discrete_laplace(scale: Any, size: int | None, bits: BitSource) -> int | Int
 
 
 def _sample(scale: Fraction, size: int | None, bits: BitSource, two_sided: bool) -> int | Integers:
-    if scale > _LARGEST_VECTORISED_SCALE:
-        if size is None:
-            return _one_huge(scale, two_sided, bits)
-        return np.array([_one_huge(scale, two_sided, bits) for _ in range(size)] + [None], dtype=object)[:-1]
-    one_chunk = _small if scale <= exponential.LARGEST_SCALE else _large
     if size is None:
-        return int(one_chunk(scale, 1, bits, two_sided)[0])
+        return _one(scale, two_sided, bits)
+    if scale > _LARGEST_VECTORISED_SCALE:
+        out = np.empty(size, dtype=object)
+        for place in range(size):
+            out[place] = _one(scale, two_sided, bits)
+        return out
+    one_chunk = _small if scale <= exponential.LARGEST_SCALE else _large
     if size <= CHUNK:
         return one_chunk(scale, size, bits, two_sided)
     return np.concatenate(
@@ -86,10 +87,10 @@ def float_constants(scale: Fraction, two_sided: bool) -> tuple[float, float]:
 
 def _small(scale: Fraction, size: int, bits: BitSource, two_sided: bool) -> Integers:
     words = bits.words(size)
-    return _from_words(words, 64, scale, two_sided, bits)
+    return from_words(words, 64, scale, two_sided, bits)
 
 
-def _from_words(words: NDArray[np.uint64], width: int, scale: Fraction, two_sided: bool, bits: BitSource) -> Integers:
+def from_words(words: NDArray[np.uint64], width: int, scale: Fraction, two_sided: bool, bits: BitSource) -> Integers:
     """One draw for each word, of which the top `width` bits are random: for two sides a sign bit, then those of U."""
     known = width
     uniform_bits = words
@@ -148,29 +149,40 @@ def _remainders(scale: Fraction, step: int, size: int, bits: BitSource) -> NDArr
         words = bits.words(missing.size)
         again = np.zeros(missing.size, dtype=np.bool_)
         for place in np.flatnonzero(words >= _KEEP_AT_ONCE):
-            exponent = int(drawn[place]) / scale
-            again[place] = exponent > 0 and not LazyUniform(bits, int(words[place]), 64).is_below(
-                partial(exp_enclosure, -exponent)
-            )
+            again[place] = not _kept(int(drawn[place]), int(words[place]), scale, bits)
         missing = missing[again]
     return out
 
 
-def _one_huge(scale: Fraction, two_sided: bool, bits: BitSource) -> int:
-    """One draw in Python integers, for scales beyond int64."""
+def _kept(remainder: int, word: int, scale: Fraction, bits: BitSource) -> bool:
+    """Whether the uniform number that begins with `word` is below exp(-remainder/scale)."""
+    return remainder == 0 or LazyUniform(bits, word, 64).is_below(partial(exp_enclosure, -remainder / scale))
+
+
+def _one(scale: Fraction, two_sided: bool, bits: BitSource) -> int:
+    """One draw as a Python integer, at any scale; the same steps as for arrays without the cost of arrays."""
+    if scale <= exponential.LARGEST_SCALE:
+        return one_from_word(int(bits.words(1)[0]), 64, scale, two_sided, bits)
     step = 1 << (math.floor(scale).bit_length() - 20)
     while True:
-        quotient = int(_small(scale / step, 1, bits, two_sided=False)[0])
-        while True:
-            remainder = uniform_below(step, None, bits)
-            if bernoulli_exp(remainder / scale, None, bits):
-                break
+        words = bits.words(3)
+        quotient = one_from_word(int(words[0]), 64, scale / step, False, bits)
+        remainder = uniform_below(step, None, bits)
+        if words[1] >= _KEEP_AT_ONCE and not _kept(remainder, int(words[1]), scale, bits):
+            continue
         magnitude = quotient * step + remainder
-        if not two_sided:
-            return magnitude
-        negative = bits.bits(1) == 1
+        negative = two_sided and bool(words[2] >> np.uint64(63))
         if magnitude or not negative:
             return -magnitude if negative else magnitude
+
+
+def one_from_word(word: int, width: int, scale: Fraction, two_sided: bool, bits: BitSource) -> int:
+    """`from_words` for a single word."""
+    known, uniform_bits = (width - 1, (word << 1) & _ALL_ONES) if two_sided else (width, word)
+    magnitude = exponential.floor_of_one(uniform_bits, *float_constants(scale, two_sided), known)
+    if magnitude is None:
+        magnitude = exponential.settle(uniform_bits, known, scale, two_sided, bits)
+    return -magnitude if two_sided and word >> 63 else magnitude
 
 
 def _put(out: Integers, place: int, value: int) -> Integers:

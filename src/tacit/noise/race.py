@@ -8,13 +8,15 @@ Candidate i has log-weight w_i = factor * score_i + ln prior_i and an independen
 The largest key wins (Yellott 1977; McKenna and Sheldon 2020, Ding et al. 2021 for the second).
 
 Method. As -ln(1 - U) >= U, both keys are at most B_i = w_i - ln v_i, v_i the known first bits of U_i, so B_i costs one
-float logarithm a candidate. One candidate's key gives a lower bound K of the winning key; whoever has B_i below K by more
-than the float error is out. The few contenders left are settled with enclosures of their keys and further bits of their
-uniforms. The winner is the one that infinitely many bits would have given.
+float logarithm a candidate. One candidate's key gives a lower bound K of the winning key; whoever has B_i below K by
+more than the float error is out. The few contenders left are settled with enclosures of their keys and further bits
+of their uniforms. The winner is the one that infinitely many bits would have given.
 
-Float error. w_i is a rounded difference of scores, times a rounded factor, plus a rounded logarithm: with u = 2**-53 and numpy's
-logarithms within 8 units in the last place, B_i is off by at most 16u(|w_i| + |ln prior_i| + 45). If |w_i| <= 2|K| + 2048, that is
-below (2|K| + 4096) 2**-48. Otherwise w_i < -2|K| - 2048 and B_i < K by far. So `slack` below never drops the winner.
+Float error. w_i is a rounded difference of scores, times a rounded factor, plus a rounded logarithm: with u = 2**-53
+and logarithms within 8 units in the last place, B_i is off by at most 16u(|w_i| + 2|ln prior_i| + 45), |ln prior_i|
+being at most 745. If |w_i| <= 2|K| + 2048, that is below (2|K| + 4096) 2**-48, and so are the errors of K and of a
+contender's own float key. Otherwise w_i < -2|K| - 2048 (weights are at most 745) and B_i, at most w_i + 45 with
+whatever error, is below K by far. So `_slack` never drops the winner.
 """
 
 from __future__ import annotations
@@ -85,12 +87,13 @@ def _log_prior(prior: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def log_weights(scores: Scores, factor: float, log_prior: NDArray[np.float64] | None) -> NDArray[np.float64]:
     """factor * (score - best score) + ln prior in float64."""
+    distance: NDArray[np.float64]
     if scores.dtype == np.int64:
         # as unsigned words the distance to the best score is exact even where int64 would overflow
         distance = (scores.max().view(np.uint64) - scores.view(np.uint64)).astype(np.float64)
     else:
         with np.errstate(over="ignore"):
-            distance = np.subtract(scores.max(), scores, dtype=np.float64)
+            distance = np.subtract(scores.max(), scores, dtype=np.float64)  # correctly rounded
     with np.errstate(over="ignore"):
         distance *= -factor
     if log_prior is not None:
@@ -140,10 +143,13 @@ def _key(weight: float, word: int, gumbel: bool) -> float:
     """A candidate's key in float64 were U = word / 2**64; keys fall as U grows."""
     if word == 0:
         return math.inf
-    u = word / 2**64
-    if u == 1.0:
-        return -math.inf if gumbel else weight
-    return weight - math.log(-math.log1p(-u) if gumbel else u)
+    if not gumbel:
+        return weight - math.log(word / 2**64)
+    if word == 2**64:
+        return -math.inf
+    # near 1 a float cannot hold U, but it can hold 1 - U
+    minus_log = -math.log1p(-word / 2**64) if word < 2**63 else -math.log((2**64 - word) / 2**64)
+    return weight - math.log(minus_log)
 
 
 def _settle(runners: list[tuple[int, LazyUniform]], weight: Weight, gumbel: bool) -> int:

@@ -75,12 +75,13 @@ def exp_enclosure(exponent: Fraction, precision: int) -> Enclosure:
 
     Rounding the exponent x moves the result by a relative |x| * 10**(1-p), so p grows with the size of x.
     """
+    if exponent < -24 * precision:
+        # as far as these digits go, all that need be known is that it is tiny: exp(-24) < 10**-10
+        return Decimal(0), Decimal(10) ** -(10 * precision)
     size = len(str(abs(exponent.numerator) // exponent.denominator))
     context = digits(precision + size + 3)
     value = context.exp(quotient(exponent, context))
-    low, high = widened(value, Decimal(10) ** (1 - precision), context)
-    # An exponent beyond the reach of decimal underflows to zero: what is known then is only that it is tiny.
-    return (low, high) if value else (Decimal(0), Decimal(10) ** -(10 * precision))
+    return widened(value, Decimal(10) ** (1 - precision), context)
 
 
 def log_enclosure(argument: Fraction, precision: int) -> Enclosure:
