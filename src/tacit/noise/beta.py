@@ -5,7 +5,8 @@ exponential race (see `race`) over the log-weights a ln theta + b ln(1 - theta).
 
 Float error. theta_i and 1 - theta_i are exact in float64. With numpy's logarithms within 8 units in the last place and
 both terms of one sign, a weight w carries at most 20u|w| (u = 2**-53), and a bound of the race 20u(|w| + 45) in all.
-Where |w| <= 2|K| + 2048 that is below the race's slack, 32u(2|K| + 4096); elsewhere the candidate is far behind K."""
+Where |w| <= 2|K| + 2048 that is below the race's slack, 32u(2|K| + 4096); elsewhere the candidate is far behind K.
+"""
 
 from __future__ import annotations
 

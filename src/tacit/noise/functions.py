@@ -1,4 +1,4 @@
-"""Enclosures of the functions that the rarer laws need: the four operations, square root, exp, ln, arctangent, cosine, pi.
+"""Enclosures of what the rarer laws need: the four operations, square root, exp, ln, arctangent, cosine, pi.
 
 Promise: an `Interval` holds every value that the written formula takes when each of its parts is anywhere inside its
 own interval. Lower ends are rounded down and upper ends up, so no error analysis stands between a formula and its
@@ -104,7 +104,7 @@ class Interval:
         return result
 
     def arctan(self) -> Interval:
-        """The arctangent, which grows with its argument, by at most 1 / (1 + low**2) of what that grows beyond low >= 0."""
+        """The arctangent, which grows with its argument, and beyond low >= 0 by at most 1 / (1 + low**2) of it."""
         if self.low < 0:
             low, high = _arctan(self.low, self.precision), _arctan(self.high, self.precision)
             return Interval(low.low, high.high, self.precision)
@@ -148,7 +148,8 @@ def pi(precision: int) -> Interval:
     """pi = 16 arctan(1/5) - 4 arctan(1/239), in whole numbers of 10**-(precision + 10).
 
     Each of at most 0.72 (precision + 10) + 2 terms of a series is cut by less than 2.1 units, and its rest is below
-    one: in all below 20 * (2.1 * (0.72 (precision + 10) + 2) + 1) units, which is below 100 (precision + 10)."""
+    one: in all below 20 * (2.1 * (0.72 (precision + 10) + 2) + 1) units, which is below 100 (precision + 10).
+    """
     places = precision + 10
     unit = 10**places
     value = 16 * _arctan_of_reciprocal(5, unit) - 4 * _arctan_of_reciprocal(239, unit)

@@ -19,7 +19,8 @@ on its cell: draw it uniformly there and keep it with probability f / (f at the 
 steepness * m / scale. A uniform number below that keeps it unseen; the rest are compared exactly.
 
 Results are int64; a draw too large for it turns the array into one of Python integers. Tails this heavy do that: a
-Cauchy draw at scale 2**40 passes 2**62 with probability 1.5e-7."""
+Cauchy draw at scale 2**40 passes 2**62 with probability 1.5e-7.
+"""
 
 from __future__ import annotations
 
@@ -110,7 +111,8 @@ def kernel(words: Words, known: int, law: Law, scale: float, offset: float) -> t
     """floor(scale * |Z| + offset) as floats, and the places that the first `known` bits of U leave undecided.
 
     Those bits stand at the top of each word, zeros below them; narrow words are how the tests enumerate every bit
-    string."""
+    string.
+    """
     with np.errstate(all="ignore"):
         v = np.asarray(words * 2.0**-64, dtype=np.float64)
         k = np.floor(law.guess(v) * scale + offset)

@@ -37,7 +37,7 @@ CHUNK = 1 << 14  # samples at a time: the working arrays stay in the processor's
 _LARGEST_VECTORISED_SCALE = 1 << 56
 _LARGEST_INT = (1 << 63) - 1
 _ALL_ONES = (1 << 64) - 1
-_KEEP_AT_ONCE = np.uint64(2**64 - 2**45)
+_KEEP_AT_ONCE = 2**64 - 2**45
 
 
 @overload
@@ -113,9 +113,10 @@ def from_words(words: NDArray[np.uint64], width: int, scale: Fraction, two_sided
 def _large(scale: Fraction, size: int, bits: BitSource, two_sided: bool) -> Integers:
     out: Integers = np.zeros(size, dtype=np.int64)
     missing = np.arange(size)
-    step = 1 << (math.floor(scale).bit_length() - 20)
+    width, quotient_scale = _split(scale)
+    step = 1 << width
     while missing.size:
-        quotients = _small(scale / step, missing.size, bits, two_sided=False)
+        quotients = _small(quotient_scale, missing.size, bits, two_sided=False)
         magnitudes = _combine(quotients, step, _remainders(scale, step, missing.size, bits))
         if two_sided:
             negative = (bits.words(missing.size) >> np.uint64(63)).astype(np.bool_)
@@ -148,7 +149,7 @@ def _remainders(scale: Fraction, step: int, size: int, bits: BitSource) -> NDArr
         # exp(-r/scale) > 1 - 2**-19, so a uniform number below that keeps r without looking at it
         words = bits.words(missing.size)
         again = np.zeros(missing.size, dtype=np.bool_)
-        for place in np.flatnonzero(words >= _KEEP_AT_ONCE):
+        for place in np.flatnonzero(words >= np.uint64(_KEEP_AT_ONCE)):
             again[place] = not _kept(int(drawn[place]), int(words[place]), scale, bits)
         missing = missing[again]
     return out
@@ -163,17 +164,24 @@ def _one(scale: Fraction, two_sided: bool, bits: BitSource) -> int:
     """One draw as a Python integer, at any scale; the same steps as for arrays without the cost of arrays."""
     if scale <= exponential.LARGEST_SCALE:
         return one_from_word(int(bits.words(1)[0]), 64, scale, two_sided, bits)
-    step = 1 << (math.floor(scale).bit_length() - 20)
+    width, quotient_scale = _split(scale)
     while True:
-        words = bits.words(3)
-        quotient = one_from_word(int(words[0]), 64, scale / step, False, bits)
-        remainder = uniform_below(step, None, bits)
-        if words[1] >= _KEEP_AT_ONCE and not _kept(remainder, int(words[1]), scale, bits):
+        first, keep, sign = bits.words(3).tolist()
+        quotient = one_from_word(first, 64, quotient_scale, False, bits)
+        remainder = bits.bits(width)
+        if keep >= _KEEP_AT_ONCE and not _kept(remainder, keep, scale, bits):
             continue
-        magnitude = quotient * step + remainder
-        negative = two_sided and bool(words[2] >> np.uint64(63))
+        magnitude = (quotient << width) + remainder
+        negative = two_sided and sign >> 63 == 1
         if magnitude or not negative:
             return -magnitude if negative else magnitude
+
+
+@lru_cache(maxsize=256)
+def _split(scale: Fraction) -> tuple[int, Fraction]:
+    """The width of the remainder in bits and the scale of the quotient, which lies in [2**19, 2**20)."""
+    width = math.floor(scale).bit_length() - 20
+    return width, scale / (1 << width)
 
 
 def one_from_word(word: int, width: int, scale: Fraction, two_sided: bool, bits: BitSource) -> int:

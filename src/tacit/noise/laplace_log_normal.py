@@ -16,7 +16,8 @@ Float error, u = 2**-53, w known bits, numpy's functions within 8 units in the l
 sqrt b| <= |a - b| / sqrt a; the cosine 2**-w pi + 2**-48; hence Y at most dY = dr + r (2**-w pi + 2**-48). The power t
 = sigma Y / ln 2 carries dt = 1.5 sigma dY + 8u |t|; where dt < 1/16 the factor 2**t carries a relative 0.75 dt + 40u,
 and W / m, below, the sum. Draws whose dt is larger, a property of V and T alone, are computed by enclosures from the
-start."""
+start.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,8 @@ Error bands, with u = 2**-53 and numpy's exp, log and arctangents within 8 units
 the tests measure it): a closed form of arctangents and logarithms of size at most pi that is then divided by pi
 carries below 32u (arctangents, exp) and 48u (the logarithm's argument is off by 18u); Student's sum is nested as 1 + x
 r_1 (1 + x r_2 (...)), positive throughout, so each of its at most nu/2 steps adds a relative 7u, and the whole is at
-most 1. The bands below are 64u, and 8u for each degree of freedom."""
+most 1. The bands below are 64u, and 8u for each degree of freedom.
+"""
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@ Cross-multiplying, E|X| at r + 1 is no smaller than at r exactly where c r**2 + 
 whole itself.
 
 Sampling: k is geometric, the part inner with probability r / (r + b(D - r)), i uniform in it, the sign fair, and (-,
-0) drawn again. That succeeds with probability above 1/2."""
+0) drawn again. That succeeds with probability above 1/2.
+"""
 
 from __future__ import annotations
 

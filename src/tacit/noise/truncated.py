@@ -12,7 +12,8 @@ on both sides of zero is its two one-sided parts, the negative one (x <= -1) cho
 transcendental and the quotient is no constant: it vanishes at a = 0.
 
 Float error of keeping: k / scale <= 3/4 carries a relative 3u (u = 2**-53) and exp 8 units in the last place, so 20u
-in all."""
+in all.
+"""
 
 from __future__ import annotations
 
