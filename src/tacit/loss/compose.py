@@ -1,0 +1,132 @@
+"""What several releases cost together: `compose(events).epsilon(delta)`.
+
+Promise: every epsilon and delta is a rigorous upper bound for the composition of the events, also when a later
+release looked at the answers of earlier ones, **as long as the parameters of all of them were fixed beforehand**
+(a batch, a training run, a published set). It is not a filter: to stop an analyst who chooses the next *parameters* by
+the last answers, commit to one rule of `tacit.loss.filters` instead.
+
+The tight total is the contour accountant's, which itself takes the least of its own bound, the sum of pure epsilons and
+the best Renyi order. The others are there to compare, and to check: all bound the same truth.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal, Protocol, TypeAlias, cast
+
+from tacit import parameters
+from tacit.loss.events import Event, Repeated
+from tacit.loss.rounding import float_down, float_up
+from tacit.loss.simplify import Entries, simplify
+from tacit.parameters import Number
+
+AccountantName: TypeAlias = Literal["basic", "advanced", "optimal", "zcdp", "rdp", "pld", "tight"]
+
+_MODULES: Mapping[str, str] = MappingProxyType(
+    {
+        "basic": "basic",
+        "advanced": "advanced",
+        "optimal": "optimal",
+        "zcdp": "zcdp",
+        "rdp": "renyi",
+        "pld": "pld",
+        "tight": "contour",
+    }
+)
+
+
+class _Accountant(Protocol):
+    """The two functions of an accountant's module."""
+
+    def epsilon(self, entries: Entries, delta: float) -> float: ...
+
+    def delta(self, entries: Entries, epsilon: float) -> float: ...
+
+
+def _accountant(name: str) -> _Accountant:
+    # Loaded when first asked: most callers need one of them, and some need scipy.
+    return cast(_Accountant, importlib.import_module(f"tacit.loss.{_MODULES[name]}"))
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The total as one accountant sees it; upper bounds."""
+
+    name: AccountantName
+    entries: Entries = field(repr=False)
+
+    def epsilon(self, delta: Number) -> float:
+        """An upper bound of the least epsilon at delta; infinite when this accountant has none."""
+        allowed = float_down(parameters.probability("delta", delta))
+        if allowed >= 1:
+            return 0.0
+        return min(accountant.epsilon(self.entries, allowed) for accountant in self._accountants())
+
+    def delta(self, epsilon: Number) -> float:
+        """An upper bound of delta at epsilon; 1 when this accountant has none."""
+        at_least = float_down(parameters.non_negative("epsilon", epsilon))
+        return min(accountant.delta(self.entries, at_least) for accountant in self._accountants())
+
+    def _accountants(self) -> Iterator[_Accountant]:
+        yield _accountant(self.name)
+        if self.name == "tight":
+            # In exact arithmetic and at no cost: four quarters are one, not one and a rounding.
+            yield _accountant("basic")
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What `events` cost together, for parameters fixed beforehand. Not a filter."""
+
+    events: tuple[Event, ...]
+    entries: Entries = field(repr=False, compare=False)
+
+    def epsilon(self, delta: Number) -> float:
+        """The tight epsilon at delta, an upper bound."""
+        return self.by("tight").epsilon(delta)
+
+    def delta(self, epsilon: Number) -> float:
+        """The tight delta at epsilon, an upper bound."""
+        return self.by("tight").delta(epsilon)
+
+    def by(self, name: AccountantName) -> Account:
+        """The same total by one accountant: basic, advanced, optimal, zcdp, rdp, pld or tight."""
+        if name not in _MODULES:
+            raise parameters.refuse("name", f"one of {', '.join(_MODULES)}", name)
+        return Account(name, self.entries)
+
+    def bracket(self, delta: Number) -> tuple[float, float]:
+        """(lower, upper) around the true epsilon at delta: the optimistic discretised total, and the tight bound.
+
+        The lower end is a fact about the releases where their privacy curves are attained (added noise, responses,
+        bounds as such); elsewhere it is one about the worst releases that fit the events.
+        """
+        from tacit.loss import pld
+
+        allowed = parameters.probability("delta", delta)
+        return pld.epsilon_lower(self.entries, float_up(allowed)), self.epsilon(allowed)
+
+    def curve(
+        self, *, epsilons: Iterable[Number] = (), deltas: Iterable[Number] = (), by: AccountantName = "tight"
+    ) -> list[tuple[float, float]]:
+        """Points (epsilon, delta) of the privacy curve, for plotting: one for each epsilon and each delta given."""
+        account = self.by(by)
+        across = [(float_down(parameters.non_negative("epsilon", one)), account.delta(one)) for one in epsilons]
+        down = [(account.epsilon(one), float_down(parameters.probability("delta", one))) for one in deltas]
+        return sorted([*across, *down])
+
+
+def compose(events: Iterable[Event]) -> Total:
+    """The total of `events`, all on the same data. For parameters fixed beforehand only; not a filter."""
+    released = tuple(events)
+    # The same object again (`[mechanism.event] * 10_000`) is counted without being taken apart again.
+    times = Counter(map(id, released))
+    once = {id(event): event for event in released}
+    for event in once.values():
+        if not isinstance(event, Event):
+            raise parameters.refuse("events", "events of tacit.loss", event, "Pass mechanism.event.")
+    return Total(released, MappingProxyType(simplify(Repeated(event, times[key]) for key, event in once.items())))

@@ -1,0 +1,318 @@
+"""Privacy filters: stop in time, whatever is asked next, even when its *parameters* follow from earlier answers.
+
+A dataset commits to one filter at registration. Before each release the filter prices its event; the release happens
+only if the sum of all prices stays within a limit fixed in advance. Each filter below promises that the whole
+conversation, with parameters chosen adaptively and stopped at any time, is (epsilon, delta)-differentially private.
+
+Two tempting rules are NOT filters and are not here. "Recompute the tight total, stop when it passes": Gaussian noise
+with mu = 0.3 first, then by its outcome randomised response at epsilon 4 or Gaussian noise with mu = 1.178, passes
+(5, 5.4e-5) on both branches while the true delta of the whole is 1.07e-4. "Go on while any of several rules allows
+it": each rule's proof needs its own sum to be bounded on every path.
+
+Why sums of Renyi divergences suffice (Feldman and Zrnic, 2021; Lecuyer, 2021). Let p_i, q_i be the two densities of
+answer i given the answers before, and D_i its divergence of order a, a function of those answers only. Under Q,
+M_t = product over i <= t of (p_i/q_i)^a exp(-(a - 1) D_i) has conditional expectation at most 1 at every step, so
+E_Q[M_t] <= 1. If the sum of the D_i never passes B, then E_Q[(P/Q)^a] <= exp((a - 1) B): the conversation has
+divergence at most B, and `targets` converts it. With rho-zCDP this holds for every order at once. Nothing follows for
+an order chosen afterwards or changed on the way, hence one order, fixed in advance.
+
+Events with a delta of their own. If p_i >= (1 - d_i) p_i' and q_i >= (1 - d_i) q_i' with the divergence bound between
+p_i' and q_i' (any (e, d) mechanism is such a pair), run the argument on P' = product of (1 - d_i) p_i' and Q' likewise:
+the factors cancel in P'/Q', and P exceeds P' by a mass of at most the largest sum of the d_i on any path. So part of
+delta is reserved for that sum, again in advance, and the rest goes into the conversion.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from tacit import parameters
+from tacit.errors import BudgetExceeded
+from tacit.loss import events, gaussian_curve, guarantees, renyi, targets, zcdp
+from tacit.loss.budget import Budget, written
+from tacit.loss.events import Event
+from tacit.loss.rounding import float_down, float_up, log_down
+from tacit.loss.simplify import simplify
+from tacit.parameters import Number, as_text, refuse
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """A filter's state: the loss summed so far in the filter's own unit, and the deltas summed beside it."""
+
+    loss: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(self.loss + other.loss, self.delta + other.delta)
+
+    def __sub__(self, other: Spent) -> Spent:
+        return Spent(self.loss - other.loss, self.delta - other.delta)
+
+    def within(self, limit: Spent) -> bool:
+        """Whether both sums are at most the limit's."""
+        return self.loss <= limit.loss and self.delta <= limit.delta
+
+    def to_dict(self) -> dict[str, str]:
+        """Plain JSON values: rationals as text."""
+        return {"loss": as_text(self.loss), "delta": as_text(self.delta)}
+
+    @classmethod
+    def from_dict(cls, content: Any) -> Spent:
+        """The state that `to_dict` wrote."""
+        if not isinstance(content, dict) or set(content) != {"loss", "delta"}:
+            raise refuse("state", "an object with the keys 'delta' and 'loss'", content)
+        return cls(*(parameters.non_negative(name, content[name]) for name in ("loss", "delta")))
+
+
+NOTHING = Spent()
+"""The state before the first release."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A rule a dataset commits to. Immutable: it holds no state, it takes one and returns the next."""
+
+    kind: ClassVar[str] = ""
+    unit: ClassVar[str] = ""
+    budget: Budget
+
+    @property
+    def limit(self) -> Spent:
+        """What may be spent in all; a function of the fields only."""
+        raise NotImplementedError
+
+    def price(self, event: Event) -> Spent | None:
+        """What `event` adds, rounded up; None when this rule has no finite price for it."""
+        raise NotImplementedError
+
+    def admits(self, state: Spent, event: Event) -> bool:
+        """Whether `event` may be released after `state`."""
+        price = self.price(event)
+        return price is not None and (state + price).within(self.limit)
+
+    def charge(self, state: Spent, event: Event) -> Spent:
+        """The state after `event`; refused, and nothing changes, when it is not admitted."""
+        price = self.price(event)
+        if price is None:
+            raise refuse("event", f"one that a {self.kind} filter can price", event)
+        after = state + price
+        if not after.within(self.limit):
+            part, asked, left = self._shortage(price, self.remaining(state))
+            raise BudgetExceeded(
+                f"This release needs {part} {float(asked):.6g}; {float(left):.6g} is left of {self.budget}.",
+                asked=asked,
+                remaining=left,
+            )
+        return after
+
+    def remaining(self, state: Spent) -> Spent:
+        """What is left after `state`, in the filter's unit; never negative."""
+        left = self.limit - state
+        return Spent(max(left.loss, Fraction(0)), max(left.delta, Fraction(0)))
+
+    def _shortage(self, price: Spent, left: Spent) -> tuple[str, Fraction, Fraction]:
+        if price.loss > left.loss:
+            return self.unit, price.loss, left.loss
+        return "delta", price.delta, left.delta
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values; what `from_dict` reads."""
+        return {"kind": self.kind, "budget": self.budget.to_dict()}
+
+    def to_json(self) -> str:
+        """The canonical text: sorted keys, no white space; equal filters have equal text."""
+        return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True)
+class BasicFilter(Filter):
+    """Epsilons add and deltas add (Rogers, Roth, Ullman and Vadhan, 2016). Only events with a finite pure part.
+
+    Proof: each p_i is at most exp(e_i) q_i but for a mass of d_i, so by induction from the last answer
+    P(S) <= exp(sum e_i) Q(S) + sum d_i, with both sums bounded on every path.
+    """
+
+    kind: ClassVar[str] = "basic"
+    unit: ClassVar[str] = "epsilon"
+
+    @property
+    def limit(self) -> Spent:
+        return Spent(self.budget.epsilon, self.budget.delta)
+
+    def price(self, event: Event) -> Spent | None:
+        total = NOTHING
+        for leaf, count in simplify([event]).items():
+            epsilon, delta = guarantees.guarantee(leaf)
+            if not isinstance(epsilon, Fraction):
+                return None
+            total += Spent(count * epsilon, count * delta)
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class _Reserving(Filter):
+    """A filter that sets a share of delta aside for the events' own deltas."""
+
+    reserve: Fraction = Fraction(1, 2)
+
+    def __post_init__(self) -> None:
+        share = parameters.rational("reserve", written(self.reserve))
+        if not 0 <= share < 1:
+            raise refuse("reserve", "a share of delta, at least 0 and below 1", self.reserve)
+        if not 0 < self.budget.delta < 1:
+            raise refuse("budget", "one with a delta above 0 and below 1", self.budget, "Take BasicFilter for delta 0.")
+        if self.budget.epsilon == 0:
+            raise refuse("budget", "one with an epsilon above 0", self.budget)
+        object.__setattr__(self, "reserve", share)
+
+    @property
+    def set_aside(self) -> Fraction:
+        """The most that the events' own deltas may sum to."""
+        return self.reserve * self.budget.delta
+
+    @property
+    def converted(self) -> Fraction:
+        """The delta of the conversion."""
+        return self.budget.delta - self.set_aside
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**Filter.to_dict(self), "reserve": as_text(self.reserve)}
+
+
+@dataclass(frozen=True, slots=True)
+class ConcentratedFilter(_Reserving):
+    """Rhos add, up to the largest rho whose zCDP implies the budget (at its best order, see `targets`)."""
+
+    kind: ClassVar[str] = "concentrated"
+    unit: ClassVar[str] = "rho"
+
+    @property
+    def limit(self) -> Spent:
+        return Spent(targets.rho_within(self.budget.epsilon, self.converted), self.set_aside)
+
+    def price(self, event: Event) -> Spent | None:
+        return _summed(event, zcdp.cost)
+
+
+@dataclass(frozen=True, slots=True)
+class RenyiFilter(_Reserving):
+    """Divergences of one order add, up to the largest that implies the budget.
+
+    Without an order it takes the one at which the budget leaves most room for zCDP. There it admits whatever the
+    concentrated filter of the same budget admits (a divergence is at most order times rho), and usually more.
+    """
+
+    kind: ClassVar[str] = "renyi"
+    unit: ClassVar[str] = "divergence"
+    order: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        _Reserving.__post_init__(self)
+        if self.order == 0:
+            order = targets.best_order(self.budget.epsilon, self.converted)
+        else:
+            order = parameters.rational("order", self.order, "a number above 1")
+        if not (1 < order <= 2**60 and Fraction(float(order)) == order):
+            raise refuse("order", "a number above 1 that is exactly a double", self.order, "7/2 or 16, for example.")
+        object.__setattr__(self, "order", order)
+
+    @property
+    def limit(self) -> Spent:
+        room = targets.divergence_within(self.order, self.budget.epsilon, self.converted)
+        return Spent(max(room, Fraction(0)), self.set_aside)
+
+    def price(self, event: Event) -> Spent | None:
+        return _summed(event, lambda leaf: renyi.at_order(leaf, float(self.order)))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**_Reserving.to_dict(self), "order": as_text(self.order)}
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianFilter(Filter):
+    """Squares of mu = sensitivity/sigma add, for Gaussian noise only (Smith and Thakurta, 2022).
+
+    Proof: given the past, the loss of answer i under P is normal with variance m_i^2 and mean m_i^2/2, where m_i <= mu_i
+    follows from the past: it is an increment of a Brownian motion with drift 1/2, run for the time m_i^2. Let a last
+    Gaussian release use up what is left of the time mu*^2. The total loss is then that motion at the fixed time mu*^2,
+    which is the loss of a single Gaussian release with mu*, and what was really shown is a part of it.
+    """
+
+    kind: ClassVar[str] = "gaussian"
+    unit: ClassVar[str] = "mu squared"
+
+    def __post_init__(self) -> None:
+        if self.budget.epsilon == 0 or not 0 < self.budget.delta < 1:
+            raise refuse("budget", "one with an epsilon above 0 and a delta between 0 and 1", self.budget)
+
+    @property
+    def limit(self) -> Spent:
+        mu = gaussian_curve.largest_mu(float_down(self.budget.epsilon), log_down(self.budget.delta))
+        return Spent(Fraction(mu) ** 2)
+
+    def price(self, event: Event) -> Spent | None:
+        total = Fraction(0)
+        for leaf, count in simplify([event]).items():
+            if not isinstance(leaf, events.Gaussian):
+                return None
+            total += count * (leaf.sensitivity / leaf.sigma) ** 2
+        return Spent(total)
+
+
+def _summed(event: Event, cost: Callable[[Event], tuple[float, float]]) -> Spent | None:
+    """The costs (loss, own delta) of all leaves of `event`, summed exactly."""
+    total = NOTHING
+    for leaf, count in simplify([event]).items():
+        loss, aside = cost(leaf)
+        if not math.isfinite(loss):
+            return None
+        total += Spent(count * Fraction(loss), count * exact_delta(leaf, aside))
+    return total
+
+
+def exact_delta(leaf: Event, aside: float) -> Fraction:
+    """The delta that an accountant set aside: the event's own where `aside` is just that rounded up."""
+    own = guarantees.guarantee(leaf)[1]
+    return own if float_up(own) == aside else Fraction(aside)
+
+
+def choose_filter(budget: Budget, reserve: Number = Fraction(1, 2)) -> Filter:
+    """The default rule of a dataset: the best single Renyi order for its target; basic when delta is 0.
+
+    `reserve` is the share of delta kept for events that have a delta of their own. A half costs the others little: the
+    limit depends on the logarithm of the rest.
+    """
+    if budget.delta == 0:
+        return BasicFilter(budget)
+    return RenyiFilter(budget, parameters.rational("reserve", written(reserve)))
+
+
+def from_dict(content: Any) -> Filter:
+    """The filter that `to_dict` wrote."""
+    if not isinstance(content, dict) or content.get("kind") not in _KINDS:
+        raise refuse("filter", f"an object whose kind is one of {', '.join(_KINDS)}", content)
+    filter_class = _KINDS[content["kind"]]
+    names = {field.name for field in fields(filter_class)}
+    if set(content) != names | {"kind"}:
+        raise refuse("filter", f"an object with the keys {sorted(names | {'kind'})}", content)
+    values = {name: parameters.rational(name, content[name]) for name in names - {"budget"}}
+    return filter_class(budget=Budget.from_dict(content["budget"]), **values)
+
+
+def from_json(text: str) -> Filter:
+    """The filter that `to_json` wrote."""
+    try:
+        return from_dict(json.loads(text))
+    except json.JSONDecodeError:
+        raise refuse("text", "the JSON text of a filter", text) from None
+
+
+_KINDS: dict[str, type[Filter]] = {
+    kind.kind: kind for kind in (BasicFilter, ConcentratedFilter, RenyiFilter, GaussianFilter)
+}

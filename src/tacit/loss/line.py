@@ -1,0 +1,164 @@
+"""Where to integrate: the choice of a vertical line and its nodes for the contour accountant.
+
+Every choice made here is sound (see `contour`); a good one is tight with few nodes. Wanted, relative to the target delta:
+
+- aliases from the left, exp(-c W), and from the right, exp(c W) delta(epsilon + W), below `TIGHT`, W = 2 pi/step the window;
+- the part of the line above the last node below `TIGHT`, by a Gaussian factor, by densities in the losses, or else by one
+  fictitious Gaussian release so weak that it moves epsilon by less than `FICTION`, or by `KINK` where the curve has a corner (with
+  very many entries there is none, and `COARSE` will do);
+- a tilt c near the saddle point, so that nothing cancels: rounding is then relative to delta, however small delta is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.loss.transforms import Array
+
+TIGHT = 1e-6
+FICTION = 2e-5
+KINK = 1e-4
+COARSE = 1e-4
+_WORK = 250_000  # nodes times entries that are worth more than COARSE
+_FITTING = 30.0  # an old line is kept while its aliases stay within this factor of TIGHT
+_CANCEL = 12.0  # nats between the integrand at the tilt and the target delta
+
+ORDERS: Array = np.geomspace(1e-2, 3e6, 128)
+"""Real tilts at which every total is known: Renyi orders minus one."""
+
+LOG_CONSTANT: Array = ORDERS * (np.log(ORDERS) - np.log1p(ORDERS)) - np.log1p(ORDERS)
+"""log sup_y (1 - exp(-y)) exp(-c y), reached at exp(-y) = c/(c + 1)."""
+
+_COUNTS: Array = np.unique(np.geomspace(24, 6144, 45).astype(int))
+_WIDENING: Array = np.geomspace(1.0, 400.0, 90)
+
+Spreads = tuple[Array, Array, Array]
+"""Masses, widths and counts of the uniform components of the losses (see `transforms.Transform.spread`)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Line:
+    """Nodes c + i j step, j = 0 .. count - 1; `fiction` is the variance of the fictitious Gaussian release.
+
+    `log_decay` bounds log |M(z)/M(c)| for Im z >= the last node, all factors but the Gaussian ones; releases added later only
+    lower it.
+    """
+
+    tilt: float
+    step: float
+    fiction: float
+    log_decay: float
+    z: Array
+    kernel: Array  # -log(z (z + 1))
+
+    @property
+    def window(self) -> float:
+        return 2.0 * math.pi / self.step
+
+    @property
+    def height(self) -> float:
+        return float(self.z[-1].imag)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """A total on the real axis and the point of its curve that is wanted. All estimates: they steer, they prove nothing."""
+
+    moments: Array  # log moments at ORDERS
+    log_delta: float
+    epsilon: float  # from above, by the best order
+
+    @property
+    def saddle(self) -> float:
+        exponents = self.moments + LOG_CONSTANT - ORDERS * self.epsilon
+        return float(ORDERS[int(np.argmin(exponents))])
+
+    @property
+    def low(self) -> float:
+        """A guess of the true epsilon, from below."""
+        return max(0.0, self.epsilon - 4.0 / self.saddle)
+
+    def log_tail(self, epsilons: Array) -> Array:
+        """Estimates of log delta(epsilon)."""
+        exponents = (self.moments + LOG_CONSTANT) - np.multiply.outer(epsilons, ORDERS)
+        return np.minimum(exponents.min(axis=1), 0.0)
+
+    def cancellation(self, tilt: float) -> float:
+        nearest = int(np.argmin(np.abs(ORDERS - tilt)))
+        return float(self.moments[nearest] - ORDERS[nearest] * self.low - self.log_delta)
+
+
+def fits(line: Line, target: Target) -> bool:
+    """Is an old line still good for this target?"""
+    allowed = target.log_delta + math.log(TIGHT * _FITTING)
+    reach = line.tilt * line.window
+    right = reach + float(target.log_tail(np.array([target.low + line.window]))[0])
+    return -reach <= allowed and right <= allowed and target.cancellation(line.tilt) <= _CANCEL + 3.0
+
+
+def choose(
+    target: Target, variance: float, highest: float, entries: float, spreads: Callable[[float], Spreads]
+) -> Line:
+    """A line for `target`, `variance` the total of the Gaussian factors, `highest` the largest tilt there is.
+
+    `entries` counts what is to be evaluated at each node, in units of one closed form.
+    """
+    tilt, window = _tilt_and_window(target, highest)
+    step = 2.0 * math.pi / window
+    heights = step * (_COUNTS - 1)
+    decays = _log_decays(heights, spreads(tilt))
+    nearest = int(np.argmin(np.abs(ORDERS - tilt)))
+    start = float(target.moments[nearest]) - tilt * target.low - target.log_delta - math.log(TIGHT * math.pi)
+    wanted = 2.0 * (start - np.log(heights) + decays) / heights**2
+    fictions = np.maximum(wanted - variance, 0.0)
+    # A Gaussian of variance v moves epsilon by v (c + 1)/2 where log delta is smooth and by up to sqrt(v/(2 pi)) at a corner.
+    scale = max(target.low, 0.1 * target.epsilon, 1e-300)
+    moved = fictions * (tilt + 1.0) / 2.0 / scale
+    fine = _first((moved <= FICTION) & (np.sqrt(fictions) * 0.4 / scale <= KINK))
+    affordable = int(np.searchsorted(_COUNTS * entries, _WORK, side="right")) - 1
+    best = max(_first(moved <= COARSE), min(fine, affordable))
+    z = tilt + 1j * (step * np.arange(int(_COUNTS[best])))
+    return Line(tilt, step, float(fictions[best]), float(decays[best]), z, -np.log(z * (z + 1.0)))
+
+
+def _first(enough: Array) -> int:
+    return int(np.argmax(enough)) if enough.any() else len(enough) - 1
+
+
+def _tilt_and_window(target: Target, highest: float) -> tuple[float, float]:
+    saddle = min(target.saddle, highest)
+    near = (saddle / 4.0 <= ORDERS) & (saddle * 4.0 >= ORDERS) & (highest >= ORDERS)
+    tilts = ORDERS[near]
+    if len(tilts) == 0:
+        return highest, 40.0 / highest
+    gaps = target.moments[near] - tilts * target.low - target.log_delta
+    fine = gaps <= max(_CANCEL, float(gaps.min()) + 1.0)
+    tilts = tilts[fine]
+    windows = 2.0 / saddle * _WIDENING
+    tails = target.log_tail(target.low + windows)
+    reach = np.multiply.outer(tilts, windows)
+    worst = np.maximum(reach + tails, -reach) - target.log_delta
+    good = worst <= math.log(TIGHT)
+    firsts = np.where(good.any(axis=1), good.argmax(axis=1), len(windows) - 1)
+    best = int(np.argmin(firsts))
+    # A little wider than needed, so that the line still fits when the total has grown.
+    return float(tilts[best]), 1.08 * float(windows[firsts[best]])
+
+
+def _log_decays(heights: Array, spreads: Spreads) -> Array:
+    """log of the bound on |M(z)/M(c)| above each height.
+
+    A component of mass m uniform on an interval of width w leaves |E exp(itL)| <= 1 - m (1 - |sin(x)/x|), x = t w/2, under the
+    tilted law; beyond x the quotient stays below its value there or below its first side lobe, 0.21724, and below 1/x.
+    """
+    masses, widths, counts = spreads
+    if len(masses) == 0:
+        return np.zeros(len(heights))
+    x = np.multiply.outer(heights, widths) / 2.0
+    lobe = np.minimum(0.21724, 1.0 / np.maximum(x, 1e-300))
+    quotient = np.where(x < math.pi, np.maximum(np.sinc(x / math.pi), lobe), lobe)
+    return np.asarray(np.log1p(-masses * (1.0 - quotient)) @ counts)

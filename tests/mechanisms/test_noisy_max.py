@@ -1,0 +1,120 @@
+"""Statistical tests here fail a correct sampler with probability below 1e-9 each."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import chain, combinations
+from itertools import product as every
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+from tacit.loss import events
+from tacit.mechanisms import NoisyMax
+from tacit.noise import SeededBitsForTestsOnly
+from tests.mechanisms.exact import FALSE_ALARM, Law, p_value, real, refused, worst_loss
+
+TINY = mpmath.mpf(10) ** -30
+
+
+def law(scores: list[int], scale: Any) -> Law:
+    """Who has the largest score + geometric noise, ties split evenly: every height of the maximum, every set of leaders."""
+    a = mpmath.exp(-1 / real(scale))
+
+    def at(score: int, height: int) -> Any:
+        return (1 - a) * a ** (height - score) if height >= score else mpmath.mpf(0)
+
+    def below(score: int, height: int) -> Any:
+        return 1 - a ** (height - score) if height >= score else mpmath.mpf(0)
+
+    players = range(len(scores))
+    groups = list(chain.from_iterable(combinations(players, size) for size in range(1, len(scores) + 1)))
+    chosen = {i: mpmath.mpf(0) for i in players}
+    for height in range(max(scores), max(scores) + math.ceil(90 * Fraction(scale)) + 2):
+        high = [at(s, height) for s in scores]
+        low = [below(s, height) for s in scores]
+        for leaders in groups:
+            weight = mpmath.fprod(high[i] if i in leaders else low[i] for i in players) / len(leaders)
+            for leader in leaders:
+                chosen[leader] += weight
+    assert abs(mpmath.fsum(chosen.values()) - 1) < TINY
+    return chosen
+
+
+@pytest.mark.parametrize(("sensitivity", "epsilon"), [(1, 1), (2, 3)])
+def test_neighbours_differ_by_at_most_epsilon_and_reach_it(sensitivity: int, epsilon: int) -> None:
+    scale = NoisyMax(sensitivity, epsilon).noise_scale
+    assert scale == Fraction(2 * sensitivity, epsilon)
+    worst = mpmath.mpf(0)
+    for base in ([0, 0, 0], [4, 1, 0], [9, 0, 0]):
+        here = law(base, scale)
+        for moves in every((-sensitivity, 0, sensitivity), repeat=3):
+            there = law([b + m for b, m in zip(base, moves, strict=True)], scale)
+            worst = max(worst, worst_loss(here, there))
+    assert epsilon * mpmath.mpf("0.99") < worst <= epsilon + TINY
+
+
+def test_monotone_scores_need_half_the_noise() -> None:
+    scale = NoisyMax(1, 1, monotone=True).noise_scale
+    assert scale == 1
+    for base in ([0, 0, 0], [4, 1, 0]):
+        for moves in every((0, 1), repeat=3):
+            moved = [b + m for b, m in zip(base, moves, strict=True)]
+            assert worst_loss(law(base, scale), law(moved, scale)) <= 1 + TINY
+
+
+@pytest.mark.statistical
+def test_choices_follow_the_law_of_the_claim_ties_included() -> None:
+    bits, scores = SeededBitsForTestsOnly(11), [2, 2, 0, -1]
+    for mechanism, scale in ((NoisyMax(1, 2), 1), (NoisyMax(1, 2, monotone=True), Fraction(1, 2))):
+        drawn = [mechanism.choose(range(4), scores=scores, bits=bits) for _ in range(6000)]
+        assert p_value(drawn, law(scores, scale)) > FALSE_ALARM
+        drawn = [mechanism.choose(range(4), losses=scores, bits=bits) for _ in range(6000)]
+        assert p_value(drawn, law([-s for s in scores], scale)) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("scores", [[10, 0, 0, 0], [10, 10, 3, 3, 3], [6, 5, 4, 3, 2, 1]])
+@pytest.mark.parametrize("confidence", ["1/2", "9/10", "999/1000"])
+def test_the_shortfall_is_exceeded_no_more_often_than_it_says(scores: list[int], confidence: str) -> None:
+    mechanism = NoisyMax(1, 3)
+    bound = mechanism.shortfall(len(scores), confidence=confidence)
+    exact = law(scores, mechanism.noise_scale)
+    assert mpmath.fsum(exact[i] for i, s in enumerate(scores) if s <= max(scores) - bound) <= 1 - real(confidence)
+
+
+def test_huge_scores_and_huge_noise_make_no_false_ties() -> None:
+    bits = SeededBitsForTestsOnly(12)
+    ends = np.array([2**63 - 1, -(2**63), 0])
+    assert {NoisyMax(1, 1).choose("abc", scores=ends, bits=bits) for _ in range(20)} == {"a"}
+    chosen = [NoisyMax(1, Fraction(1, 2**70)).choose("abc", scores=[0, 1, 2], bits=bits) for _ in range(300)]
+    assert set(chosen) == {"a", "b", "c"}
+    chosen = [NoisyMax(1, Fraction(1, 2**60)).choose("abc", scores=ends, bits=bits) for _ in range(300)]
+    assert {"a", "c"} <= set(chosen)
+
+
+def test_the_event_is_a_pure_guarantee() -> None:
+    assert NoisyMax(2, "1/3").event == events.Pure(Fraction(1, 3))
+    assert NoisyMax(2, "1/3").scale == 12.0
+
+
+@pytest.mark.parametrize("scores", [[1.0, 2.0], [math.nan, 1.0], np.array([1.0, 2.0])])
+def test_real_scores_are_refused_by_their_type(scores: Any) -> None:
+    refused(lambda: NoisyMax(1, 1).choose("ab", scores=scores), "scores")
+
+
+@pytest.mark.parametrize("value", [0, -1, math.nan, math.inf, None, "x", True, 1.0, Fraction(1, 2)])
+def test_a_wrong_sensitivity_is_refused(value: Any) -> None:
+    refused(lambda: NoisyMax(value, 1), "sensitivity")
+
+
+@pytest.mark.parametrize("value", [0, -1, math.nan, math.inf, None, "x", True, 1e-300, 10**400])
+def test_a_wrong_epsilon_is_refused(value: Any) -> None:
+    refused(lambda: NoisyMax(1, value), "epsilon")
+
+
+def test_candidates_from_data_are_refused() -> None:
+    refused(lambda: NoisyMax(1, 1).choose({"a"}, scores=[1]), "candidates")
+    refused(lambda: NoisyMax(1, 1).choose([], scores=[]), "candidates")

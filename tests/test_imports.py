@@ -1,0 +1,72 @@
+"""What importing loads, and which names the package promises."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import tacit
+
+HEAVY = ("duckdb", "pandas", "polars", "pyarrow", "scipy", "sklearn", "matplotlib", "mpmath", "rich")
+
+
+def loaded_by(statement: str) -> set[str]:
+    """Every module present in a fresh interpreter after `statement`."""
+    program = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    return set(json.loads(done.stdout))
+
+
+def roots(modules: set[str]) -> set[str]:
+    return {name.partition(".")[0] for name in modules}
+
+
+def test_importing_tacit_loads_no_library_at_all() -> None:
+    added = roots(loaded_by("import tacit")) - roots(loaded_by("pass"))
+    assert "tacit" in added
+    assert added - {"tacit"} <= sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("room", ["tacit", "tacit.errors", "tacit.noise", "tacit.loss", "tacit.mechanisms"])
+def test_importing_a_room_loads_nothing_heavy(room: str) -> None:
+    assert roots(loaded_by(f"import {room}")) & set(HEAVY) == set()
+
+
+def test_the_check_for_heavy_modules_notices_one() -> None:
+    assert "scipy" in roots(loaded_by("import scipy"))
+
+
+def test_the_names_of_tacit_are_frozen() -> None:
+    assert tacit.__all__ == [
+        "Budget",
+        "BudgetExceeded",
+        "EngineError",
+        "ParameterError",
+        "PolicyError",
+        "QuestionError",
+        "TacitError",
+        "__version__",
+    ]
+
+
+@pytest.mark.parametrize("name", tacit.__all__)
+def test_every_promised_name_is_there_and_is_listed(name: str) -> None:
+    assert getattr(tacit, name) is not None
+    assert name in dir(tacit)
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'tacit' has no attribute 'Bugdet'"):
+        _ = tacit.Bugdet  # type: ignore[attr-defined]
+
+
+def test_names_come_from_their_rooms() -> None:
+    import tacit.errors
+    import tacit.loss
+
+    assert tacit.ParameterError is tacit.errors.ParameterError
+    assert tacit.Budget is tacit.loss.Budget
+    assert issubclass(tacit.ParameterError, tacit.TacitError)

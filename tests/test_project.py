@@ -1,0 +1,286 @@
+"""The project around the rooms: set-up, lock files, layers, the benchmark file, and the demo."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import tacit
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCK_FILES = sorted((ROOT / "requirements").glob("*.txt"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PIN = re.compile(r"([a-z0-9]+(?:-[a-z0-9]+)*)==([0-9][0-9a-z.!+-]*) \\")
+HASH = re.compile(r"    --hash=sha256:[0-9a-f]{64}(?: \\)?")
+
+
+def load(path: Path) -> ModuleType:
+    """A module of this project that is not part of the package."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # dataclasses look their own module up by name
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        del sys.modules[path.stem]
+    return module
+
+
+@pytest.fixture
+def go() -> ModuleType:
+    return load(ROOT / "go.py")
+
+
+def pins(path: Path) -> dict[str, str]:
+    return dict(match.groups() for match in map(PIN.fullmatch, path.read_text().splitlines()) if match)
+
+
+# -- lock files ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", LOCK_FILES, ids=lambda path: path.stem)
+def test_a_lock_file_holds_versions_and_hashes_and_names_no_registry_or_path(path: Path) -> None:
+    for line in path.read_text().splitlines():
+        assert not line or line.startswith("#") or PIN.fullmatch(line) or HASH.fullmatch(line), line
+        assert "/" not in line or line.startswith("#"), line
+
+
+@pytest.mark.parametrize("path", LOCK_FILES, ids=lambda path: path.stem)
+def test_every_locked_package_has_a_hash(path: Path) -> None:
+    assert pins(path)
+    blocks = re.split(r"(?m)^(?=[a-z0-9])", path.read_text())[1:]
+    assert len(blocks) == len(pins(path))
+    assert all("--hash=sha256:" in block for block in blocks)
+
+
+def test_there_is_a_lock_file_for_every_purpose(go: ModuleType) -> None:
+    assert {path.stem for path in LOCK_FILES} == set(go.LOCKED_GROUPS)
+
+
+def test_every_direct_dependency_is_locked(go: ModuleType) -> None:
+    groups = {"run": PROJECT["project"]["dependencies"], **PROJECT["dependency-groups"]}
+    for name, parts in go.LOCKED_GROUPS.items():
+        wanted = {re.split(r"[<>=!~ ]", requirement)[0] for part in parts for requirement in groups[part]}
+        assert wanted <= set(pins(ROOT / "requirements" / f"{name}.txt"))
+
+
+def test_what_runs_is_what_is_tested_and_measured() -> None:
+    run = pins(ROOT / "requirements" / "run.txt")
+    for name in ("test", "bench"):
+        other = pins(ROOT / "requirements" / f"{name}.txt")
+        assert {package: other.get(package) for package in run} == run
+
+
+def test_every_dependency_has_an_upper_bound() -> None:
+    requirements = [*PROJECT["project"]["dependencies"], *PROJECT["build-system"]["requires"]]
+    assert all("<" in requirement for requirement in requirements)
+
+
+# -- go.py -----------------------------------------------------------------------------------------
+
+
+def test_go_uses_the_standard_library_only() -> None:
+    tree = ast.parse((ROOT / "go.py").read_text())
+    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    imported |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
+    assert {name.partition(".")[0] for name in imported} <= sys.stdlib_module_names
+
+
+def run_go(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "go.py", *arguments], cwd=ROOT, capture_output=True, text=True)
+
+
+def test_help_shows_every_command_with_examples(go: ModuleType) -> None:
+    shown = run_go("--help")
+    assert shown.returncode == 0
+    assert all(f"  {command} " in shown.stdout for command in go.COMMANDS)
+    assert "python3 go.py test -k laplace" in shown.stdout
+
+
+def test_an_unknown_command_is_refused_with_the_list_of_commands() -> None:
+    refused = run_go("tset")
+    assert refused.returncode == 2
+    assert "There is no command 'tset'. Commands: demo, test" in refused.stderr
+
+
+@pytest.fixture
+def scratch(go: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """go.py on an empty project, with the slow steps of the set-up written down instead of taken."""
+    (tmp_path / "requirements").mkdir()
+    (tmp_path / "requirements" / "run.txt").write_text("numpy==2.0.0 \\\n")
+    (tmp_path / "requirements" / "test.txt").write_text("numpy==2.0.0 \\\npytest==9.0.0 \\\n")
+    (tmp_path / "pyproject.toml").write_text("[build-system]\n[project]\n[tool.hatch]\n")
+    monkeypatch.setattr(go, "ROOT", tmp_path)
+    monkeypatch.setattr(go, "LOCKS", tmp_path / "requirements")
+    monkeypatch.setattr(go, "PYPROJECT", tmp_path / "pyproject.toml")
+    go.taken = []
+
+    def must(*command: str) -> None:
+        go.taken.append(command)
+        if "venv" in command:
+            (tmp_path / ".venv" / "bin").mkdir(parents=True)
+            (tmp_path / ".venv" / "bin" / "python").write_text("")
+
+    monkeypatch.setattr(go, "must", must)
+    return go
+
+
+def installs(scratch: ModuleType) -> int:
+    return sum("install" in command for command in scratch.taken)
+
+
+def test_a_finished_environment_is_reused(scratch: ModuleType) -> None:
+    scratch.prepare(scratch.RUN)
+    assert installs(scratch) == 2
+    scratch.prepare(scratch.RUN)
+    assert installs(scratch) == 2
+
+
+def test_packages_are_installed_with_hashes_and_without_building(scratch: ModuleType) -> None:
+    scratch.prepare(scratch.RUN)
+    (packages,) = (command for command in scratch.taken if "-r" in command)
+    assert {"--require-hashes", "--only-binary"} <= set(packages)
+
+
+def test_an_interrupted_environment_is_made_again_from_nothing(
+    scratch: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish = scratch.must
+
+    def interrupted(*command: str) -> None:
+        if "-r" in command:
+            raise KeyboardInterrupt
+        finish(*command)
+
+    monkeypatch.setattr(scratch, "must", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        scratch.prepare(scratch.RUN)
+    left_over = scratch.RUN.path / "left-over"
+    left_over.write_text("")
+    assert not scratch.is_ready(scratch.RUN)
+    monkeypatch.setattr(scratch, "must", finish)
+    scratch.prepare(scratch.RUN)
+    assert scratch.is_ready(scratch.RUN)
+    assert not left_over.exists()
+
+
+def test_a_changed_lock_file_makes_the_environment_again(scratch: ModuleType) -> None:
+    scratch.prepare(scratch.RUN)
+    scratch.RUN.lock_file.write_text("numpy==2.0.1 \\\n")
+    assert not scratch.is_ready(scratch.RUN)
+    scratch.prepare(scratch.RUN)
+    assert installs(scratch) == 4
+
+
+def test_the_tests_grow_from_the_demo_environment_and_replace_its_stamp(scratch: ModuleType) -> None:
+    scratch.prepare(scratch.RUN)
+    scratch.prepare(scratch.TEST, grows_from=scratch.RUN)
+    assert sum("venv" in command for command in scratch.taken) == 1
+    assert scratch.is_ready(scratch.TEST)
+    assert not scratch.is_ready(scratch.RUN)
+
+
+def test_growing_is_refused_from_an_environment_that_was_not_finished(scratch: ModuleType) -> None:
+    scratch.prepare(scratch.RUN)
+    scratch.RUN.stamp.unlink()
+    scratch.prepare(scratch.TEST, grows_from=scratch.RUN)
+    assert sum("venv" in command for command in scratch.taken) == 2
+
+
+def test_one_failing_step_fails_the_whole_and_is_named(go: ModuleType, capfd: pytest.CaptureFixture[str]) -> None:
+    good, bad = [sys.executable, "-c", "pass"], [sys.executable, "-c", "raise SystemExit(3)"]
+    assert go.steps({"first": bad, "second": good}) == 1
+    assert "FAILED  first" in (shown := capfd.readouterr().out)
+    assert "passed  second" in shown
+    assert "1 of 2 failed: first." in shown
+    assert go.steps({"first": good, "second": good}) == 0
+
+
+def test_an_interrupt_gives_one_line_and_code_130(
+    go: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(_: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(go.COMMANDS, "demo", interrupted)
+    assert go.main(["demo"]) == 130
+    assert capsys.readouterr().err.strip().count("\n") == 0
+
+
+def test_a_python_without_venv_is_told_what_to_install(scratch: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scratch, "has_module", lambda name: name == "pip")
+    with pytest.raises(scratch.Stop, match="apt install python3-venv"):
+        scratch.prepare(scratch.RUN)
+
+
+def test_a_python_without_ensurepip_is_served_by_the_pip_outside(
+    scratch: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scratch, "has_module", lambda name: name != "ensurepip")
+    scratch.prepare(scratch.RUN)
+    made, packages, _ = scratch.taken
+    assert "--without-pip" in made
+    assert packages[:3] == (sys.executable, "-m", "pip")
+    assert "--python" in packages
+
+
+# -- the rest --------------------------------------------------------------------------------------
+
+
+def test_ci_runs_the_same_command() -> None:
+    script = ROOT / ".ci" / "run"
+    assert os.access(script, os.X_OK)
+    assert "python3 go.py test" in script.read_text()
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    assert tacit.__version__ == PROJECT["project"]["version"]
+    assert f"## {tacit.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_every_room_has_its_place_in_the_layers() -> None:
+    (layers,) = (contract for contract in PROJECT["tool"]["importlinter"]["contracts"] if contract["type"] == "layers")
+    named = {room.strip(" ()") for layer in layers["layers"] for room in layer.split("|")}
+    package = ROOT / "src" / "tacit"
+    rooms = {path.stem for path in package.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert rooms - {"__init__"} <= named
+    assert layers["exhaustive"] is True
+
+
+def test_no_file_of_the_package_is_too_long_to_read_in_one_sitting() -> None:
+    lengths = {path.name: len(path.read_text().splitlines()) for path in (ROOT / "src").rglob("*.py")}
+    assert {name: length for name, length in lengths.items() if length > 400} == {}
+
+
+def test_running_one_benchmark_again_leaves_the_other_figures_alone() -> None:
+    replace = load(ROOT / "benchmarks" / "run.py").replace_section
+    text = replace(replace("# Results\n", "noise", "## Noise\n\nold"), "loss", "## Loss\n\nkept")
+    again = replace(text, "noise", "## Noise\n\nnew")
+    assert "old" not in again
+    assert "new" in again
+    assert "## Loss\n\nkept" in again
+    assert again.index("## Noise") < again.index("## Loss")
+    assert again == replace(again, "noise", "## Noise\n\nnew")
+
+
+def test_the_demo_runs_without_a_terminal_and_shows_every_lecture_figure() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "80"}
+    done = subprocess.run(
+        [sys.executable, "-m", "tacit.demo"], capture_output=True, text=True, check=True, env=environment
+    )
+    assert done.stderr == ""
+    assert "\x1b" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    for figure in ("scale 10", "1.0986", "0.0577", "0.0270", "AB-", "basic", "10.000"):
+        assert figure in done.stdout, figure
