@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import textwrap
 
 import pytest
 
@@ -70,3 +71,18 @@ def test_names_come_from_their_rooms() -> None:
     assert tacit.ParameterError is tacit.errors.ParameterError
     assert tacit.Budget is tacit.loss.Budget
     assert issubclass(tacit.ParameterError, tacit.TacitError)
+
+
+@pytest.mark.parametrize("room", ["tacit", "tacit.noise", "tacit.loss", "tacit.mechanisms"])
+def test_a_public_name_is_never_shadowed_by_a_file_of_that_name(room: str) -> None:
+    # Importing `tacit.loss.compose` binds the module to the name `compose` of its room, unless the room has bound it.
+    program = f"""
+        import importlib, pkgutil, types
+        room = importlib.import_module({room!r})
+        for found in pkgutil.walk_packages(room.__path__, room.__name__ + "."):
+            if found.name != "tacit.demo":
+                importlib.import_module(found.name)
+        print([name for name in room.__all__ if isinstance(getattr(room, name), types.ModuleType)])
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"

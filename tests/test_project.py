@@ -130,7 +130,8 @@ def scratch(go: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         go.taken.append(command)
         if "venv" in command:
             (tmp_path / ".venv" / "bin").mkdir(parents=True)
-            (tmp_path / ".venv" / "bin" / "python").write_text("")
+            (tmp_path / ".venv" / "bin" / "python").symlink_to(sys.executable)
+            (tmp_path / ".venv" / "pyvenv.cfg").write_text(f"command = python -m venv {tmp_path / '.venv'}")
 
     monkeypatch.setattr(go, "must", must)
     return go
@@ -175,27 +176,50 @@ def test_an_interrupted_environment_is_made_again_from_nothing(
     assert not left_over.exists()
 
 
-def test_a_changed_lock_file_makes_the_environment_again(scratch: ModuleType) -> None:
+def environments_made(scratch: ModuleType) -> int:
+    return sum("venv" in command for command in scratch.taken)
+
+
+def test_a_changed_lock_file_is_installed_again(scratch: ModuleType) -> None:
     scratch.prepare(scratch.RUN)
     scratch.RUN.lock_file.write_text("numpy==2.0.1 \\\n")
     assert not scratch.is_ready(scratch.RUN)
     scratch.prepare(scratch.RUN)
     assert installs(scratch) == 4
+    assert environments_made(scratch) == 1
 
 
 def test_the_tests_grow_from_the_demo_environment_and_replace_its_stamp(scratch: ModuleType) -> None:
     scratch.prepare(scratch.RUN)
-    scratch.prepare(scratch.TEST, grows_from=scratch.RUN)
-    assert sum("venv" in command for command in scratch.taken) == 1
+    scratch.prepare(scratch.TEST)
+    assert environments_made(scratch) == 1
     assert scratch.is_ready(scratch.TEST)
     assert not scratch.is_ready(scratch.RUN)
 
 
-def test_growing_is_refused_from_an_environment_that_was_not_finished(scratch: ModuleType) -> None:
+def test_an_environment_made_by_hand_is_filled_and_not_thrown_away(scratch: ModuleType) -> None:
+    scratch.must("venv")
+    own = scratch.RUN.path / "own"
+    own.write_text("")
     scratch.prepare(scratch.RUN)
+    assert scratch.is_ready(scratch.RUN)
+    assert own.exists()
+
+
+@pytest.mark.parametrize("spoil", ["other Python", "moved", "broken"])
+def test_an_environment_that_cannot_be_used_is_made_again(scratch: ModuleType, spoil: str) -> None:
+    scratch.prepare(scratch.RUN)
+    python, settings = scratch.RUN.python, scratch.RUN.path / "pyvenv.cfg"
+    if spoil == "moved":
+        settings.write_text("command = python -m venv /elsewhere/.venv")
+    else:
+        python.unlink()
+        python.write_text("#!/bin/sh\necho 3.10.1 True\n" if spoil == "other Python" else "")
+        python.chmod(0o755)
     scratch.RUN.stamp.unlink()
-    scratch.prepare(scratch.TEST, grows_from=scratch.RUN)
-    assert sum("venv" in command for command in scratch.taken) == 2
+    scratch.prepare(scratch.RUN)
+    assert environments_made(scratch) == 2
+    assert scratch.is_ready(scratch.RUN)
 
 
 def test_one_failing_step_fails_the_whole_and_is_named(go: ModuleType, capfd: pytest.CaptureFixture[str]) -> None:

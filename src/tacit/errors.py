@@ -5,6 +5,7 @@
     |-- PolicyError        the owner's promise does not hold together
     |-- QuestionError      the question cannot be answered as it was asked
     |-- BudgetExceeded     the answer would cost more than is left; carries .asked and .remaining
+    |-- LedgerError        what is spent could not be recorded, or the record is not what it was
     `-- EngineError        the place where the rows live did not do its part
 
 An error says what was wrong, the value found, what is allowed, and how to mend it. It never
@@ -18,6 +19,7 @@ from fractions import Fraction
 __all__ = [
     "BudgetExceeded",
     "EngineError",
+    "LedgerError",
     "ParameterError",
     "PolicyError",
     "QuestionError",
@@ -39,6 +41,10 @@ class PolicyError(TacitError):
 
 class QuestionError(TacitError):
     """The question is outside the language, or asks for what may not leave."""
+
+
+class LedgerError(TacitError):
+    """The ledger is full, locked, damaged, older than its head or not the one that was registered. Nothing was released."""
 
 
 class EngineError(TacitError):

@@ -65,10 +65,10 @@ def test_a_cheap_event_needs_no_sampling() -> None:
 
 
 def test_more_steps_need_more_noise_and_a_lower_rate() -> None:
-    few, many = (calibrate.noise_multiplier("0.05", count, 1, 1e-5) for count in (10, 1000))
+    few, many = (calibrate.noise_multiplier("0.05", count, 1, 1e-5) for count in (200, 2000))
     assert few < many
     event = events.Gaussian(Fraction(1), Fraction(2))
-    often, rarely = (calibrate.sampling_rate(event, count, 1, 1e-5) for count in (10, 1000))
+    often, rarely = (calibrate.sampling_rate(event, count, 1, 1e-5) for count in (200, 2000))
     assert often > rarely > 0
 
 

@@ -52,8 +52,8 @@ def law_of_answers(
 ) -> dict[tuple[bool, ...], float]:
     """The probability of every sequence of answers, by summing over the threshold's noise.
 
-    All terms are positive, so a sum has a relative error of 1e-13 or so. It stops at 600: at the scales used here (below
-    10) what is left out is below 1e-26.
+    All terms are positive, so a sum has a relative error of 1e-13 or so. It stops at 600: at the scales used here
+    (below 10) what is left out is below 1e-26.
     """
     threshold_scale = shrink * float(session._threshold_scale)
     scale = shrink * float(session._scale if question_scale is None else question_scale)
@@ -240,7 +240,13 @@ def test_a_session_cannot_be_copied_or_pickled_or_read() -> None:
     for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TacitError, match="copied"):
             attempt(session)
-    assert str(session._bar) not in repr(AboveThreshold(1, "1/1000000", 0))
+
+
+def test_the_noisy_threshold_is_not_shown(script: Script) -> None:
+    script.noise = [98765]
+    session = AboveThreshold(1, 1, 0)
+    assert str(session._bar).startswith("9876")
+    assert "9876" not in repr(session) + str(session)
 
 
 def test_another_process_cannot_go_on_with_a_session(monkeypatch: pytest.MonkeyPatch) -> None:

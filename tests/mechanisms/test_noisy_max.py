@@ -21,7 +21,7 @@ TINY = mpmath.mpf(10) ** -30
 
 
 def law(scores: list[int], scale: Any) -> Law:
-    """Who has the largest score + geometric noise, ties split evenly: every height of the maximum, every set of leaders."""
+    """Who has the largest score + geometric noise, ties split evenly: every height, every set of leaders."""
     a = mpmath.exp(-1 / real(scale))
 
     def at(score: int, height: int) -> Any:
@@ -83,6 +83,21 @@ def test_the_shortfall_is_exceeded_no_more_often_than_it_says(scores: list[int],
     bound = mechanism.shortfall(len(scores), confidence=confidence)
     exact = law(scores, mechanism.noise_scale)
     assert mpmath.fsum(exact[i] for i, s in enumerate(scores) if s <= max(scores) - bound) <= 1 - real(confidence)
+
+
+@pytest.mark.statistical
+def test_the_scale_of_the_noise_shows_in_how_often_a_runner_up_wins() -> None:
+    """Enough draws that a scale of 0.9 times the right one would be noticed."""
+    mechanism, bits = NoisyMax(1, 1), SeededBitsForTestsOnly(16)
+    drawn = [mechanism.choose(range(2), scores=[6, 0], bits=bits) for _ in range(30_000)]
+    assert p_value(drawn, law([6, 0], 2)) > FALSE_ALARM
+    ten_percent_less = law([6, 0], "9/5")
+    assert p_value(drawn, ten_percent_less) < FALSE_ALARM
+
+
+def test_a_sum_beyond_int64_wins_and_does_not_wrap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tacit.noise.geometric", lambda scale, size, bits: np.array([2**63 - 1, 0, 0]))
+    assert NoisyMax(1, 1).choose("abc", scores=[2**40, 0, 5]) == "a"
 
 
 def test_huge_scores_and_huge_noise_make_no_false_ties() -> None:

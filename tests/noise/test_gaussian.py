@@ -32,7 +32,13 @@ def test_every_narrow_word_keeps_or_drops_a_draw_as_its_probability_says(varianc
         for word in words:
             low, high = mpmath.mpf(int(word)) / 2**64, (mpmath.mpf(int(word)) + 2 ** (64 - width)) / 2**64
             if low < p < high:
-                continue  # the boundary's own word is open: it is tried below with further bits
+                # the boundary's own word is open: its further bits decide
+                for further in (0, 2**64 - 1):
+                    expected = further == 0
+                    assert module.one_kept(y, int(word), variance, Served([further] * 3), width) is expected
+                    many = module.kept_by(np.array([y]), np.array([word]), variance, Served([further] * 3), width)
+                    assert many.tolist() == [expected]
+                continue
             expected = high <= p
             settled = Served([2**63])  # whatever comes next cannot change it
             one = module.one_kept(y, int(word), variance, settled, width)

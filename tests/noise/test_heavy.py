@@ -12,9 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
+from tacit.noise import cauchy_like, rounded_laplace, student_t
 from tacit.noise import heavy as module
 from tacit.noise.bits import SeededBitsForTestsOnly, secure
-from tacit.noise.heavy import cauchy_like, rounded_laplace, student_t
 from tacit.noise.laws import Cauchy, ContinuousLaplace, Law, Quartic, Student
 from tacit.noise.reals import LazyUniform
 from tests.noise.doubles import Served, chi_square_survival, every_word
@@ -181,9 +181,9 @@ def test_draws_follow_the_rounded_law(
 def test_draws_at_huge_scales_follow_the_law_and_fill_the_low_bits_evenly(
     law: Law, sample: Callable[[Fraction, int], NDArray[np.int64]], power: int
 ) -> None:
-    scale = 3 * Fraction(2) ** power
-    draws = [int(draw) for draw in sample(scale, 100_000 if power < 62 else 20_000)]
-    coarse = np.array([math.floor(Fraction(draw) / scale * 8 + HALF) for draw in draws], dtype=object)
+    scale = 3 << power
+    draws = [int(draw) for draw in sample(Fraction(scale), 100_000 if power < 62 else 20_000)]
+    coarse = np.array([(16 * draw + scale) // (2 * scale) for draw in draws], dtype=object)
     assert chi_square_survival(observed(np.clip(coarse, -99, 99), 40), masses(law, Fraction(8), 40)) > ALARM
     low_bits = np.bincount(np.array([draw % 64 for draw in draws]), minlength=64)
     assert chi_square_survival(low_bits, [1 / 64] * 64) > ALARM
@@ -194,7 +194,7 @@ def test_draws_at_huge_scales_follow_the_law_and_fill_the_low_bits_evenly(
 def test_the_split_into_quotient_and_remainder_loses_nothing(law: Law, step: int) -> None:
     """At a scale so small that the density changes much within a cell, and zero's half cell is not rare."""
     scale, bits, last = Fraction(8), SeededBitsForTestsOnly(77), 30
-    quotients = module.from_words(bits.words(20_000), 64, law, scale / step, Fraction(1, 2 * step), bits)
+    quotients = module.from_words(bits.words(8_000), 64, law, scale / step, Fraction(1, 2 * step), bits)
     draws = module._with_remainders(quotients, law, scale, step, bits)
     signed = masses(law, scale, last)
     folded = [signed[last], *(2 * mass for mass in signed[last + 1 :])]

@@ -1,17 +1,18 @@
 """Exact privacy curves of noise added to a number, for epsilon >= 0, rounded up.
 
-delta(epsilon) = sup over events E of P(E) - exp(epsilon) Q(E), with P and Q the noise around two neighbours. For these
-log-concave laws the best E is a half line, so a larger shift costs more, and the pair at the full sensitivity dominates.
+delta(epsilon) = sup over events E of P(E) - exp(epsilon) Q(E), with P and Q the noise around two neighbours. For
+these log-concave laws the best E is a half line, so a larger shift costs more, and the pair at the full sensitivity
+dominates.
 
-- Laplace, t = S/b:  delta = 1 - exp((epsilon - t)/2) up to t, then 0.  A vector of L1 sensitivity S is dominated by one
+- Laplace, t = S/b:  delta = 1 - exp((epsilon - t)/2) up to t, then 0. A vector of L1 sensitivity S is dominated by one
   number of sensitivity S (two coordinates cost less than their sum; by induction any number of them).
 - Discrete Laplace, r = exp(-1/b): the half line x <= m, m = ceil((s - epsilon b)/2) - 1, gives
   delta = (1 - r^(m+1) + r (1 - exp(epsilon) r^(s-m-1)))/(1 + r).
 - Gaussian, mu = S/sigma:  delta = Phi(-a) - exp(epsilon) Phi(-b),  a = epsilon/mu - mu/2,  b = a + mu (Balle and Wang
   2018). With the Mills ratio M this is phi(a)(M(a) - M(b)); M is convex with M' = x M - 1, so for small mu
   the trapezoid mu (g(a) + g(b))/2, g = -M', bounds the difference where subtraction would cancel.
-- Discrete Gaussian: where one coordinate changes, a half-line sum over the lattice. Elsewhere, and for wide noise, it is
-  compared with rounded Gaussian noise of smaller variance: see `rounded_gaussian`.
+- Discrete Gaussian: where one coordinate changes, a half-line sum over the lattice. Elsewhere, and for wide noise, it
+  is compared with rounded Gaussian noise of smaller variance: see `rounded_gaussian`.
 
 Stated slack: erfcx and ndtr of scipy are granted a relative error of 2^-43 (tested against arbitrary precision).
 """
@@ -79,11 +80,12 @@ def gaussian(mu: float, epsilon: Floats) -> Floats:
         # delta is the integral of phi(a + t)(1 - exp(-mu t)) over t > 0, so |d log delta / d a| <= 2|a| + 2.
         slack = 4 * UNIT * ((2 * np.abs(a) + 2) * (centre + mu) + a * a + 16)
         value = value * (1 + slack) + _TINY
-    return np.where(a > 37, np.minimum(np.nan_to_num(value, nan=_TINY), 1e-290), np.clip(value, 0.0, 1.0))
+    bound: Floats = np.where(a > 37, np.minimum(np.nan_to_num(value, nan=_TINY), 1e-290), np.clip(value, 0.0, 1.0))
+    return bound
 
 
 def discrete_gaussian(sensitivity: Fraction, sigma: Fraction, dimensions: int, epsilon: Floats) -> Floats:
-    """The curve of discrete Gaussian noise: exact where one coordinate changes and sigma <= 256, else an upper bound."""
+    """Discrete Gaussian noise: exact where one coordinate changes and sigma <= 256, else an upper bound."""
     squared = math.floor(sensitivity * sensitivity)  # of the distance of two integer vectors
     if squared == 0:
         return np.zeros_like(epsilon)
@@ -107,7 +109,8 @@ def _lattice_sum(shift: int, sigma: Fraction, epsilon: Floats) -> Floats:
     # Error of the weights: exponents up to 37^2/2 with a relative error of four units; of the running sums: n units.
     slack = (4 * _REACH * _REACH + len(points) + 64 + epsilon) * UNIT
     value = here - lost + slack * (here + lost)
-    return np.clip(value / (below[-1] * (1 - slack)) + _TINY, 0.0, 1.0)
+    bound: Floats = np.clip(value / (below[-1] * (1 - slack)) + _TINY, 0.0, 1.0)
+    return bound
 
 
 def rounded_gaussian(squared: int, sigma: Fraction, dimensions: int, epsilon: Floats) -> Floats:

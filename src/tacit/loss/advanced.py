@@ -8,11 +8,12 @@ e'/2, and the second, with exp(e) - 1 <= 2 e for e <= 1, is at most e'^2/(4 log(
 Theorem for unequal epsilons (Kairouz, Oh and Viswanath 2015, Theorem 3.5; re-derived), `unequal`. Mechanisms (e_i, d_i)
 satisfy, for every slack s, delta = 1 - (1 - s) prod (1 - d_i) at
     epsilon = sum of e_i tanh(e_i/2) + sqrt(2 log(1/s) sum of e_i^2).
-Proof: outside the d_i each is dominated by a coin with loss +-e_i of mean e_i tanh(e_i/2); Hoeffding's inequality bounds
-the probability of a larger total, which bounds delta. It is never worse than `stated`, as
+Proof: outside the d_i each is dominated by a coin with loss +-e_i of mean e_i tanh(e_i/2); Hoeffding's inequality
+bounds the probability of a larger total, which bounds delta. It is never worse than `stated`, as
 tanh(e/2) <= exp(e) - 1, and the plain sum is taken where that is less. The accountant uses it.
 
-Events without an epsilon of their own get half of what is left of delta, in equal shares; the slack gets the other half.
+Events without an epsilon of their own get half of what is left of delta, in equal shares; the slack gets the other
+half.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def stated(epsilon: Number, delta: Number, count: int, slack: Number) -> tuple[f
 
 
 def each_epsilon(epsilon: Number, count: int, slack: Number) -> float:
-    """The epsilon that each of `count` mechanisms may have for a total `epsilon` <= 1, by the corollary; rounded down."""
+    """The epsilon each of `count` mechanisms may have for a total `epsilon` <= 1, by the corollary; rounded down."""
     total = positive("epsilon", epsilon)
     if total > 1:
         raise refuse("epsilon", "at most 1 for this corollary", epsilon, "Invert the accountant instead.")
@@ -111,7 +112,8 @@ def _delta_of(parts: Sequence[Priced], epsilon: float) -> float:
         return aside
     slack = 1.0
     drift = unequal(parts, 1.0)
-    squares = sum_up(product_up(float(part.count), float_up(Fraction(part.epsilon)) ** 2) for part in parts if part.epsilon < math.inf)
+    sizes = [(float_up(part.epsilon), part.count) for part in parts if isinstance(part.epsilon, Fraction)]
+    squares = sum_up(product_up(float(count), size * size) for size, count in sizes)
     if drift < epsilon:
         guess = (epsilon - drift) ** 2 / (2 * squares)
         slack = exp_up(-guess * (1 - 2.0**-40))

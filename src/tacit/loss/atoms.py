@@ -77,7 +77,7 @@ class Atoms(Transform):
 
     @property
     def work(self) -> float:
-        return 1.0 + len(self.losses) / 50.0
+        return 1.0 + len(self.losses) / 10.0
 
     def log_moment(self, z: Array) -> Array:
         return exponential_sum(self.losses, self.log_masses, z)

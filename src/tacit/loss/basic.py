@@ -1,8 +1,8 @@
 """Basic composition: epsilons add and deltas add, also when each mechanism is chosen after seeing the last answer.
 
 Theorem (Dwork et al. 2006). Mechanisms that satisfy (epsilon_i, delta_i) satisfy (sum, sum) together. What each event
-satisfies on its own is in `guarantees`. An event without a finite epsilon of its own (Gaussian noise, a bare rho) has one
-at every delta > 0: what the other events leave of the target delta is shared equally among such releases, and each
+satisfies on its own is in `guarantees`. An event without a finite epsilon of its own (Gaussian noise, a bare rho) has
+one at every delta > 0: what the other events leave of the target delta is shared equally among such releases, and each
 takes its exact curve's epsilon at its share (`priced`). At a target epsilon the same is done the other way round.
 """
 

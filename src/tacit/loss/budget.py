@@ -2,9 +2,9 @@
 
 A budget is written by a person, in decimals. A float is therefore read by its shortest decimal text: `Budget(0.1)` is
 exactly one tenth, and ten releases of `Budget(0.1)` cost exactly `Budget(1)`, neither more nor less. This is right
-for budgets because a budget is a promise, and the promise is what the owner wrote and every reader sees printed. Mechanisms
-read floats the other way, as the binary rationals they are: there the number *is* the noise that will be drawn, and
-what was drawn must be what is accounted for. Whoever charges a mechanism to a budget charges its exact event.
+for budgets because a budget is a promise, and the promise is what the owner wrote and every reader sees printed.
+Mechanisms read floats the other way, as the binary rationals they are: there the number *is* the noise that will be
+drawn, and what was drawn must be what is accounted for. A mechanism is charged to a budget by its exact event.
 
 Promise: frozen, exact, one canonical JSON text. Order is by both parts: a <= b means that b covers a, and two budgets
 may be in no order.

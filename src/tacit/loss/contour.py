@@ -51,7 +51,7 @@ from tacit.loss import moments
 from tacit.loss.events import Event
 from tacit.loss.guarantees import adds_or_removes
 from tacit.loss.inversion import UNIT, Inverse, Rounding
-from tacit.loss.line import LOG_CONSTANT, ORDERS, Line, Spreads, Target, choose, fits
+from tacit.loss.line import ORDERS, Line, Spreads, Target, choose, fits, log_constant
 from tacit.loss.moments import Direction
 from tacit.loss.rounding import float_down
 from tacit.loss.simplify import Entries, flatten
@@ -180,15 +180,19 @@ class _Side:
         """The sum of the greatest losses."""
         return self.greatest * (1.0 + (8.0 + self.additions) * UNIT)
 
-    def _moments(self) -> Array:
-        return self.axis + (self.variance / 2.0) * ORDERS * (ORDERS + 1.0)
-
-    def _renyi(self, exponents: Array) -> Array:
+    def _renyi(self, orders: Array, rest: Array) -> Array:
         """log of what multiplies exp(-c epsilon) in the bound by each order c, rounding added."""
+        exponents = rest + (self.variance / 2.0) * orders * (orders + 1.0)
         fixed, slope, square = (float(unit) for unit in self.axis_units)
-        rounding = fixed + ORDERS * (slope + ORDERS * square) + (8.0 + self.additions) * (np.abs(exponents) + 1.0)
-        bound = exponents + UNIT * rounding + LOG_CONSTANT + 1e-13 * (1.0 - LOG_CONSTANT)
+        rounding = fixed + orders * (slope + orders * square) + (8.0 + self.additions) * (np.abs(exponents) + 1.0)
+        constant = log_constant(orders)
+        bound = exponents + UNIT * rounding + constant + 1e-13 * (1.0 - constant)
         return np.where(np.isfinite(bound), bound, np.inf)
+
+    def _between(self, best: int) -> tuple[Array, Array]:
+        """Finer orders around one of ORDERS, with the bound there."""
+        orders = np.geomspace(ORDERS[max(best - 1, 0)], ORDERS[min(best + 1, len(ORDERS) - 1)], 65)
+        return orders, self._renyi(orders, total_log_moment([*self.counts], [*self.counts.values()], orders))
 
     def epsilon(self, delta: float) -> float:
         if not self.counts or delta >= 1.0:
@@ -198,12 +202,18 @@ class _Side:
         if left <= 0.0:
             return self.pure if infinite <= delta else math.inf
         log_left = math.log(left) - 8.0 * UNIT * (1.0 + abs(math.log(left)))
-        exponents = self._moments()
-        by_order = max(0.0, float(((self._renyi(exponents) - log_left) / ORDERS).min()) * (1.0 + 1e-14))
+        renyi = self._renyi(ORDERS, self.axis)
+        by_orders = (renyi - log_left) / ORDERS
+        best = int(np.argmin(by_orders))
+        by_order = max(0.0, float(by_orders[best]) * (1.0 + 1e-14))
         simple = min(self.pure, by_order)
         if simple == 0.0 or not math.isfinite(simple):
             return simple
-        return self._inverse(Target(exponents, log_left, by_order)).epsilon(log_left, simple)
+        found = self._inverse(Target(renyi, log_left, by_order)).epsilon(log_left, simple)
+        if found < by_order:
+            return found
+        orders, finer = self._between(best)
+        return max(0.0, min(found, float(((finer - log_left) / orders).min()) * (1.0 + 1e-14)))
 
     def delta(self, epsilon: float) -> float:
         if not self.counts:
@@ -211,12 +221,16 @@ class _Side:
         infinite = self.infinite
         if infinite >= 1.0 or epsilon >= self.pure:
             return infinite
-        exponents = self._moments()
-        by_order = min(0.0, float((self._renyi(exponents) - ORDERS * epsilon * (1.0 - 4.0 * UNIT)).min()))
+        renyi = self._renyi(ORDERS, self.axis)
+        exponents = renyi - ORDERS * epsilon * (1.0 - 4.0 * UNIT)
+        best = int(np.argmin(exponents))
+        by_order = min(0.0, float(exponents[best]))
         if by_order < -700.0:
             return min(1.0, infinite * (1.0 + 4.0 * UNIT) + 1e-300)
-        inverse = self._inverse(Target(exponents, by_order - 2.5, epsilon))
-        by_line = min(0.0, inverse.log_delta(epsilon))
+        by_line = self._inverse(Target(renyi, by_order - 2.5, epsilon)).log_delta(epsilon)
+        if by_order <= by_line:
+            orders, finer = self._between(best)
+            by_order = min(by_order, float((finer - orders * epsilon * (1.0 - 4.0 * UNIT)).min()))
         finite = math.exp(min(by_order, by_line)) * (1.0 + 1e-12)
         return min(1.0, (infinite + finite) * (1.0 + 4.0 * UNIT))
 

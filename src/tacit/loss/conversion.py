@@ -20,8 +20,9 @@ from tacit.loss.outward import UNIT, Floats
 def log_constant(order: Floats) -> Floats:
     """log of (1/a)(1 - 1/a)^(a-1), rounded up by a relative 2^-48."""
     gap = order - 1
-    value = gap * (np.log(gap) - np.log(order)) - np.log(order)
-    return value + 16 * UNIT * (gap * (np.abs(np.log(gap)) + np.log(order)) + np.log(order))
+    value: Floats = gap * (np.log(gap) - np.log(order)) - np.log(order)
+    error: Floats = 16 * UNIT * (gap * (np.abs(np.log(gap)) + np.log(order)) + np.log(order))
+    return value + error
 
 
 def log_deltas(divergence: Floats, order: Floats, epsilon: float | Floats) -> Floats:

@@ -4,8 +4,8 @@
 
     at least  sup over events E of  P(E) - exp(epsilon) Q(E)
 
-for all neighbours of the event's relation; in direction "remove" P is the output with the unit and Q without it, in "add"
-they are swapped. A curve that is above the true one at all real epsilon belongs to a pair that dominates, so it
+for all neighbours of the event's relation; in direction "remove" P is the output with the unit and Q without it, in
+"add" they are swapped. A curve that is above the true one at all real epsilon belongs to a pair that dominates, so it
 may be composed (Zhu, Dong and Wang 2022). Below zero the curve follows from the opposite direction above zero,
 delta(-x) = 1 - exp(-x) + exp(-x) delta'(x), so each kind states only epsilon >= 0 (`above`).
 
@@ -175,22 +175,23 @@ def _(event: events.SampledWithoutReplacement, epsilons: Floats, direction: Dire
 def _(event: events.Shuffled, epsilons: Floats, direction: Direction) -> Floats:
     if adds_or_removes(event.event):
         return np.ones_like(epsilons)
-    alone = delta_curve(event.event, epsilons, direction)
-    clones = _clones(event.event)
-    return alone if clones is None else np.minimum(alone, shuffled(clones, event.population, epsilons))
+    bounds = [delta_curve(event.event, epsilons, direction)]
+    bounds += [shuffled(clones, event.population, epsilons) for clones in _clones(event.event)]
+    return np.asarray(np.min(bounds, axis=0))
 
 
 @singledispatch
-def _clones(event: Event) -> Clones | None:
+def _clones(event: Event) -> tuple[Clones, ...]:
+    """What is known of a local randomiser; nothing where it has no ordinary pure epsilon."""
     epsilon, delta = guarantee(event)
-    if not isinstance(epsilon, Fraction) or delta > 0 or epsilon == 0 or epsilon > 50:
-        return None
-    return Clones.of_pure(float_up(epsilon))
+    usable = isinstance(epsilon, Fraction) and delta == 0 and 0 < epsilon <= 50
+    return (Clones.of_pure(float_up(Fraction(epsilon))),) if usable else ()
 
 
 @_clones.register
-def _(event: events.RandomizedResponse) -> Clones | None:
-    return Clones.of_response(float_up(event.epsilon), event.options) if event.epsilon <= 50 else None
+def _(event: events.RandomizedResponse) -> tuple[Clones, ...]:
+    epsilon = float_up(event.epsilon)
+    return (Clones.of_response(epsilon, event.options), Clones.of_pure(epsilon)) if epsilon <= 50 else ()
 
 
 @above.register
@@ -222,7 +223,8 @@ def _composed(leaves: dict[Event, int], epsilons: Floats, direction: Direction) 
         return np.zeros_like(epsilons)
     if list(leaves.values()) == [1]:
         return above(next(iter(leaves)), epsilons, direction)
-    from tacit.loss import pld  # a composition inside a wrapper: its curve is what the discretised distribution computes
+    # A composition inside a wrapper: its curve is what the discretised distribution computes from this module.
+    from tacit.loss import pld
 
     return pld.delta_curve(leaves, epsilons, direction)
 

@@ -1,18 +1,19 @@
 """A privacy curve turned into a privacy-loss distribution on a uniform grid, from above and from below.
 
 Any measure w on losses has the curve F(x) = sum of w(l)(1 - exp(x - l))_+. In a = exp(x) it is convex and piecewise
-linear with kinks at the losses, and the slope grows by q(l) = exp(-l) w(l) at each. Curves that are ordered at all x stay
-ordered under composition, also when the measures do not sum to one:  F of v * w at x is sum of v(l) F_w(x - l).
+linear with kinks at the losses, and the slope grows by q(l) = exp(-l) w(l) at each. Curves that are ordered at all x
+stay ordered under composition, also when the measures do not sum to one:  F of v * w at x is sum of v(l) F_w(x - l).
 
-From above (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022, "connect the dots"): join the curve's values on the grid by
-chords in a. A convex function lies below its chords. Beyond the last point the curve is taken constant: mass on
-infinity. Negative losses are read off the opposite direction's curve, delta(-x) = 1 - exp(-x) + exp(-x) delta'(x), which
-maps chords to chords and keeps small masses accurate. Rounding is added to every mass. Values that are upper bounds
-need not be convex; a dent gives a negative mass, and dropping that only raises F.
+From above (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022, "connect the dots"): join the curve's values on the
+grid by chords in a. A convex function lies below its chords. Beyond the last point the curve is taken constant: mass on
+infinity. Negative losses are read off the opposite direction's curve, delta(-x) = 1 - exp(-x) + exp(-x) delta'(x),
+which maps chords to chords and keeps small masses accurate. Rounding is added to every mass. Values that are upper
+bounds need not be convex; a dent gives a negative mass, and dropping that only raises F.
 
 From below: a convex function lies above the extensions of the chords next door, so within a cell it is at most
 width * q q'/(q + q') below its chord (q, q' the slope jumps at the ends). Values lowered by that much at both ends are
-joined by chords that stay below. A negative mass is then made up for by removing as much at the next higher losses.
+joined by chords that stay below, after taking the convex hull. A negative mass that rounding leaves is made up for by
+removing as much at the next higher losses.
 Curves are granted a relative overstatement of 2^-26 here.
 """
 
@@ -25,6 +26,7 @@ from fractions import Fraction
 import numpy as np
 
 from tacit.loss import curves
+from tacit.loss.attained import attained
 from tacit.loss.curves import Direction
 from tacit.loss.events import Event
 from tacit.loss.guarantees import guarantee
@@ -63,7 +65,8 @@ def from_above(event: Event, step: float, direction: Direction, tail: float) -> 
 
 
 def from_below(event: Event, step: float, direction: Direction, tail: float) -> Measure:
-    """A measure whose curve is nowhere above that of the event's dominating pair."""
+    """A measure whose curve is nowhere above that of some release described by `event`."""
+    event = attained(event)
     right, left = _values(event, step, direction, tail), _values(event, step, _OTHER[direction], tail)
     right[0] = left[0] = min(right[0], left[0])
     told = float(curves.delta_curve(event, np.array([_FAR]), direction)[0])
@@ -83,7 +86,8 @@ def _values(event: Event, step: float, direction: Direction, tail: float) -> Flo
     """The curve at 0, step, 2 step, ... as far as it is above `tail`; never rising."""
     cells = max(1, math.ceil(_reach(event, direction, tail) / step))
     points = step * np.arange(cells + 1, dtype=np.float64)
-    return np.minimum.accumulate(curves.delta_curve(event, points, direction))
+    values: Floats = np.minimum.accumulate(curves.delta_curve(event, points, direction))
+    return values
 
 
 def _reach(event: Event, direction: Direction, tail: float) -> float:
@@ -98,7 +102,7 @@ def _reach(event: Event, direction: Direction, tail: float) -> float:
     if highest < math.inf and is_above(highest / 2):
         return highest
     high = 1e-6
-    while high < highest and is_above(high):
+    while high < min(highest, _FAR) and is_above(high):
         high *= 2
     low = high / 2
     while high - low > 1e-3 * high:
@@ -108,11 +112,11 @@ def _reach(event: Event, direction: Direction, tail: float) -> float:
 
 
 def _jumps(values: Floats, growth: float, sign: int) -> Floats:
-    """exp(x) times the slope's jump at every point but the first, the curve constant after the last; rounded by sign."""
+    """exp(x) times the slope's jump at all points but the first, the curve constant after the last; rounded by sign."""
     falls = values[:-1] - values[1:]
     after = np.append(falls[1:], 0.0)
-    exact = (falls * (1 + growth) - after) / growth
-    error = 8 * UNIT * (np.abs(exact) + (values[:-1] + 2 * values[1:] + np.append(values[2:], 0.0)) / growth)
+    exact: Floats = (falls * (1 + growth) - after) / growth
+    error: Floats = 8 * UNIT * (np.abs(exact) + (values[:-1] + 2 * values[1:] + np.append(values[2:], 0.0)) / growth)
     return exact + sign * error
 
 
@@ -137,7 +141,9 @@ def _made_up_higher(masses: Floats) -> Floats:
     for index, mass in enumerate(kept):
         owed = -min(rest := mass - owed * (1 + 4 * UNIT), 0.0)
         kept[index] = max(rest, 0.0)
-    return np.zeros_like(masses) if owed > 0 else np.array(kept)
+    if owed > 0:  # nothing is left: next to no mass, on the lowest loss, is below every curve
+        kept = [1e-300, *[0.0] * (len(kept) - 1)]
+    return np.array(kept)
 
 
 def _middle(right: Floats, left: Floats, growth: float, sign: int) -> float:
@@ -151,7 +157,8 @@ def _gap(masses: Floats, growth: float) -> Floats:
     here, there = np.maximum(masses[:-1], 0.0), np.maximum(masses[1:], 0.0) / (1 + growth)
     both = here + there
     cell = np.where(both > 0, growth * here * there / np.where(both > 0, both, 1.0), 0.0)
-    return np.maximum(np.append(cell, 0.0), np.insert(cell, 0, 0.0)) * (1 + 2.0**-20)
+    larger: Floats = np.maximum(np.append(cell, 0.0), np.insert(cell, 0, 0.0))
+    return larger * (1 + 2.0**-20)
 
 
 def _hull(values: Floats, step: float) -> Floats:

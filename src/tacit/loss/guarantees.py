@@ -1,12 +1,12 @@
 """The (epsilon, delta) guarantee of one event on its own, with no target to aim at.
 
 `guarantee(event)` promises a sound pair under the event's own neighbour relation. Where an event has no finite epsilon
-at a fixed delta (Gaussian noise, a bare rho) epsilon is infinite and delta is 0. Amplification by sampling follows Balle,
-Barthe and Gaboardi (2018): (log(1 + q (exp(epsilon) - 1)), q delta), for Poisson sampling under add/remove and
+at a fixed delta (Gaussian noise, a bare rho) epsilon is infinite and delta is 0. Amplification by sampling follows
+Balle, Barthe and Gaboardi (2018): (log(1 + q (exp(epsilon) - 1)), q delta), for Poisson sampling under add/remove and
 for sampling without replacement under replace.
 
-Two neighbour relations meet where one sampler stands inside another. Poisson sampling is stated for adding or removing a
-unit, the other two samplers for replacing one. A replace-one event inside Poisson sampling is priced as if it
+Two neighbour relations meet where one sampler stands inside another. Poisson sampling is stated for adding or removing
+a unit, the other two samplers for replacing one. A replace-one event inside Poisson sampling is priced as if it
 had not been sampled (joint convexity: a replaced unit is in both samples or in neither). The other way round nothing
 is known, and nothing is promised: epsilon is infinite.
 """
@@ -170,11 +170,7 @@ def inside(event: Event) -> tuple[Event, ...]:
 @inside.register(events.Repeated)
 @inside.register(events.Group)
 def _(
-    event: events.PoissonSampled
-    | events.SampledWithoutReplacement
-    | events.Shuffled
-    | events.Repeated
-    | events.Group,
+    event: events.PoissonSampled | events.SampledWithoutReplacement | events.Shuffled | events.Repeated | events.Group,
 ) -> tuple[Event, ...]:
     return (event.event,)
 

@@ -11,8 +11,8 @@ m the number of integers x >= 1 whose loss (s - 2 x)/scale passes eps,
 This is *more* than the continuous curve of the same ratio (its greatest loss has mass 1/(1 + q) > 1/2), so the two
 are calibrated apart.
 
-Both hold for vectors of that L1 sensitivity: one coordinate moving by s1 + s2 costs at least as much as two moving by s1
-and s2 (the proof is at the top of `transforms`).
+Both hold for vectors of that L1 sensitivity: one coordinate moving by s1 + s2 costs at least as much as two moving by
+s1 and s2 (the proof is at the top of `closed_forms`).
 
 Promise: the ratios returned are never above the largest that meets the target.
 """
@@ -43,7 +43,7 @@ def largest_rate(shift: int, epsilon: Fraction, delta: Fraction) -> Fraction:
         return pure + Fraction(gain)
     # More steps: bisection between no gain and the continuous noise's gain, which integer noise cannot pass.
     low, high = Fraction(0), Fraction(-2 * math.log1p(-allowed)) / shift
-    for _ in range(60):
+    for _ in range(28):
         middle = (low + high) / 2
         middle = Fraction(float(middle))
         if _enough(pure + middle, shift, epsilon, allowed):

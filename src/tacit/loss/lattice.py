@@ -1,7 +1,7 @@
 """Measures on one grid of losses, composed by a tilted fast Fourier transform, with every error counted.
 
-Composition of loss measures is convolution. Each measure w is tilted, w(l) exp(t l - k) with k its log moment at t, so that
-the losses that decide the answer carry most of the mass and a tiny delta keeps its relative precision. The tilted
+Composition of loss measures is convolution. Each measure w is tilted, w(l) exp(t l - k) with k its log moment at t, so
+that the losses that decide the answer carry most of the mass and a tiny delta keeps its relative precision. The tilted
 measures are folded onto a circle of N cells, transformed, raised to their counts, multiplied and transformed back.
 delta(x) = sum over l > x of v(l) exp(k_total - t l)(1 - exp(x - l)) over the cells up to `top`. What is counted:
 
@@ -118,7 +118,7 @@ def compose(parts: Parts, tilt: float, size: int) -> Composition:
         log_scale += count * scale
         first += count * part.start
         relative += count * size_error
-    relative += 8 * UNIT * (abs(log_scale) + 1)
+    relative += 8 * UNIT * (len(parts) + 1) * (abs(log_scale) + 1)
     if error > 0.01 or relative > 0.01:
         relative = math.inf
     cells = np.fft.irfft(spectrum, size)

@@ -27,14 +27,18 @@ _WORK = 250_000  # nodes times entries that are worth more than COARSE
 _FITTING = 30.0  # an old line is kept while its aliases stay within this factor of TIGHT
 _CANCEL = 12.0  # nats between the integrand at the tilt and the target delta
 
-ORDERS: Array = np.geomspace(1e-2, 3e6, 128)
+ORDERS: Array = np.geomspace(1e-2, 1e11, 192)
 """Real tilts at which every total is known: Renyi orders minus one."""
-
-LOG_CONSTANT: Array = ORDERS * (np.log(ORDERS) - np.log1p(ORDERS)) - np.log1p(ORDERS)
-"""log sup_y (1 - exp(-y)) exp(-c y), reached at exp(-y) = c/(c + 1)."""
 
 _COUNTS: Array = np.unique(np.geomspace(24, 6144, 45).astype(int))
 _WIDENING: Array = np.geomspace(1.0, 400.0, 90)
+
+
+
+def log_constant(orders: Array) -> Array:
+    """log sup_y (1 - exp(-y)) exp(-c y), reached at exp(-y) = c/(c + 1)."""
+    return np.asarray(-orders * np.log1p(1.0 / orders) - np.log1p(orders))
+
 
 Spreads = tuple[Array, Array, Array]
 """Masses, widths and counts of the uniform components of the losses (see `transforms.Transform.spread`)."""
@@ -68,14 +72,13 @@ class Line:
 class Target:
     """A total on the real axis and the point of its curve that is wanted. All estimates: they steer, they prove nothing."""
 
-    moments: Array  # log moments at ORDERS
+    bounds: Array  # at ORDERS, log of what multiplies exp(-c epsilon) in the bound of delta by one order
     log_delta: float
     epsilon: float  # from above, by the best order
 
     @property
     def saddle(self) -> float:
-        exponents = self.moments + LOG_CONSTANT - ORDERS * self.epsilon
-        return float(ORDERS[int(np.argmin(exponents))])
+        return float(ORDERS[int(np.argmin(self.bounds - ORDERS * self.epsilon))])
 
     @property
     def low(self) -> float:
@@ -84,12 +87,14 @@ class Target:
 
     def log_tail(self, epsilons: Array) -> Array:
         """Estimates of log delta(epsilon)."""
-        exponents = (self.moments + LOG_CONSTANT) - np.multiply.outer(epsilons, ORDERS)
-        return np.minimum(exponents.min(axis=1), 0.0)
+        return np.minimum((self.bounds - np.multiply.outer(epsilons, ORDERS)).min(axis=1), 0.0)
+
+    def log_moment(self, tilt: float) -> float:
+        nearest = int(np.argmin(np.abs(ORDERS - tilt)))
+        return float(self.bounds[nearest] - log_constant(ORDERS[nearest]))
 
     def cancellation(self, tilt: float) -> float:
-        nearest = int(np.argmin(np.abs(ORDERS - tilt)))
-        return float(self.moments[nearest] - ORDERS[nearest] * self.low - self.log_delta)
+        return self.log_moment(tilt) - tilt * self.low - self.log_delta
 
 
 def fits(line: Line, target: Target) -> bool:
@@ -111,8 +116,7 @@ def choose(
     step = 2.0 * math.pi / window
     heights = step * (_COUNTS - 1)
     decays = _log_decays(heights, spreads(tilt))
-    nearest = int(np.argmin(np.abs(ORDERS - tilt)))
-    start = float(target.moments[nearest]) - tilt * target.low - target.log_delta - math.log(TIGHT * math.pi)
+    start = target.cancellation(tilt) - math.log(TIGHT * math.pi)
     wanted = 2.0 * (start - np.log(heights) + decays) / heights**2
     fictions = np.maximum(wanted - variance, 0.0)
     # A Gaussian of variance v moves epsilon by v (c + 1)/2 where log delta is smooth and by up to sqrt(v/(2 pi)) at a corner.
@@ -135,7 +139,7 @@ def _tilt_and_window(target: Target, highest: float) -> tuple[float, float]:
     tilts = ORDERS[near]
     if len(tilts) == 0:
         return highest, 40.0 / highest
-    gaps = target.moments[near] - tilts * target.low - target.log_delta
+    gaps = target.bounds[near] - log_constant(tilts) - tilts * target.low - target.log_delta
     fine = gaps <= max(_CANCEL, float(gaps.min()) + 1.0)
     tilts = tilts[fine]
     windows = 2.0 / saddle * _WIDENING

@@ -34,7 +34,7 @@ from tacit.parameters import refuse
 
 Direction: TypeAlias = Literal["remove", "add"]
 
-_CELLS = 2048  # chords of a density before it is sampled
+_CELLS = 1024  # chords of a density before it is sampled
 _POINTS = 512  # chords of a privacy curve, on each side of epsilon 0
 _FAINT = 1e-26  # a curve is followed until it falls below this; the rest counts as lost
 

@@ -66,7 +66,7 @@ def _plan(entries: Entries, divergence: Floats, best: int, epsilon: float, log_d
     top, circle = min(top, pure), min(circle, 2.2 * pure)
     total = sum(entries.values())
     # Finer cells cost time, and rounding grows with the square of an event's own number of cells.
-    cells = 2 ** (18 if len(entries) <= 4 and total >= 64 else 16)
+    cells = 2 ** (14 if len(entries) > 64 else 18 if len(entries) <= 4 and total >= 64 else 16)
     step = discretise.short_binary(_on_atoms(entries, circle / cells))
     at_top = gaps[int(np.nanargmin(tops))]
     probes = np.concatenate([at_top * np.array([0.75, 1.0, 1.3]), tilt * np.array([1.3, 2.0, 4.0])])

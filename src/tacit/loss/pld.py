@@ -4,9 +4,9 @@ Theorem (Zhu, Dong and Wang 2022). If every event's curve lies below the curve o
 adaptive composition of the events lies below that of the product pairs. So each event's curve (`curves`) is put on
 one grid from above (`discretise`), the measures are composed by a tilted Fourier transform (`lattice`), and what was
 truncated, folded or rounded is added: `epsilon` and `delta` are rigorous upper bounds. The same from below gives
-`epsilon_lower` and `delta_lower`: lower bounds of the composition of the dominating pairs, which for events whose
-curve is attained (all added noise in one dimension, pure, (epsilon, delta), randomised response, and their Poisson
-samples) is the privacy loss itself. Parameters must be fixed in advance: a tight total is not a stopping rule.
+`epsilon_lower` and `delta_lower`: what some releases described by the events do lose (`attained`). For added noise in
+one dimension, pure and (epsilon, delta) bounds, randomised response, and their Poisson samples the two ends are within
+parts in a million of each other. Parameters must be fixed in advance: a tight total is not a stopping rule.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def delta(entries: Entries, epsilon: float) -> float:
 
 
 def epsilon_lower(entries: Entries, delta: float) -> float:
-    """A lower bound of the least epsilon at `delta`."""
+    """What some releases described by the entries lose at `delta`: a lower bound of every sound epsilon."""
     merged = _merged(entries)
     plan = planning.for_delta(merged, delta) if merged and 0 < delta < 1 else None
     if plan is None:
@@ -64,7 +64,7 @@ def epsilon_lower(entries: Entries, delta: float) -> float:
 
 
 def delta_lower(entries: Entries, epsilon: float) -> float:
-    """A lower bound of the least delta at `epsilon` >= 0."""
+    """What some releases described by the entries lose at `epsilon` >= 0: a lower bound of every sound delta."""
     merged = _merged(entries)
     plan = planning.for_epsilon(merged, max(epsilon, 0.0)) if merged else None
     if plan is None:
@@ -123,7 +123,9 @@ class _Upper:
     def deltas(self, epsilons: Floats) -> Floats:
         """At many epsilons, by running sums."""
         composed, step = self.composed, self.composed.step
-        lowest = max(0, self.top + 1 - len(composed.cells))  # below it the circle is too short to tell
+        # Below the lowest the circle is too short to tell, or the tilt is of no use.
+        out_of_reach = (composed.log_scale - 300) / (composed.tilt * step)
+        lowest = min(max(0, self.top + 1 - len(composed.cells), math.ceil(out_of_reach)), self.top)
         index = np.arange(lowest, self.top + 1)
         losses = step * index
         with np.errstate(under="ignore", over="ignore"):

@@ -1,7 +1,7 @@
 """Renyi differential privacy: a curve of divergences, order by order, that adds up.
 
-Definition (Mironov 2017). D_a(P||Q) = log E_P exp((a-1) L)/(a-1) with the privacy loss L, for orders a > 1. At one fixed
-order the divergences of adaptively chosen mechanisms add, also when their parameters depend on earlier answers
+Definition (Mironov 2017). D_a(P||Q) = log E_P exp((a-1) L)/(a-1) with the privacy loss L, for orders a > 1. At one
+fixed order the divergences of adaptively chosen mechanisms add, also when their parameters depend on earlier answers
 (each step's conditional moment is bounded by its own divergence whatever came before); `at_order` is that number.
 
 - Randomised response, and by domination every pure epsilon e: (log cosh((a-1/2) e) - log cosh(e/2))/(a-1).
@@ -11,8 +11,8 @@ order the divergences of adaptively chosen mechanisms add, also when their param
   convex function of exp(-L), whose mean is 1, is largest on the ends). With c = a - 1 the moment is
   exp(c t)(A - B exp(t))/(exp(n) - 1), A = exp(n) - exp(-c n), B = 1 - exp(-c n), largest at exp(t) = c A/(a B).
 - Key selection and (e, d) bounds: d is set aside (told outright), the rest is randomised response.
-- Poisson samples: `renyi_sampled`. Other samples and shuffling: the unsampled divergence (joint quasi-convexity), or that
-  of the amplified pure bound where it is lower.
+- Poisson samples: `renyi_sampled`. Other samples and shuffling: the unsampled divergence (joint quasi-convexity), or
+  that of the amplified pure bound where it is lower.
 
 Conversion by the best order, see `conversion`. Both directions of every event are covered.
 """

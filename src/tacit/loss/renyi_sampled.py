@@ -1,7 +1,8 @@
 """Renyi divergence of a mechanism that saw a sample of the data.
 
 Theorem (Mironov, Talwar and Zhang 2019; Zhu and Wang 2019; re-derived). Let every unit stand in the sample with
-probability q, and write R for the likelihood ratio of the mechanism with and without the unit. Removing the unit, at a whole order n,
+probability q, and write R for the likelihood ratio of the mechanism with and without the unit. Removing the unit, at a
+whole order n,
 
     exp((n-1) D_n) = E_Q (1 - q + q R)^n = 1 + sum over j = 2..n of C(n,j) (1-q)^(n-j) q^j (exp((j-1) D_j) - 1),
 
@@ -9,9 +10,9 @@ with the mechanism's own D_j in it, and every term grows with D_j, so upper boun
 cumulant generating function, convex in a, so orders between two whole ones are interpolated, from 0 at order 1.
 
 Adding the unit. Where the law of the loss mirrors itself (its law under P is that of -L under Q: all added noise,
-randomised response) the divergence is no larger than for removing: pairing R with 1/R, with masses m and R m under Q, it
-remains to see that  x^n - x^(1-n) >= R (y^(1-n) - y^n)  for x = 1 - q + q R, y = 1 - q + q/R, R >= 1 (Mironov et al.,
-Theorem 5; checked on a grid in the tests). Elsewhere it is at most the unsampled divergence, by joint
+randomised response) the divergence is no larger than for removing: pairing R with 1/R, with masses m and R m under Q,
+it remains to see that  x^n - x^(1-n) >= R (y^(1-n) - y^n)  for x = 1 - q + q R, y = 1 - q + q/R, R >= 1 (Mironov et
+al., Theorem 5; checked on a grid in the tests). Elsewhere it is at most the unsampled divergence, by joint
 quasi-convexity, and at most -log(1-q), because Q <= P'/(1-q).
 """
 

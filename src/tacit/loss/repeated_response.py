@@ -1,7 +1,7 @@
 """The exact privacy curve of k times the same (epsilon, delta) guarantee, rounded up.
 
-Theorem (Kairouz, Oh and Viswanath 2015). Every (e, d) mechanism is a post-processing of the following answer to a secret
-bit: with probability d it is told outright, else through a coin that tells the truth with odds exp(e) to 1. So k
+Theorem (Kairouz, Oh and Viswanath 2015). Every (e, d) mechanism is a post-processing of the following answer to a
+secret bit: with probability d it is told outright, else through a coin that tells the truth with odds exp(e) to 1. So k
 adaptive (e, d) mechanisms are dominated by k such answers, and that bound is attained. With p = 1/(1 + exp(-e)),
 q = 1 - p, and l lies among the k coins the privacy loss is (k - 2 l) e:
 

@@ -1,8 +1,8 @@
 """Amplification by shuffling, computed from the clones reduction; for epsilon >= 0, rounded up.
 
-Theorem (Feldman, McMillan and Talwar 2021, re-derived). Let R be a local randomiser with pure epsilon e, and let the first
-of n units change from x0 to x1. R(x0) = p Q0 + q Q1 and R(x1) = q Q0 + p Q1 with p = 1/(1 + exp(-e)), q = 1 - p, where
-Q0 = (exp(e) R(x0) - R(x1))/(exp(e) - 1) and Q1 likewise are distributions. For every other unit
+Theorem (Feldman, McMillan and Talwar 2021, re-derived). Let R be a local randomiser with pure epsilon e, and let the
+first of n units change from x0 to x1. R(x0) = p Q0 + q Q1 and R(x1) = q Q0 + p Q1 with p = 1/(1 + exp(-e)), q = 1 - p,
+where Q0 = (exp(e) R(x0) - R(x1))/(exp(e) - 1) and Q1 likewise are distributions. For every other unit
 R(x) >= exp(-e)(R(x0) + R(x1))/2 = exp(-e)(Q0 + Q1)/2, so with probability r = exp(-e) it reports a clone, Q0 or
 Q1 by a fair coin. The shuffled reports are a post-processing of how many of the n reports came from Q0 and Q1:
     C ~ Binomial(n - 1, r),  A ~ Binomial(C, 1/2),  and one more for Q0 with probability p (q), else for Q1.
@@ -56,7 +56,8 @@ def shuffled(clones: Clones, population: int, epsilon: Floats) -> Floats:
     # Abel summation: delta falls with the number of clones, and every weight below a value was rounded up.
     falls = np.maximum(curves[:-1] - curves[1:], 0.0)
     total = curves[-1] + np.tensordot(weight_up_to, falls, axes=1)
-    return np.clip(clones.involved * total * (1 + 4 * _BLOCKS * UNIT) + _TINY, 0.0, 1.0)
+    bound: Floats = np.clip(clones.involved * total * (1 + 4 * _BLOCKS * UNIT) + _TINY, 0.0, 1.0)
+    return bound
 
 
 def _blocks(others: int, rate: float) -> tuple[Floats, Floats]:

@@ -85,11 +85,12 @@ def _(event: events.Group, size: int) -> dict[Event, int]:
 def _(event: events.Parallel, size: int) -> dict[Event, int]:
     if not event.parts:
         return {}
-    parts = {frozenset(flatten(part, 1).items()) for part in event.parts}
     if len(event.parts) == 1:
         return flatten(event.parts[0], size)
-    if len(parts) == 1 and (size == 1 or all(isinstance(leaf, _ADDITIVE) for leaf, _ in next(iter(parts)))):
-        return flatten(event.parts[0], size)
+    if len({frozenset(flatten(part, 1).items()) for part in event.parts}) == 1:
+        seen_by_all = flatten(event.parts[0], size)
+        if size == 1 or all(isinstance(leaf, _ADDITIVE) for leaf in seen_by_all):
+            return seen_by_all
     return {event if size == 1 else events.Group(event, size): 1}
 
 

@@ -66,9 +66,12 @@ def total_log_moment(pairs: Sequence[Transform], counts: Sequence[int], z: Array
     return total
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Transform:
-    """A pair that reveals nothing: the root of the others, and their defaults."""
+    """A pair that reveals nothing: the root of the others, and their defaults.
+
+    Totals count equal pairs together, so equality is by value where a pair is a few numbers and by identity elsewhere.
+    """
 
     @property
     def variance(self) -> float:

@@ -174,11 +174,14 @@ class KeySelection:
             rest_low = decay_low * (1 - at_turn_high) - delta * (1 - decay_low) / base_low
             rest_high = decay_high * (1 - at_turn_low) - delta * (1 - decay_high) / base_high
             low, high = 1 - max(rest_high, Fraction(0)), 1 - max(rest_low, Fraction(0))
+        if low == high:  # exactly 0 or 1
+            return Decimal(int(low)), Decimal(int(low))
         context = digits(precision + 12)
         allowance = Decimal(10) ** -(precision + 8)
-        return widened(quotient(low, context), allowance, context)[0], widened(
-            quotient(high, context), allowance, context
-        )[1]
+        return (
+            widened(quotient(low, context), allowance, context)[0],
+            widened(quotient(high, context), allowance, context)[1],
+        )
 
 
 def _exp(exponent: Fraction, precision: int) -> tuple[Fraction, Fraction]:

@@ -90,6 +90,7 @@ class RandomizedResponse:
             lie = _Lie(first_bits_of(probability, 64), probability)
         else:
             share = parameters.open_probability("truth", truth)
+            ordinary("truth", 1 / share, truth)
             exact = Fraction(log_up(1 + count * share / (1 - share)))
             _check_epsilon("truth", exact, truth)
             told, other = float(share), float((1 - share) / count)

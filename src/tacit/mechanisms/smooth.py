@@ -140,6 +140,8 @@ def _read(smooth_sensitivity: Any) -> Fraction:
         found = f"a value of type {type(smooth_sensitivity).__name__}"
         raise parameters.refuse("smooth_sensitivity", "a real number", found)
     if isinstance(smooth_sensitivity, numbers.Rational):
-        return max(Fraction(smooth_sensitivity), Fraction(0))
+        # Python integers all the way: those of numpy overflow
+        exact = Fraction(int(smooth_sensitivity.numerator), int(smooth_sensitivity.denominator))
+        return max(exact, Fraction(0))
     number = float(smooth_sensitivity)
     return Fraction(max(number, 0.0) if math.isfinite(number) else sys.float_info.max)

@@ -144,7 +144,7 @@ def _student(smoothness: Fraction | None, epsilon: Any = None, rho: Any = None, 
     else:
         # pure epsilon is epsilon**2/2-zCDP
         event = Concentrated(_cost("rho", rho))
-        loss = Fraction((_of(2) * _of(_cost("rho", rho))).sqrt().low)
+        loss = dyadic_down(Fraction((_of(2) * _of(_cost("rho", rho))).sqrt().low))
     smoothness, upper, lower = _slopes(loss, d, smoothness)
     slope = _of(2) * _of(d).sqrt() / _of(d + 1) * (upper * lower).sqrt()
     return Calibration(event, smoothness, _multiple(Fraction(slope.low)), StudentNoise(d))

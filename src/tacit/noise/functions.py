@@ -18,7 +18,7 @@ from functools import lru_cache
 
 from tacit.noise.reals import Enclosure, LazyUniform, digits
 
-_ZERO, _ONE = Decimal(0), Decimal(1)
+_ZERO, _ONE, _TEN = Decimal(0), Decimal(1), Decimal(10)
 
 
 @lru_cache(maxsize=256)
@@ -81,17 +81,24 @@ class Interval:
         """The square root of what is at least zero; rounding may have carried the lower end just below it."""
         down, up = _rounding(self.precision)
         low = down.next_minus(down.sqrt(self.low)) if self.low > 0 else _ZERO
-        return Interval(max(low, _ZERO), up.next_plus(up.sqrt(max(self.high, _ZERO))), self.precision)
+        high = up.next_plus(up.sqrt(self.high)) if self.high > 0 else _ZERO
+        return Interval(low, high, self.precision)
 
     def exp(self) -> Interval:
+        """The exponential. Below 10**-(10 precision) all that is told is that it is so small: an end of a billion
+        zeros would help no decision, and could not be made a fraction of.
+        """
         down, up = _rounding(self.precision)
-        low = down.next_minus(down.exp(self.low))
-        return Interval(max(low, _ZERO), up.next_plus(up.exp(self.high)), self.precision)
+        out_of_sight = -24 * self.precision  # exp(-24) < 10**-10
+        low = down.next_minus(down.exp(self.low)) if self.low > out_of_sight else _ZERO
+        high = up.next_plus(up.exp(self.high)) if self.high > out_of_sight else _TEN ** (-10 * self.precision)
+        return Interval(low, high, self.precision)
 
     def ln(self) -> Interval:
-        """The logarithm of what is above zero."""
+        """The logarithm of what is above zero; it is rounded to zero only where it is zero."""
         down, up = _rounding(self.precision)
-        return Interval(down.next_minus(down.ln(self.low)), up.next_plus(up.ln(self.high)), self.precision)
+        low, high = down.ln(self.low), up.ln(self.high)
+        return Interval(down.next_minus(low) if low else low, up.next_plus(high) if high else high, self.precision)
 
     def power(self, exponent: int) -> Interval:
         """A whole power, of at least 0, by squaring."""
@@ -126,7 +133,7 @@ def _arctan(x: Decimal, precision: int) -> Interval:
         halvings += 1
     square = tangent * tangent
     power, total = tangent, tangent
-    smallest = Decimal(10) ** -precision
+    smallest = _TEN**-precision
     index = 1
     while True:
         power = power * square
@@ -184,7 +191,7 @@ def _cos_pi(turns: Fraction, precision: int) -> Interval:
     angle = pi(precision) * Interval.of(turns, precision)
     square = angle * angle
     term = total = Interval.of(1, precision)
-    smallest = Decimal(10) ** -precision
+    smallest = _TEN**-precision
     index = 0
     while index < 4 or term.high > smallest:
         index += 2

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.noise.functions import Interval, pi
-from tacit.noise.reals import Enclosure, exp_enclosure
+from tacit.noise.reals import Enclosure
 
 Floats = NDArray[np.float64]
 
@@ -78,10 +78,10 @@ class ContinuousLaplace(Law):
         return np.asarray(-np.log(u))
 
     def survival_enclosure(self, z: Fraction, precision: int) -> Enclosure:
-        return exp_enclosure(-z, precision)
+        return _exp(-z, precision)
 
     def density_ratio(self, nearer: Fraction, z: Fraction, precision: int) -> Enclosure:
-        return exp_enclosure(nearer - z, precision)
+        return _exp(nearer - z, precision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +204,12 @@ class Student(Law):
         p = precision + _GUARD_DIGITS + len(str(self.degrees))
         base = Interval.of((self.degrees + nearer * nearer) / (self.degrees + z * z), p)
         return base.power(self.degrees + 1).sqrt().enclosure
+
+
+def _exp(exponent: Fraction, precision: int) -> Enclosure:
+    """exp(exponent); rounding the exponent x moves it by a relative |x| 10**-p, so p grows with the size of x."""
+    p = precision + _GUARD_DIGITS + len(str(abs(exponent.numerator) // exponent.denominator))
+    return Interval.of(exponent, p).exp().enclosure
 
 
 @lru_cache(maxsize=32)

@@ -32,7 +32,7 @@ from tacit.noise.bernoulli import decide, first_bits_of
 from tacit.noise.bits import BitSource
 from tacit.noise.functions import Interval
 from tacit.noise.laplace import CHUNK, Integers, geometric
-from tacit.noise.reals import Enclosure, exp_enclosure
+from tacit.noise.reals import Enclosure
 from tacit.noise.uniform import uniform_below
 
 _LARGEST_INT = (1 << 63) - 1
@@ -70,7 +70,7 @@ def optimal_inner_width(sensitivity: int, epsilon: Any) -> int:
 def _optimal_inner_width(sensitivity: int, epsilon: Fraction) -> int:
     precision = 20 + len(str(sensitivity))
     while True:
-        decay = Interval(*exp_enclosure(-epsilon / 2, precision), precision)
+        decay = Interval.of(-epsilon / 2, precision).exp()
         share = decay / (decay + Interval.of(1, precision)) * Interval.of(sensitivity, precision)
         low, high = (math.ceil(Fraction(end)) for end in share.enclosure)
         if low == high or high == 1:
@@ -104,27 +104,29 @@ def _places(sensitivity: int, epsilon: Fraction, inner: int, size: int, bits: Bi
     """i: uniform in the inner part, or in the outer one."""
     if inner == sensitivity:
         return uniform_below(inner, size, bits)
-    is_inner = decide(
+    # the outer part is the one that may be very rare: its probability, unlike that of the inner one, is small
+    # rather than close to 1 then, and its first bits are found at once
+    is_outer = decide(
         bits.words(size),
         64,
         _first_bits(sensitivity, epsilon, inner),
-        lambda uniform: uniform.is_below(partial(inner_share, sensitivity, epsilon, inner)),
+        lambda uniform: uniform.is_below(partial(outer_share, sensitivity, epsilon, inner)),
         bits,
     )
     # both are drawn for every place, so that what is drawn does not follow what comes out
     near: Integers = uniform_below(inner, size, bits)
     far: Integers = uniform_below(sensitivity - inner, size, bits)
-    return np.where(is_inner, near, far + inner)
+    return np.where(is_outer, far + inner, near)
 
 
-def inner_share(sensitivity: int, epsilon: Fraction, inner: int, precision: int) -> Enclosure:
-    """r / (r + b(D - r)), irrational for r < D as b is."""
+def outer_share(sensitivity: int, epsilon: Fraction, inner: int, precision: int) -> Enclosure:
+    """b(D - r) / (r + b(D - r)), irrational for r < D as b is."""
     p = precision + 8
     weight = Interval.of(inner, p)
-    rest = Interval.of(sensitivity - inner, p) * Interval(*exp_enclosure(-epsilon, p), p)
-    return (weight / (weight + rest)).enclosure
+    rest = Interval.of(sensitivity - inner, p) * Interval.of(-epsilon, p).exp()
+    return (rest / (weight + rest)).enclosure
 
 
 @lru_cache(maxsize=256)
 def _first_bits(sensitivity: int, epsilon: Fraction, inner: int) -> int:
-    return first_bits_of(partial(inner_share, sensitivity, epsilon, inner), 64)
+    return first_bits_of(partial(outer_share, sensitivity, epsilon, inner), 64)

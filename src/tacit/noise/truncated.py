@@ -152,7 +152,7 @@ def negative_share(scale: Fraction, low: int, high: int, precision: int) -> Encl
     p = precision + size + 12
 
     def decay(steps: int) -> Interval:
-        return Interval(*exp_enclosure(-steps / scale, p), p)
+        return Interval.of(-steps / scale, p).exp()
 
     below = decay(1) - decay(1 - low)
     above = Interval.of(1, p) - decay(1 + high)

@@ -1,0 +1,354 @@
+#!/usr/bin/env python3
+"""One command sets up everything it needs, then does one job.
+
+Promise: on a machine with Python 3.11 and pip, and nothing else, each command makes its own virtual
+environment beside this file, installs exactly the versions and hashes of `requirements/*.txt`, and
+runs. A finished environment carries a stamp (a digest of all it was made from); while the stamp holds,
+the next run starts at once. One that is out of date is brought up to date; one that was interrupted on
+the way, or belongs to another Python, is made again from nothing. Standard library only.
+"""
+
+import sys
+
+if sys.version_info < (3, 11):  # noqa: UP036 - an older Python should read a sentence, not a traceback
+    sys.exit("tacit needs Python 3.11 or newer; this is %d.%d. Try: python3.11 go.py" % sys.version_info[:2])  # noqa: UP031
+
+import contextlib
+import fcntl
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+LOCKS = ROOT / "requirements"
+PYPROJECT = ROOT / "pyproject.toml"
+
+USAGE = """\
+python3 go.py COMMAND [ARGUMENTS]
+
+  demo              see the mechanisms at work on small, well-known examples
+  test [PYTEST...]  ruff, mypy --strict, import-linter and pytest; fails if any of them fails
+  check             the same without pytest
+  bench [NAME...]   measure against peers and write benchmarks/RESULTS.md
+  docs              build the documentation into docs/_build/html
+  mutants [ARG...]  break the code on purpose, one constant at a time, and see the tests notice
+  lock [NAME...]    find new versions and write requirements/*.txt
+
+Each command sets up what it needs the first time and reuses it afterwards. Examples:
+
+  python3 go.py demo
+  python3 go.py test -k laplace
+  python3 go.py test -n 0 -x tests/loss
+  python3 go.py bench noise
+"""
+
+
+class Stop(Exception):
+    """The run ends here, with one sentence for the person at the terminal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """One virtual environment, and the lock file that fills it."""
+
+    folder: str
+    lock: str
+    holds_tacit: bool = True
+
+    @property
+    def path(self) -> Path:
+        return ROOT / self.folder
+
+    @property
+    def python(self) -> Path:
+        return self.path / "bin" / "python"
+
+    @property
+    def lock_file(self) -> Path:
+        return LOCKS / f"{self.lock}.txt"
+
+    @property
+    def stamp(self) -> Path:
+        return self.path / f".stamp-{self.lock}"
+
+    @property
+    def unfinished(self) -> Path:
+        return self.path / ".unfinished"
+
+    def tool(self, name: str) -> str:
+        return str(self.path / "bin" / name)
+
+
+# What the tests need includes all that the demo needs, in the same versions, so the two share a folder. The
+# others stay apart: a peer in a benchmark may hold back a version that everyday work should not have to share.
+RUN = Environment(".venv", "run")
+TEST = Environment(".venv", "test")
+DOCS = Environment(".venv-docs", "docs", holds_tacit=False)
+BENCH = Environment(".venv-bench", "bench")
+LOCK = Environment(".venv-lock", "lock", holds_tacit=False)
+
+# Which groups of pyproject.toml go into which lock file; "run" and "build" are what tacit itself needs.
+LOCKED_GROUPS = {
+    "run": ("run", "build"),
+    "test": ("run", "build", "test"),
+    "bench": ("run", "build", "bench"),
+    "docs": ("docs",),
+    "lock": ("lock",),
+}
+
+
+# -- setting up ------------------------------------------------------------------------------------
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+def digest(environment: Environment) -> str:
+    """What the environment was made from: this Python, this folder, the lock file, and how tacit is packaged."""
+    project = tomllib.loads(PYPROJECT.read_text())
+    packaging = [project["build-system"], project["project"], project["tool"]["hatch"]]
+    made_from = [sys.version, str(ROOT), environment.lock_file.read_text(), packaging]
+    return hashlib.sha256(json.dumps(made_from).encode()).hexdigest()
+
+
+def is_ready(environment: Environment) -> bool:
+    try:
+        return environment.stamp.read_text() == digest(environment) and environment.python.exists()
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Two commands started together take turns at setting up; the lock goes away with the process."""
+    with open(__file__) as this_file:
+        fcntl.flock(this_file, fcntl.LOCK_EX)
+        yield
+
+
+def prepare(environment: Environment) -> None:
+    """Make the environment ready, or leave it marked as unfinished."""
+    if is_ready(environment):
+        return
+    if not environment.lock_file.exists():
+        raise Stop(f"{environment.lock_file.relative_to(ROOT)} is missing. Take it from version control.")
+    with one_at_a_time():
+        if not is_ready(environment):
+            started = time.monotonic()
+            fill(environment)
+            say(f"Ready after {time.monotonic() - started:.0f} s; the next run starts at once.\n")
+
+
+def fill(environment: Environment) -> None:
+    """Install what the lock file says. Until the last line, an interruption leaves the mark behind."""
+    pip = pip_for(environment)
+    if not is_usable(environment):
+        if environment.path.exists():
+            say(f"{environment.folder} is unfinished, or was made by another Python: making it again.")
+            shutil.rmtree(environment.path)
+        environment.path.mkdir()
+        environment.unfinished.touch()
+        say(f"Making {environment.folder} with Python {sys.version.split()[0]} ...")
+        without_pip = [] if has_module("ensurepip") else ["--without-pip"]
+        must(sys.executable, "-m", "venv", *without_pip, str(environment.path))
+    environment.unfinished.touch()
+    for stamp in environment.path.glob(".stamp-*"):
+        stamp.unlink()
+    packages = sum("==" in line for line in environment.lock_file.read_text().splitlines())
+    say(f"Installing {packages} locked packages into {environment.folder} ...")
+    must(*pip, "install", "--require-hashes", "--only-binary", ":all:", "-r", str(environment.lock_file))
+    if environment.holds_tacit:
+        say("Installing tacit itself ...")
+        must(*pip, "install", "--no-deps", "--no-build-isolation", "--editable", str(ROOT))
+    environment.stamp.write_text(digest(environment))
+    environment.unfinished.unlink()
+
+
+def is_usable(environment: Environment) -> bool:
+    """Whether pip may install into the folder as it is: finished once, made here, and by this very Python."""
+    if environment.unfinished.exists():
+        return False
+    ask = "import sys, importlib.util as u; print(sys.version, u.find_spec('pip') is not None)"
+    try:
+        settings = (environment.path / "pyvenv.cfg").read_text()
+        told = subprocess.run([environment.python, "-c", ask], capture_output=True, text=True).stdout.strip()
+    except OSError:
+        return False
+    moved = str(environment.path) not in settings  # its scripts still name the old place
+    has_pip = told.endswith("True") or not has_module("ensurepip")
+    return told.startswith(sys.version) and has_pip and not moved
+
+
+def pip_for(environment: Environment) -> list[str]:
+    """Some systems ship Python without ensurepip; there, the pip outside fills the environment."""
+    if has_module("venv") and has_module("ensurepip"):
+        return [str(environment.python), "-m", "pip"]
+    if has_module("venv") and has_module("pip"):
+        return [sys.executable, "-m", "pip", "--python", str(environment.python)]
+    raise Stop(
+        "This Python cannot make a virtual environment: it has no 'venv', or neither 'ensurepip' nor 'pip'.\n"
+        "Install them (on Debian and Ubuntu: apt install python3-venv) and run the same command again."
+    )
+
+
+def has_module(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None
+
+
+def must(*command: str) -> None:
+    """Run one step of the set-up; its output is shown only if it fails."""
+    quiet = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=quiet, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        raise Stop(f"{done.stdout}\nThis step failed: {' '.join(command)}\nMend it, then run the same command again.")
+
+
+# -- the jobs --------------------------------------------------------------------------------------
+
+
+def run(*command: str) -> int:
+    """Run one tool in the foreground. Ctrl-C reaches it directly; it is given time to tidy up after itself."""
+    with subprocess.Popen(command, cwd=ROOT) as child:
+        try:
+            return child.wait()
+        except KeyboardInterrupt:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(timeout=5)
+            child.kill()
+            raise
+
+
+def steps(named: dict[str, Sequence[str]]) -> int:
+    """Run every step even if one fails; say at the end which did."""
+    outcomes: dict[str, tuple[int, float]] = {}
+    for name, command in named.items():
+        say(f"== {name}")
+        started = time.monotonic()
+        outcomes[name] = (run(*command), time.monotonic() - started)
+    say("")
+    for name, (code, seconds) in outcomes.items():
+        say(f"{'passed' if code == 0 else 'FAILED'}  {name}  ({seconds:.1f} s)")
+    failed = [name for name, (code, _) in outcomes.items() if code != 0]
+    say(f"\n{len(failed)} of {len(outcomes)} failed: {', '.join(failed)}." if failed else "\nAll passed.")
+    return 1 if failed else 0
+
+
+def lint_steps() -> dict[str, Sequence[str]]:
+    return {
+        "ruff check": [TEST.tool("ruff"), "check", "."],
+        "ruff format": [TEST.tool("ruff"), "format", "--check", "."],
+        "mypy --strict": [TEST.tool("mypy")],
+        "import-linter": [TEST.tool("lint-imports"), "--no-logo"],
+    }
+
+
+def demo(arguments: list[str]) -> int:
+    if not is_ready(TEST):
+        prepare(RUN)
+    return run(str(RUN.python), "-m", "tacit.demo", *arguments)
+
+
+def test(arguments: list[str]) -> int:
+    prepare(TEST)
+    return steps({**lint_steps(), "pytest": [TEST.tool("pytest"), "-n", "2", *arguments]})
+
+
+def check(arguments: list[str]) -> int:
+    if arguments:
+        raise Stop(f"'check' takes no arguments. Got {' '.join(arguments)!r}.")
+    prepare(TEST)
+    return steps(lint_steps())
+
+
+def bench(arguments: list[str]) -> int:
+    prepare(BENCH)
+    return run(str(BENCH.python), "benchmarks/run.py", *arguments)
+
+
+def docs(arguments: list[str]) -> int:
+    prepare(DOCS)
+    code = run(DOCS.tool("sphinx-build"), "-W", "-E", "--keep-going", "-q", *arguments, "docs", "docs/_build/html")
+    if code == 0:
+        say("Built: open docs/_build/html/index.html")
+    return code
+
+
+def mutants(arguments: list[str]) -> int:
+    prepare(TEST)
+    return run(str(TEST.python), "tests/mutants/run.py", *arguments)
+
+
+def lock(arguments: list[str]) -> int:
+    """Write the lock files anew. "run" comes first, and every other file that contains it agrees with it."""
+    unknown = sorted(set(arguments) - set(LOCKED_GROUPS))
+    if unknown:
+        raise Stop(f"There is no lock file {', '.join(unknown)}. Lock files: {', '.join(LOCKED_GROUPS)}.")
+    prepare(LOCK)
+    project = tomllib.loads(PYPROJECT.read_text())
+    groups = {"run": project["project"]["dependencies"], **project["dependency-groups"]}
+    for name, parts in LOCKED_GROUPS.items():
+        if not arguments or name in arguments:
+            wanted = [requirement for part in parts for requirement in groups[part]]
+            agrees = [f"-c {LOCKS / 'run.txt'}"] if name != "run" and "run" in parts else []
+            write_lock(name, wanted + agrees)
+    return 0
+
+
+def write_lock(name: str, wanted: list[str]) -> None:
+    """One lock file: versions and hashes only. No registry, mirror or path of this machine may stand in it."""
+    say(f"Resolving requirements/{name}.txt ...")
+    with tempfile.TemporaryDirectory() as scratch:
+        source, result = Path(scratch) / "wanted.in", Path(scratch) / "locked.txt"
+        source.write_text("".join(f"{line}\n" for line in wanted))
+        must(
+            LOCK.tool("pip-compile"),
+            *("--quiet", "--upgrade", "--generate-hashes", "--allow-unsafe", "--strip-extras"),
+            *("--no-header", "--no-annotate", "--no-emit-options", "--no-emit-index-url", "--no-emit-find-links"),
+            *("--no-emit-trusted-host", "--output-file", str(result), str(source)),
+        )
+        locked = result.read_text()
+    (LOCKS / f"{name}.txt").write_text(f"# Written by `python3 go.py lock {name}` from pyproject.toml.\n{locked}")
+
+
+COMMANDS: dict[str, Callable[[list[str]], int]] = {
+    "demo": demo,
+    "test": test,
+    "check": check,
+    "bench": bench,
+    "docs": docs,
+    "mutants": mutants,
+    "lock": lock,
+}
+
+
+def main(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        say(USAGE)
+        return 0 if arguments else 2
+    command, rest = arguments[0], arguments[1:]
+    if command not in COMMANDS:
+        print(f"There is no command {command!r}. Commands: {', '.join(COMMANDS)}.\n\n{USAGE}", file=sys.stderr)
+        return 2
+    try:
+        return COMMANDS[command](rest)
+    except Stop as stop:
+        print(stop, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nInterrupted. Run the same command again to go on.", file=sys.stderr)
+        return 128 + signal.SIGINT
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,7 @@
+"""What has been spent: append-only, hash-chained, durable before anything is released. See `ledger` for the promises."""
+
+from tacit.ledger.check import Report
+from tacit.ledger.entry import Entry, Receipt
+from tacit.ledger.ledger import Ledger, verify
+
+__all__ = ["Entry", "Ledger", "Receipt", "Report", "verify"]

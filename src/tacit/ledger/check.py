@@ -1,0 +1,147 @@
+"""The check of a ledger: is this file the history that was sealed?
+
+Promise: with `head` true, an entry that was edited, removed, added in the middle or moved is found; so are an older
+copy, a cut tail, a copy at another place, another ledger, changed triggers, damaged pages, a changed stored answer, and sums
+that do not follow from the amounts. Every `Ledger.open` makes this check in full (it reads the whole file: some 20
+microseconds an entry). Prices are taken as recorded: a later version may price the same event lower, and the recorded
+price stays what was paid.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from tacit.errors import LedgerError
+from tacit.ledger.entry import BEFORE_ALL, Entry, Kind
+from tacit.ledger.head import Head, Place
+from tacit.ledger.rules import total
+from tacit.ledger.store import Store, failures
+from tacit.loss import filters
+from tacit.loss.filters import NOTHING, Spent
+
+MOST_FINDINGS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a check found: how many entries there are, how many were sealed, and every fault in a sentence."""
+
+    entries: int
+    sealed: int
+    findings: tuple[str, ...]
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing was found."""
+        return not self.findings
+
+
+def examine(store: Store, head: Head, place: Place) -> Report:
+    """The check. `head` must have been read before: it may lag behind what is in the file by now."""
+    try:
+        with failures(store.path), store.reading():
+            last = None if store.is_empty() else store.last()
+            findings = tuple(islice(_findings(store, head, place), MOST_FINDINGS))
+    except LedgerError as failure:
+        return Report(0, head.sequence, (str(failure),))
+    return Report(last.sequence if last else 0, head.sequence, findings)
+
+
+def _findings(store: Store, head: Head, place: Place) -> Iterator[str]:
+    yield from wrong_place(head, place)
+    if store.is_empty():
+        if head.sequence:
+            yield f"The file is empty; its head says that it has {head.sequence} entries."
+        return
+    faults = tuple(store.faults())
+    if faults:
+        yield from faults
+        return
+    yield from _wrong_entries(store)
+    yield from wrong_history(store, head)
+
+
+def wrong_place(head: Head, place: Place) -> Iterator[str]:
+    """Whether the file lies where the head says."""
+    if place.file != head.file:
+        yield (
+            f"The file is a copy: the ledger lives at {head.file}, not at {place.file}. If the owner moved it there, "
+            "and no copy is left at the old place, call Ledger.adopt."
+        )
+    elif place.inode != head.inode:
+        yield (
+            f"The file at {place.file} was put in the place of the ledger: it is not the same file. If the owner did so "
+            "and it is complete, call Ledger.adopt."
+        )
+
+
+def wrong_history(store: Store, head: Head) -> Iterator[str]:
+    """Whether the file continues what was sealed."""
+    first, sealed, last = store.at(1), store.at(head.sequence), store.last()
+    if first is None or first.kind != Kind.REGISTERED or first.details.get("ledger") != head.ledger:
+        yield "The file belongs to another ledger than its head."
+    elif last is None or last.sequence < head.sequence:
+        yield (
+            f"The file ends at entry {last.sequence if last else 0}; entry {head.sequence} was sealed. It is an older "
+            "copy, or its tail was cut. Put the newest file back; what was spent must not be forgotten."
+        )
+    elif head.sequence and (sealed is None or sealed.hash != head.hash):
+        yield f"Entry {head.sequence} is not the one that was sealed: the file has another history than its head."
+
+
+def _wrong_entries(store: Store) -> Iterator[str]:
+    expected, previous = 1, BEFORE_ALL
+    sums = _Sums()
+    for entry in store.entries():
+        if entry.sequence != expected:
+            yield f"{_missing(expected, entry.sequence - 1)} missing."
+        if entry.true_hash() != entry.hash:
+            yield f"Entry {entry.sequence} was edited: its hash does not fit its content."
+        elif entry.previous != previous and entry.sequence == expected:
+            yield f"Entry {entry.sequence} does not follow the one before it: entries were replaced or reordered."
+        else:
+            yield from _wrong_payload(entry, store.payload(entry.sequence))
+            yield from sums.wrong(entry)
+        expected, previous = entry.sequence + 1, entry.hash
+
+
+def _missing(first: int, last: int) -> str:
+    return f"Entry {first} is" if first == last else f"Entries {first} to {last} are"
+
+
+def _wrong_payload(entry: Entry, payload: bytes | None) -> Iterator[str]:
+    if entry.kind == Kind.ANSWERED:
+        if payload is None or hashlib.sha256(payload).hexdigest() != entry.details["sha256"]:
+            yield f"The answer stored at entry {entry.sequence} was edited."
+    elif payload is not None:
+        yield f"Entry {entry.sequence} holds an answer that was not recorded."
+
+
+class _Sums:
+    """Adds up the recorded amounts along the chain and compares with the recorded sums and the committed limits."""
+
+    def __init__(self) -> None:
+        self._spent: dict[str | None, Spent] = {}
+        self._limits: dict[str | None, Spent] = {}
+
+    def wrong(self, entry: Entry) -> Iterator[str]:
+        details = entry.details
+        if entry.kind == Kind.REGISTERED:
+            self._limits[None] = filters.from_dict(details["filter"]).limit
+        elif entry.kind == Kind.ENROLLED:
+            self._limits[entry.key] = filters.from_dict(details["filter"]).limit
+        elif entry.kind == Kind.CHARGED:
+            for payer, name in ((None, "dataset"), (entry.analyst, "analyst")):
+                cost, spent = details["cost"][name], details["spent"][name]
+                if cost is not None:
+                    yield from self._wrong_sum(entry, payer, Spent.from_dict(cost), Spent.from_dict(spent))
+
+    def _wrong_sum(self, entry: Entry, payer: str | None, cost: Spent, recorded: Spent) -> Iterator[str]:
+        if recorded != total(self._spent.get(payer, NOTHING), cost):
+            yield f"The sum at entry {entry.sequence} does not follow from the amounts."
+        if payer not in self._limits or not recorded.within(self._limits[payer]):
+            yield f"Entry {entry.sequence} spends more than was allowed."
+        self._spent[payer] = recorded

@@ -1,0 +1,155 @@
+"""Entries: what the ledger holds, one frozen value each, chained by their hashes.
+
+Promise: an entry's hash covers every other field of it and the hash of the entry before, so whoever knows the last
+hash can tell whether any earlier entry was changed, removed, added or moved. The text that is hashed is canonical
+(ASCII JSON, no white space): equal entries have equal hashes on every machine and in every version. Amounts stand in
+it as exact rationals ("1/10"), so ten times a tenth is one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from tacit.loss import events
+from tacit.loss.events import Event
+from tacit.loss.filters import Spent
+
+BEFORE_ALL = "0" * 64
+"""The hash before the first entry."""
+
+
+class Kind(StrEnum):
+    """What an entry records. The names are stored for ever."""
+
+    REGISTERED = "registered"  # the first entry: the ledger's identity and the dataset's filter
+    ENROLLED = "enrolled"  # an analyst's own filter; the key is the analyst's name
+    CHARGED = "charged"  # a question was paid for
+    ANSWERED = "answered"  # its answer was stored, before it was sent
+    MOVED = "moved"  # the owner said that the file now lives elsewhere
+
+
+def canonical(value: object) -> str:
+    """The one JSON text of `value`: ASCII, sorted keys, no white space."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the ledger. `content` is canonical JSON; what is in it depends on the kind."""
+
+    sequence: int
+    kind: str
+    when: str
+    analyst: str | None
+    key: str | None
+    content: str
+    previous: str
+    hash: str
+
+    @classmethod
+    def after(
+        cls,
+        last: Entry | None,
+        kind: Kind,
+        content: Mapping[str, Any],
+        analyst: str | None = None,
+        key: str | None = None,
+    ) -> Entry:
+        """The entry that follows `last`, written now."""
+        when = datetime.now(UTC).isoformat(timespec="microseconds")
+        sequence, previous = (last.sequence + 1, last.hash) if last else (1, BEFORE_ALL)
+        text = canonical(content)
+        return cls(
+            sequence,
+            kind,
+            when,
+            analyst,
+            key,
+            text,
+            previous,
+            _hash(sequence, kind, when, analyst, key, text, previous),
+        )
+
+    def true_hash(self) -> str:
+        """The hash that these fields have; equal to `hash` unless something was edited."""
+        return _hash(self.sequence, self.kind, self.when, self.analyst, self.key, self.content, self.previous)
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """The content, read."""
+        content: dict[str, Any] = json.loads(self.content)
+        return content
+
+    @property
+    def question(self) -> str | None:
+        """The canonical question of a charge; None for other kinds."""
+        question: str | None = self.details.get("question")
+        return question
+
+    @property
+    def event(self) -> Event | None:
+        """What a charge paid for; None for other kinds."""
+        content = self.details.get("event")
+        return None if content is None else events.from_dict(content)
+
+    @property
+    def cost(self) -> Spent | None:
+        """What a charge added to the dataset's sum, in the unit of its filter; None for other kinds."""
+        content = self.details.get("cost")
+        return None if content is None else Spent.from_dict(content["dataset"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values; the chain can be checked from them alone."""
+        return {
+            "sequence": self.sequence,
+            "kind": str(self.kind),
+            "when": self.when,
+            "analyst": self.analyst,
+            "key": self.key,
+            "content": self.details,
+            "previous": self.previous,
+            "hash": self.hash,
+        }
+
+
+def _hash(*fields: object) -> str:
+    return hashlib.sha256(canonical(fields).encode("ascii")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Proof of a charge, which an answer carries. `cost` is in `unit`, the unit of the dataset's filter."""
+
+    sequence: int
+    key: str
+    event: Event
+    cost: Spent
+    unit: str
+    hash: str
+    repeated: bool = False
+    """Whether the key had been charged before, so that this call cost nothing."""
+
+    @classmethod
+    def of(cls, charge: Entry, unit: str, repeated: bool) -> Receipt:
+        """The receipt of a `charged` entry."""
+        if charge.key is None or charge.event is None or charge.cost is None:
+            raise ValueError("only a charge has a receipt")
+        return cls(charge.sequence, charge.key, charge.event, charge.cost, unit, charge.hash, repeated)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values: rationals as text."""
+        return {
+            "sequence": self.sequence,
+            "key": self.key,
+            "event": self.event.to_dict(),
+            "cost": self.cost.to_dict(),
+            "unit": self.unit,
+            "hash": self.hash,
+            "repeated": self.repeated,
+        }

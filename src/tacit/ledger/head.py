@@ -1,0 +1,193 @@
+"""The head: the ledger's identity and its last sealed entry, kept apart from the ledger's file.
+
+A hash chain shows that a file is *a* history, not that it is *the* history: an older copy is as consistent as the
+newest. The head says which entry the file must at least reach. It lies elsewhere (another folder, disk or machine), so
+that whoever puts the file back from a copy does not put the head back with it.
+
+Promise and order of writes. A charge is (1) committed to the file, durable; (2) written to the head, durable; only then
+(3) acknowledged. Hence always
+
+    acknowledged entries  <=  head  <=  entries of the file.
+
+The head may lag behind the file, by entries that nobody was told of, after a crash between (1) and (2); then the file
+extends the head and the head catches up. It can never lead an honest file: a file that ends before its head is an
+older copy or was cut. A file whose entry at the head's sequence has another hash has another history. A file at another
+place than the head says (path or inode) is a copy.
+
+The head is two slots of a file, written in turn, each with a checksum. A write that is torn by a crash spoils the slot
+being written; the other still holds the head before, which may lag but is true. One flush of bytes already allocated
+is a third of the cost of replacing a file (four milliseconds against sixteen on the disk this was measured on).
+
+What it is not: a signature. Whoever can write both file and head can forge both.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from tacit.errors import LedgerError
+from tacit.ledger import disk
+from tacit.ledger.entry import canonical
+
+SLOT = 8192
+_READ_ATTEMPTS = 50
+_PAUSE = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the ledger's file lies. A copy has another inode even under the same name."""
+
+    file: str
+    inode: int
+
+    @classmethod
+    def of(cls, path: Path) -> Place:
+        """The place of an existing file."""
+        return cls(os.path.realpath(path), path.stat().st_ino)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The ledger of this identity has at least `sequence` entries, that one has this hash, and it lies at this place.
+
+    Sequence 0 announces a registration: nothing has been spent, and the file may still be empty.
+    """
+
+    ledger: str
+    sequence: int
+    hash: str
+    file: str
+    inode: int
+
+    @property
+    def place(self) -> Place:
+        """Where the file must lie."""
+        return Place(self.file, self.inode)
+
+
+class HeadFile:
+    """A head on disk. Readers need no lock; writers take turns, and the head never goes back."""
+
+    def __init__(self, path: Path, patience: float) -> None:
+        self.path = path
+        self._patience = patience
+
+    def exists(self) -> bool:
+        """Whether there is a head, readable or not."""
+        return self.path.exists()
+
+    def read(self) -> Head:
+        """The head. Both slots torn can only be seen while others write, so a few looks are enough."""
+        for _ in range(_READ_ATTEMPTS):
+            try:
+                content = self.path.read_bytes()
+            except OSError as failure:
+                raise LedgerError(
+                    f"The head of the ledger, {self.path}, could not be read: {failure.strerror or failure}. Without it "
+                    "nobody can tell whether the ledger is complete. Put the head back where it was."
+                ) from None
+            found = _newest(content)
+            if found is not None:
+                return found[1]
+            time.sleep(_PAUSE)
+        raise LedgerError(f"The head of the ledger, {self.path}, is damaged: neither of its two slots can be read.")
+
+    def create(self, head: Head) -> None:
+        """The first head. Call it with the lock held, and only where there is none."""
+        self.path.with_name(self.path.name + ".lock").write_bytes(b"")  # no note of an earlier head may stay
+        fresh = self.path.with_name(self.path.name + ".new")
+        descriptor = disk.open_file(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        try:
+            disk.write(descriptor, _slot(0, head) + bytes(SLOT), 0)
+            disk.sync(descriptor)
+        finally:
+            os.close(descriptor)
+        disk.rename(fresh, self.path)
+        disk.sync_folder(self.path.parent)
+
+    def advance(self, sequence: int, hash_: str) -> None:
+        """Seal the entries up to this one; durable when it returns.
+
+        If a longer chain is sealed already, the flush of whoever did it served us too. That flush is known to have ended
+        by a note in the lock file: a writer killed before it leaves a head that can be read but may not be on the disk.
+        """
+        with self.locked() as lock:
+            head = self.read()
+            if head.sequence < sequence:
+                self.write(replace(head, sequence=sequence, hash=hash_))
+            elif _noted(lock) < sequence:
+                disk.sync_file(self.path)
+            else:
+                return
+            os.pwrite(lock, b"%020d" % max(head.sequence, sequence), 0)
+
+    def write(self, head: Head) -> None:
+        """Put `head` in the slot that does not hold the present one. Call it with the lock held."""
+        descriptor = disk.open_file(self.path, os.O_RDWR)
+        try:
+            present = _newest(os.pread(descriptor, 2 * SLOT, 0))
+            turn = present[0] + 1 if present else 0
+            disk.write(descriptor, _slot(turn, head), turn % 2 * SLOT)
+            disk.sync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    @contextmanager
+    def locked(self) -> Iterator[int]:
+        """One writer at a time, over all processes; the kernel frees the lock of a killed one. Gives the lock file."""
+        descriptor = disk.open_file(self.path.with_name(self.path.name + ".lock"), os.O_RDWR | os.O_CREAT)
+        try:
+            deadline = time.monotonic() + self._patience
+            while not _try_lock(descriptor):
+                if time.monotonic() > deadline:
+                    raise LedgerError(
+                        f"The head of the ledger, {self.path}, was locked for {self._patience:g} seconds."
+                    )
+                time.sleep(_PAUSE)
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+
+def _try_lock(descriptor: int) -> bool:
+    with suppress(BlockingIOError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False
+
+
+def _noted(lock: int) -> int:
+    """The sequence up to which a flush of the head has ended; 0 if nobody noted one."""
+    note = os.pread(lock, 20, 0)
+    return int(note) if note.isdigit() else 0
+
+
+def _slot(turn: int, head: Head) -> bytes:
+    body = canonical({"turn": turn, **asdict(head)})
+    line = f"{hashlib.sha256(body.encode('ascii')).hexdigest()} {body}\n".encode("ascii")
+    if len(line) > SLOT:
+        raise LedgerError(f"The path of the ledger is too long for its head: {head.file[:80]}...")
+    return line.ljust(SLOT, b" ")
+
+
+def _newest(content: bytes) -> tuple[int, Head] | None:
+    """The turn and the head of the newest slot that is whole."""
+    slots = [_parsed(content[start : start + SLOT]) for start in (0, SLOT)]
+    return max((slot for slot in slots if slot is not None), key=lambda slot: slot[0], default=None)
+
+
+def _parsed(slot: bytes) -> tuple[int, Head] | None:
+    checksum, _, body = slot.rstrip(b" \n").partition(b" ")
+    if hashlib.sha256(body).hexdigest().encode("ascii") != checksum:
+        return None
+    fields = json.loads(body)
+    return fields.pop("turn"), Head(**fields)

@@ -1,0 +1,249 @@
+"""The ledger: what has been spent, by whom, for what; durable before anything is released.
+
+    ledger = Ledger.open("clinic.ledger", head="/var/lib/tacit/clinic.head", budget=Budget(3, 1e-6),
+                         analysts={"ana": Budget(1, 1e-7)})
+    receipt = ledger.charge("ana", key, question, event)       # refused, or on disk when it returns
+    payload = ledger.store_answer(receipt, payload)            # on disk before it is sent; send what this returns
+    ledger.answer(key)                                         # the next time: the stored answer, nothing charged
+
+Promises
+- A charge that returned survives every crash. A charge that failed may stay spent; it never hides a release.
+- The dataset's committed filter, and the analyst's own, admit every charge. The sum is read inside the transaction that
+  adds to it, so concurrent threads and processes cannot overspend together.
+- A key is charged once and answered once. A second charge returns the first receipt, also to another analyst (analysts
+  may talk to each other); a second answer is dropped and the first returned. If a crash came between charge and answer,
+  the question may be answered on the old receipt: nothing was sent, because answers are stored first.
+- Budgets are committed when first named and never change. With analysts enrolled, only they may ask; with none, anyone.
+- A file that is not what its head says is refused when it is opened, and again at every charge.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tacit.errors import LedgerError
+from tacit.ledger import export
+from tacit.ledger.charge import (
+    Charge,
+    Enrol,
+    StoreAnswer,
+    analyst_spent,
+    committed_filter,
+    dataset_spent,
+    kept_answer,
+    same_budget,
+)
+from tacit.ledger.check import Report, examine
+from tacit.ledger.entry import Entry, Kind, Receipt
+from tacit.ledger.head import Place
+from tacit.ledger.rules import Rule
+from tacit.ledger.store import Store
+from tacit.ledger.vault import Vault
+from tacit.ledger.writer import Writer
+from tacit.loss.budget import Budget
+from tacit.loss.events import Event
+from tacit.loss.filters import Filter, Spent, choose_filter
+from tacit.parameters import refuse
+
+LONGEST_NAME = 256
+LONGEST_QUESTION = 1 << 20
+Path_ = str | os.PathLike[str]
+
+
+class Ledger:
+    """An open ledger. Safe to share between threads, and to carry through a fork."""
+
+    def __init__(self, vault: Vault) -> None:
+        """Use `Ledger.open`."""
+        self._vault = vault
+        self._writer = Writer(vault)
+        self._rules: dict[str, Rule] = {}
+        registered = self._writer.read(lambda store: store.at(1))
+        if registered is None:
+            raise LedgerError(f"The ledger {vault.path} was never registered. Open it with a budget.")
+        self._dataset = Rule.of("the dataset", committed_filter(registered))
+
+    @classmethod
+    def open(
+        cls,
+        path: Path_,
+        *,
+        head: Path_,
+        budget: Budget | Filter | None = None,
+        analysts: Mapping[str, Budget | Filter] | None = None,
+        patience: float = 30.0,
+    ) -> Ledger:
+        """The ledger at `path`, registered with `budget` if there is none yet, and checked in full.
+
+        `head` is a file kept apart from it. A budget stands for the default filter of that budget. Without a budget the
+        ledger must exist, and what it committed to holds. Analysts not yet known are enrolled. Waits for other
+        processes at most `patience` seconds.
+        """
+        vault = Vault(Path(path), Path(head), patience)
+        enrolments = [Enrol(_name("analyst", name), _filter(own)) for name, own in sorted((analysts or {}).items())]
+        committed = None if budget is None else _filter(budget)
+        vault.register(None if committed is None else lambda identity: _first_entries(identity, committed, enrolments))
+        ledger = cls(vault)
+        try:
+            if committed is not None:
+                same_budget("the dataset", ledger._dataset.filter, committed)
+            ledger._enrol(enrolments)
+        except BaseException:
+            ledger.close()
+            raise
+        return ledger
+
+    @classmethod
+    def adopt(cls, path: Path_, *, head: Path_, patience: float = 30.0) -> Ledger:
+        """The owner's word that the file now lives at `path` and that no other copy is in use.
+
+        The file must hold everything that was sealed. The move is recorded, and a copy at the old place is refused.
+        """
+        vault = Vault(Path(path), Path(head), patience)
+        vault.adopt()
+        return cls(vault)
+
+    # -- spending --------------------------------------------------------------------------------------
+
+    def charge(self, analyst: str, key: str, question: str, event: Event) -> Receipt:
+        """Pay for `event`; on disk and sealed when it returns. Raises BudgetExceeded, and charges nothing, if it is too much.
+
+        `key` stands for the question and everything that shapes its answer: two questions with one key get one answer.
+        """
+        _name("analyst", analyst)
+        _name("key", key)
+        if not isinstance(question, str) or len(question) > LONGEST_QUESTION:
+            raise refuse("question", f"a text of at most {LONGEST_QUESTION} characters", question)
+        if not isinstance(event, Event):
+            raise refuse("event", "an event of tacit.loss", event, "Pass mechanism.event.")
+        rule = self._rule_of(analyst)
+        own = None if rule is None else rule.price(event)
+        return self._writer.submit(Charge(analyst, key, question, event, self._dataset.price(event), own).record)
+
+    def store_answer(self, receipt: Receipt, payload: bytes) -> bytes:
+        """Keep the answer that `receipt` paid for, before it is sent. Returns the answer to send: the first one stored."""
+        if not isinstance(payload, bytes):
+            raise refuse("payload", "bytes", type(payload).__name__)
+        return self._writer.submit(StoreAnswer(receipt, payload).record)
+
+    def answer(self, key: str) -> bytes | None:
+        """The stored answer of a question, or None."""
+        _name("key", key)
+
+        def look(store: Store) -> tuple[Entry, bytes] | None:
+            kept = store.find(Kind.ANSWERED, key)
+            return None if kept is None else (kept, kept_answer(store, kept))
+
+        found = self._writer.read(look)
+        if found is None:
+            return None
+        self._writer.seal(found[0])  # else a cut tail could take back an answer that was sent, and it be drawn again
+        return found[1]
+
+    # -- looking ---------------------------------------------------------------------------------------
+
+    def spent(self, analyst: str | None = None) -> Spent:
+        """The sum so far, in the filter's own unit: of the dataset, or of one analyst's own budget."""
+        if analyst is None:
+            return self._writer.read(dataset_spent)
+        self._enrolled(analyst)
+        return self._writer.read(lambda store: analyst_spent(store, analyst))
+
+    def remaining(self, analyst: str | None = None) -> Spent:
+        """What is left, in the filter's own unit. An analyst's share is also bounded by what the dataset has left."""
+        rule = self._dataset if analyst is None else self._enrolled(analyst)
+        return rule.filter.remaining(self.spent(analyst))
+
+    def filter(self, analyst: str | None = None) -> Filter:
+        """The committed rule: of the dataset, or of one analyst."""
+        return self._dataset.filter if analyst is None else self._enrolled(analyst).filter
+
+    def entries(self, analyst: str | None = None) -> tuple[Entry, ...]:
+        """Every entry for the owner; an analyst's own charges and answers for that analyst."""
+        return self._writer.read(lambda store: tuple(store.entries(analyst)))
+
+    def export(self, form: str, analyst: str | None = None) -> str:
+        """The entries as text: "json" (complete) or "csv" (for looking at)."""
+        return export.export(self.entries(analyst), form)
+
+    def verify(self) -> Report:
+        """Check the whole file against the head again."""
+        return self._vault.report()
+
+    # -- coming and going --------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Let go of the file. Every charge was durable already."""
+        self._writer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Ledger({os.fspath(self._vault.path)!r}, budget={self._dataset.filter.budget})"
+
+    # -- analysts ----------------------------------------------------------------------------------------
+
+    def _enrol(self, enrolments: Iterable[Enrol]) -> None:
+        for enrolment in enrolments:
+            rule = self._committed(enrolment.analyst)
+            if rule is None:
+                self._writer.submit(enrolment.record)
+            else:
+                same_budget(rule.payer, rule.filter, enrolment.filter)
+
+    def _rule_of(self, analyst: str) -> Rule | None:
+        """The analyst's own rule; None where anyone may ask."""
+        rule = self._committed(analyst)
+        if rule is None and self._writer.read(lambda store: store.any_of(Kind.ENROLLED)):
+            return self._enrolled(analyst)
+        return rule
+
+    def _enrolled(self, analyst: str) -> Rule:
+        rule = self._committed(analyst)
+        if rule is None:
+            names = self._writer.read(lambda store: [e.key or "" for e in store.entries() if e.kind == Kind.ENROLLED])
+            raise refuse(
+                "analyst", f"one of those with a budget ({', '.join(sorted(names)) or 'there are none'})", analyst
+            )
+        return rule
+
+    def _committed(self, analyst: str) -> Rule | None:
+        """Rules never change, so each is read once."""
+        if analyst not in self._rules:
+            entry = self._writer.read(lambda store: store.find(Kind.ENROLLED, analyst))
+            if entry is None:
+                return None
+            self._rules[analyst] = Rule.of(f"analyst {analyst!r}", committed_filter(entry))
+        return self._rules[analyst]
+
+
+def verify(path: Path_, *, head: Path_, patience: float = 30.0) -> Report:
+    """Check a ledger that may be damaged, without using it."""
+    return Vault(Path(path), Path(head), patience).report()
+
+
+def _first_entries(identity: str, committed: Filter, enrolments: Iterable[Enrol]) -> list[Entry]:
+    entries = [Entry.after(None, Kind.REGISTERED, {"ledger": identity, "filter": committed.to_dict()})]
+    for enrolment in enrolments:
+        entries.append(enrolment.entry(entries[-1]))
+    return entries
+
+
+def _filter(budget: Budget | Filter) -> Filter:
+    return budget if isinstance(budget, Filter) else choose_filter(budget)
+
+
+def _name(parameter: str, value: object) -> str:
+    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_NAME or not value.isprintable():
+        raise refuse(parameter, f"a printable text of 1 to {LONGEST_NAME} characters", value)
+    return value

@@ -1,0 +1,88 @@
+"""Rules: the filters that a ledger has committed to, ready to be applied while the file is locked.
+
+Pricing an event may take a while and needs no state, so it is done before the lock is taken; under the lock there is one
+exact addition and one comparison, which is all that `Filter.admits` does after pricing.
+
+Sums are exact while their fractions are short. An analyst who picks prices with ever new denominators could make
+the sum's text grow with every charge; a sum whose denominator passes 512 bits is therefore rounded *up* to a multiple of
+10^-100, which only ever counts more than was spent.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+
+from tacit.errors import BudgetExceeded
+from tacit.loss.events import Event
+from tacit.loss.filters import Filter, Spent
+from tacit.parameters import refuse
+
+_LONGEST_DENOMINATOR = 512
+_GRID = 10**100
+_SIX_DIGITS = Context(prec=6)
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What one event costs under one rule."""
+
+    rule: Rule
+    amount: Spent
+
+    def after(self, state: Spent) -> Spent:
+        """The state after paying; refused when it would pass the rule's limit."""
+        after = total(state, self.amount)
+        if after.within(self.rule.limit):
+            return after
+        left = self.rule.filter.remaining(state)
+        if after.loss > self.rule.limit.loss:
+            part, asked, remaining = self.rule.filter.unit, self.amount.loss, left.loss
+        else:
+            part, asked, remaining = "delta", self.amount.delta, left.delta
+        raise BudgetExceeded(
+            f"This question needs {part} {shown(asked)}; {shown(remaining)} is left of {self.rule.filter.budget} "
+            f"for {self.rule.payer}. Ask for less, or see the ledger.",
+            asked=asked,
+            remaining=remaining,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A committed filter, its limit worked out once, and who pays by it (in the words of a refusal)."""
+
+    payer: str
+    filter: Filter
+    limit: Spent
+
+    @classmethod
+    def of(cls, payer: str, committed: Filter) -> Rule:
+        """The rule of a filter."""
+        return cls(payer, committed, committed.limit)
+
+    def price(self, event: Event) -> Price:
+        """What `event` costs; refused when the filter has no finite price for it."""
+        amount = self.filter.price(event)
+        if amount is None:
+            raise refuse("event", f"one that the {self.filter.kind} filter of {self.payer} can price", event)
+        return Price(self, amount)
+
+
+def total(state: Spent, amount: Spent) -> Spent:
+    """The sum, never below the true one."""
+    return Spent(_short(state.loss + amount.loss), _short(state.delta + amount.delta))
+
+
+def _short(amount: Fraction) -> Fraction:
+    if amount.denominator.bit_length() <= _LONGEST_DENOMINATOR:
+        return amount
+    return Fraction(math.ceil(amount * _GRID), _GRID)
+
+
+def shown(amount: Fraction) -> str:
+    """Six digits, also for numbers that no float can hold."""
+    quotient = _SIX_DIGITS.divide(Decimal(amount.numerator), Decimal(amount.denominator))
+    return f"{quotient.normalize(_SIX_DIGITS):g}" if quotient else "0"

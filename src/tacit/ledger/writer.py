@@ -1,0 +1,200 @@
+"""One writer a process, and several charges in one commit.
+
+Promise: a piece of work given to `submit` runs inside a transaction that no other thread or process can interleave,
+and its result is returned only after the transaction is durable and sealed. Work that arrives while a commit is under
+way waits and shares the next one: a flush costs the same for one entry as for a hundred.
+
+How: there is no thread of its own. Whoever comes takes the turn as soon as it is free and does all the work that
+waits, its own and the others'; who then gets the turn and finds its work done just leaves.
+
+A refusal (the budget does not cover it) concerns one piece of work only. A failure of the disk concerns the whole batch:
+nobody is told that it succeeded, the connection is dropped, and the next batch begins by opening and checking anew.
+
+Forks: SQLite's connections must not cross them, so before a fork every open ledger finishes its batch and closes, and
+parent and child open again when they next need it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
+
+from tacit.errors import LedgerError, TacitError
+from tacit.ledger.entry import Entry
+from tacit.ledger.store import Store, failures
+
+Result = TypeVar("Result")
+
+_INTERRUPTED = "The charge was interrupted; it may stay spent. Nothing was released."
+
+
+class Vault(Protocol):
+    """Where the writer gets its connection, and what it must do before and after a transaction."""
+
+    def connect(self) -> Store:
+        """A connection to a file that was just checked in full."""
+
+    def check(self, store: Store) -> None:
+        """Refuse, inside a transaction, if the file is no longer the sealed one."""
+
+    def seal(self, store: Store, entry: Entry, *, flushed: bool) -> None:
+        """Make the entries up to this one part of what can never be forgotten. `flushed`: we know they are on disk."""
+
+
+class _Job(Generic[Result]):
+    """A piece of work and, later, what came of it."""
+
+    def __init__(self, work: Callable[[Store], Result]) -> None:
+        self._work = work
+        self._result: Result | None = None
+        self._refusal: TacitError | None = None
+        self.done = False
+
+    def run(self, store: Store) -> None:
+        try:
+            self._result = self._work(store)
+        except TacitError as refusal:
+            self._refusal = refusal
+
+    def fail(self, message: str) -> None:
+        self._refusal = LedgerError(message)
+
+    def outcome(self) -> Result:
+        if self._refusal is not None:
+            raise self._refusal
+        return self._result  # type: ignore[return-value]
+
+
+class Writer:
+    """The connection of this process, and the turn to use it."""
+
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+        self._store: Store | None = None
+        self._closed = False
+        self._begin_anew()
+        _open_writers.add(self)
+
+    def submit(self, work: Callable[[Store], Result]) -> Result:
+        """Run `work` in a transaction; durable and sealed when this returns. It must refuse before it appends."""
+        job = _Job(work)
+        with self._list:
+            self._waiting.append(job)
+        with self._turn:
+            if not job.done:
+                with self._list:
+                    batch, self._waiting = self._waiting, []
+                self._commit(batch)
+        return job.outcome()
+
+    def read(self, look: Callable[[Store], Result]) -> Result:
+        """Run `look` on one moment of the ledger."""
+        with self._turn:
+            store = self._connected()
+            try:
+                with failures(store.path), store.reading():
+                    return look(store)
+            except LedgerError:
+                self._drop()
+                raise
+
+    def seal(self, entry: Entry) -> None:
+        """Seal an entry that was read: whoever wrote it may have been killed before sealing it."""
+        with self._turn:
+            store = self._connected()
+            with failures(store.path):
+                self._vault.seal(store, entry, flushed=False)
+
+    def close(self) -> None:
+        """Let go of the file for good."""
+        with self._turn:
+            self._closed = True
+            self._drop()
+
+    def _commit(self, batch: list[_Job[object]]) -> None:
+        problem: str | None = _INTERRUPTED
+        try:
+            store = self._connected()
+            with failures(store.path):
+                with store.writing():
+                    self._vault.check(store)
+                    before = store.last()
+                    for job in batch:
+                        job.run(store)
+                    last = store.last()
+                if last is not None:  # a batch that appended nothing may still hand out receipts of others' entries
+                    self._vault.seal(store, last, flushed=last != before)
+            problem = None
+        except LedgerError as failure:
+            problem = str(failure)
+        finally:  # also when interrupted: nobody may wait for ever, or be told of a charge that was not sealed
+            if problem is not None:
+                self._drop()
+            for job in batch:
+                if problem is not None:
+                    job.fail(problem)
+                job.done = True
+
+    def _connected(self) -> Store:
+        if self._closed:
+            raise LedgerError("This ledger was closed. Open it again.")
+        if self._store is None:
+            self._store = self._vault.connect()
+        return self._store
+
+    def _drop(self) -> None:
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    # -- forks -------------------------------------------------------------------------------------
+
+    def _begin_anew(self) -> None:
+        self._turn = threading.Lock()
+        self._list = threading.Lock()
+        self._waiting: list[_Job[object]] = []
+
+    def before_fork(self) -> None:
+        """Finish the batch under way and close; the turn is kept until the fork is over."""
+        self._turn.acquire()
+        self._drop()
+
+    def after_fork_in_parent(self) -> None:
+        """Go on."""
+        self._turn.release()
+
+    def after_fork_in_child(self) -> None:
+        """Forget the other threads: they and what they wait for live in the parent."""
+        self._begin_anew()
+
+
+_open_writers: weakref.WeakSet[Writer] = weakref.WeakSet()
+_fork_turn = threading.Lock()
+_forking: list[Writer] = []
+
+
+def _before_fork() -> None:
+    _fork_turn.acquire()
+    _forking[:] = list(_open_writers)
+    for writer in _forking:
+        writer.before_fork()
+
+
+def _after_fork_in_parent() -> None:
+    for writer in _forking:
+        writer.after_fork_in_parent()
+    _forking.clear()
+    _fork_turn.release()
+
+
+def _after_fork_in_child() -> None:
+    for writer in _forking:
+        writer.after_fork_in_child()
+    _forking.clear()
+    _fork_turn.release()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)

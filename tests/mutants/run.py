@@ -1,0 +1,90 @@
+"""The mutation check: break one constant at a time, and see the tests notice.
+
+    python tests/mutants/run.py              all mutants
+    python tests/mutants/run.py laplace      those with "laplace" in their name
+
+Each mutant of `mutants.toml` is one change of one line in a copy of the sources: a sensitivity halved, a scale at 0.9,
+a factor 2 missing, a delta forgotten, a sign bit used twice. The tests named with it run against the copy and must
+fail. A mutant that survives is a hole in the tests. Exit code 1 if any survives.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMIT_SECONDS = 240
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One deliberate mistake."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+    def apply(self, sources: Path) -> None:
+        """Make the change in a copy of src/."""
+        path = sources / "tacit" / self.file
+        text = path.read_text()
+        if text.count(self.old) != 1:
+            raise SystemExit(f"mutant {self.name!r}: {self.old!r} stands {text.count(self.old)} times in {self.file}")
+        path.write_text(text.replace(self.old, self.new))
+
+
+def read_mutants() -> list[Mutant]:
+    """The list, in the order of the file."""
+    content = tomllib.loads((Path(__file__).parent / "mutants.toml").read_text())
+    return [Mutant(tests=tuple(entry.pop("tests")), **entry) for entry in content["mutant"]]
+
+
+def outcome(mutant: Mutant) -> tuple[str, float]:
+    """How the tests took it: "killed", "SURVIVED" or "killed (time)", and the seconds it took."""
+    with tempfile.TemporaryDirectory() as scratch:
+        sources = Path(scratch) / "src"
+        shutil.copytree(ROOT / "src", sources, ignore=shutil.ignore_patterns("__pycache__"))
+        mutant.apply(sources)
+        environment = {**os.environ, "PYTHONPATH": str(sources), "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *mutant.tests]
+        start = time.monotonic()
+        try:
+            done = subprocess.run(
+                command, cwd=ROOT, env=environment, capture_output=True, timeout=LIMIT_SECONDS, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return "killed (time)", time.monotonic() - start
+        took = time.monotonic() - start
+        if done.returncode == 0:
+            return "SURVIVED", took
+        if done.returncode != 1:  # pytest's code for failed tests; any other is our own mistake
+            sys.stderr.write(done.stdout.decode()[-2000:])
+            return "BROKEN RUN", took
+        return "killed", took
+
+
+def main(wanted: list[str]) -> int:
+    mutants = [mutant for mutant in read_mutants() if all(word in mutant.name for word in wanted)]
+    print("| mutant | file | outcome | seconds |\n|---|---|---|---|", flush=True)
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        survivors = 0
+        for mutant, (result, took) in zip(mutants, pool.map(outcome, mutants), strict=True):
+            survivors += not result.startswith("killed")
+            print(f"| {mutant.name} | {mutant.file} | {result} | {took:.0f} |", flush=True)
+    print(f"\n{len(mutants) - survivors} of {len(mutants)} mutants killed")
+    return 1 if survivors or not mutants else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
