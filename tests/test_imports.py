@@ -45,6 +45,7 @@ def test_the_names_of_tacit_are_frozen() -> None:
         "Budget",
         "BudgetExceeded",
         "EngineError",
+        "LedgerError",
         "ParameterError",
         "PolicyError",
         "QuestionError",
@@ -73,15 +74,20 @@ def test_names_come_from_their_rooms() -> None:
     assert issubclass(tacit.ParameterError, tacit.TacitError)
 
 
-@pytest.mark.parametrize("room", ["tacit", "tacit.noise", "tacit.loss", "tacit.mechanisms"])
+def test_every_refusal_can_be_caught_by_its_name_in_tacit() -> None:
+    import tacit.errors
+
+    assert set(tacit.errors.__all__) <= set(tacit.__all__)
+
+
+@pytest.mark.parametrize("room", ["tacit.noise", "tacit.loss", "tacit.mechanisms"])
 def test_a_public_name_is_never_shadowed_by_a_file_of_that_name(room: str) -> None:
     # Importing `tacit.loss.compose` binds the module to the name `compose` of its room, unless the room has bound it.
     program = f"""
         import importlib, pkgutil, types
         room = importlib.import_module({room!r})
         for found in pkgutil.walk_packages(room.__path__, room.__name__ + "."):
-            if found.name != "tacit.demo":
-                importlib.import_module(found.name)
+            importlib.import_module(found.name)
         print([name for name in room.__all__ if isinstance(getattr(room, name), types.ModuleType)])
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True, capture_output=True, text=True)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tacit.errors import (
         BudgetExceeded,
         EngineError,
+        LedgerError,
         ParameterError,
         PolicyError,
         QuestionError,
@@ -26,6 +27,7 @@ __all__ = [
     "Budget",
     "BudgetExceeded",
     "EngineError",
+    "LedgerError",
     "ParameterError",
     "PolicyError",
     "QuestionError",
@@ -37,6 +39,7 @@ _HOME: Final = {
     "Budget": "tacit.loss",
     "BudgetExceeded": "tacit.errors",
     "EngineError": "tacit.errors",
+    "LedgerError": "tacit.errors",
     "ParameterError": "tacit.errors",
     "PolicyError": "tacit.errors",
     "QuestionError": "tacit.errors",

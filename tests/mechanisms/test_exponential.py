@@ -199,6 +199,15 @@ def test_a_real_choice_follows_the_law_over_all_points() -> None:
     assert p_value([x * 4 for x in drawn], exact) > FALSE_ALARM
 
 
+@pytest.mark.statistical
+def test_a_wide_cell_outweighs_a_better_but_narrow_one() -> None:
+    """One point against 200 that are worse by 5: a factor 10 % off would be noticed."""
+    mechanism, bits = Exponential(1, 2), SeededBitsForTestsOnly(18)
+    drawn = [mechanism.choose_real(0, 200, edges=[1], losses=[0, 5], grid=1, bits=bits) for _ in range(3000)]
+    narrow = 1 / (1 + 200 * mpmath.exp(-5))
+    assert p_value([x == 0 for x in drawn], {True: narrow, False: 1 - narrow}) > FALSE_ALARM
+
+
 def test_a_private_median_stays_within_epsilon_for_every_point() -> None:
     """Neighbours differ by one more value; the score is minus the distance of a point's rank from the middle."""
     factor = Exponential(Fraction(1, 2), 1).factor
@@ -230,7 +239,18 @@ def test_a_real_choice_lies_in_the_interval_and_on_the_grid() -> None:
 
 @pytest.mark.parametrize(
     ("lower", "upper", "grid"),
-    [(1, 1, None), (2, 1, None), (math.nan, 1, None), (0, math.inf, None), (0, 1, 3), (0.1, 0.2, 1), (0, 1, 2.0**-60)],
+    [
+        (1, 1, None),
+        (2, 1, None),
+        (math.nan, 1, None),
+        (0, math.inf, None),
+        (0, 1, 3),
+        (0.1, 0.2, 1),
+        (0, 1, 2.0**-60),
+        (0, 10**400, None),
+        (-(10**400), 0, 1),
+        (0, 5e-324, None),
+    ],
 )
 def test_a_wrong_interval_is_refused(lower: Any, upper: Any, grid: Any) -> None:
     refused(

@@ -91,6 +91,16 @@ def test_choices_follow_the_law_of_the_claim() -> None:
         assert p_value(drawn, law([-s for s in scores], factor)) > FALSE_ALARM
 
 
+@pytest.mark.statistical
+def test_the_factor_shows_in_how_often_a_runner_up_wins() -> None:
+    """Enough draws that a factor 10 % off would be noticed."""
+    mechanism, bits = PermuteAndFlip(1, 1), SeededBitsForTestsOnly(17)
+    drawn = [mechanism.choose(range(2), scores=[2, 0], bits=bits) for _ in range(36_000)]
+    assert p_value(drawn, law([2, 0], "1/2")) > FALSE_ALARM
+    assert p_value(drawn, law([2, 0], "9/20")) < FALSE_ALARM
+    assert p_value(drawn, law([2, 0], "11/20")) < FALSE_ALARM
+
+
 @pytest.mark.parametrize("scores", [[3, 0, 0, 0], [1, 1, 0, 0], [4, 3, 2, 1], [0, 0, 0, 0]])
 def test_it_is_never_worse_than_the_exponential_mechanism(scores: list[int]) -> None:
     factor = PermuteAndFlip(1, 1).factor

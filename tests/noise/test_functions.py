@@ -10,6 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from tacit.noise import functions
 from tacit.noise.functions import Interval, cos_of_half_turns, pi
 from tacit.noise.reals import LazyUniform
 from tests.noise.doubles import Served
@@ -20,7 +21,7 @@ PRECISIONS = [8, 20, 41, 63, 120]
 def exact(value: mpmath.mpf) -> Fraction:
     """The binary rational that an mpmath number is."""
     sign, mantissa, exponent, _ = value._mpf_
-    return (-1) ** sign * Fraction(int(mantissa)) * Fraction(2) ** exponent
+    return Fraction(-int(mantissa) if sign else int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 def truth(function: Callable[[mpmath.mpf], mpmath.mpf], argument: Fraction) -> Fraction:
@@ -36,6 +37,14 @@ def assert_encloses(interval: Interval, value: Fraction, width: Fraction) -> Non
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_pi_lies_in_its_narrow_enclosure(precision: int) -> None:
     assert_encloses(pi(precision), truth(lambda _: mpmath.pi + 0, Fraction(0)), Fraction(30, 10**precision))
+
+
+@pytest.mark.parametrize("places", [18, 30, 51, 130])
+def test_the_whole_number_series_behind_pi_is_cut_by_less_than_its_margin(places: int) -> None:
+    unit = 10**places
+    value = 16 * functions._arctan_of_reciprocal(5, unit) - 4 * functions._arctan_of_reciprocal(239, unit)
+    off = abs(truth(lambda _: mpmath.pi + 0, Fraction(0)) * unit - value)
+    assert off < 20 * (2.1 * (0.72 * places + 2) + 1) < 100 * places
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)

@@ -219,6 +219,20 @@ def test_the_half_of_the_cell_below_zero_is_never_kept(first_bit: int, kept: boo
     assert module.keeps(LazyUniform(Served(), 0, 64), fraction, Cauchy(), Fraction(2**40), 0, 0) is kept
 
 
+def test_zero_is_always_looked_at_because_half_of_its_cell_is_outside() -> None:
+    quotients, scale, step = np.zeros(1, dtype=np.int64), Fraction(2**40), 2**24
+    # remainder 0, then a chance that would keep anything, then the fraction: below 1/2, so both are drawn again
+    again = Served([0, 0, 0, 3 << 40, 0])
+    assert module._with_remainders(quotients, Cauchy(), scale, step, again).tolist() == [3]
+    assert module._with_remainders(quotients, Cauchy(), scale, step, Served([0, 0, 2**63])).tolist() == [0]
+
+
+@pytest.mark.parametrize("law", LAWS, ids=str)
+def test_a_uniform_number_close_to_one_settles_at_zero(law: Law) -> None:
+    assert module.settle(LazyUniform(Served(), 2**64 - 2, 64), law, Fraction(10), HALF, 0) == 0
+    assert module.settle(LazyUniform(Served(), 2**64 - 2, 64), law, Fraction(10), HALF, 5) == 0
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("law", "sample", "far"),

@@ -165,6 +165,16 @@ def test_the_split_into_quotient_and_remainder_loses_nothing(monkeypatch: pytest
     assert chi_square_survival(counts, masses(6.0, 0.5, last)) > ALARM
 
 
+def test_zero_is_always_looked_at_because_half_of_its_cell_is_outside() -> None:
+    draw = module.Draw(Fraction(2**40), Fraction(1, 100), (2**63, 2**63, 2**62), 64, Served([0] * 20))
+    quotients, shifts = np.zeros(1, dtype=np.int64), np.array([23])
+    # remainder 0, then a chance that would keep anything, then the fraction: below 1/2, so both are drawn again
+    served = Served([0, 0, 0, 3 << 41, 0])
+    assert module._with_remainders(quotients, shifts, lambda _: draw, served).tolist() == [3]
+    served = Served([0, 0, 2**63])
+    assert module._with_remainders(quotients, shifts, lambda _: draw, served).tolist() == [0]
+
+
 @pytest.mark.statistical
 def test_the_tail_is_as_heavy_as_stated() -> None:
     """A count of about 900 against its mean: 7 standard deviations, rate below 1e-10."""

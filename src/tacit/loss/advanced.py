@@ -61,10 +61,11 @@ def each_epsilon(epsilon: Number, count: int, slack: Number) -> float:
 
 def unequal(parts: Sequence[Priced], slack: float) -> float:
     """The epsilon of all `parts` together at slack in (0, 1], the parts' own deltas set aside."""
-    sizes = [(float_up(part.epsilon), part.count) for part in parts if isinstance(part.epsilon, Fraction)]
-    if len(sizes) < len(parts):
+    exact = [(part.epsilon, part.count) for part in parts if isinstance(part.epsilon, Fraction)]
+    if len(exact) < len(parts):
         return math.inf
-    plain = sum_up(product_up(size, float(count)) for size, count in sizes)
+    sizes = [(float_up(size), count) for size, count in exact]
+    plain = float_up(sum((count * size for size, count in exact), start=Fraction(0)))
     if slack <= 0:
         return plain
     drift = sum_up(product_up(float(count), product_up(size, _tanh_up(size / 2))) for size, count in sizes)

@@ -7,9 +7,10 @@ piecewise linear curve is that of a pair with atoms at the grid (Doroshenko, Gha
 A chord can only overstate, and so can raising any single atom's P- and Q-mass by the same factor. Domination by
 measures that are not probabilities is enough: H(P1 x P2, Q1 x Q2) = integral of P2(dy) h1(a Q2/P2), monotone in h1.
 
-Poisson sampling at rate q of a pair (P, Q) that dominates both orders of neighbours (Zhu, Dong and Wang, 2022, Theorem 11):
-"remove" is dominated by ((1 - q) Q + q P, Q), since by joint convexity the sampled release is a mixture of such pairs and
-h of it at 1 + q (a - 1) is q h(a), monotone in h; "add" is dominated by (P, (1 - q) P + q Q) in the same way.
+Poisson sampling at rate q of a pair (P, Q) that dominates both orders of neighbours (Zhu, Dong and Wang, 2022,
+Theorem 11): "remove" is dominated by ((1 - q) Q + q P, Q), since by joint convexity the sampled release is a mixture
+of such pairs and h of it at 1 + q (a - 1) is q h(a), monotone in h; "add" is dominated by (P, (1 - q) P + q Q) in the
+same way.
 """
 
 from __future__ import annotations
@@ -142,9 +143,9 @@ def response(epsilon: float, options: int = 2, failure: float = 0.0, copies: int
 def laplace(points: Array) -> Atoms:
     """Chords of the Laplace curve between the shifts `points`, ascending from 0 to sensitivity/scale.
 
-    At epsilon = R - 2 x, R the last point, the curve is 1 - exp(-x). The continuous part of a cell of width d, from x to
-    x + d, has P-mass (exp(-x) - exp(-x-d))/2; keeping its P- and Q-mass at its two ends puts tanh(d/2) exp(-x)/2 on the
-    one and tanh(d/2) exp(-x-d)/2 on the other. Evenly spaced points give discrete Laplace noise itself.
+    At epsilon = R - 2 x, R the last point, the curve is 1 - exp(-x). The continuous part of a cell of width d, from x
+    to x + d, has P-mass (exp(-x) - exp(-x-d))/2; keeping its P- and Q-mass at its two ends puts tanh(d/2) exp(-x)/2
+    on the one and tanh(d/2) exp(-x-d)/2 on the other. Evenly spaced points give discrete Laplace noise itself.
     """
     halves = np.tanh(np.diff(points) / 2.0)
     weights = np.zeros(len(points))
@@ -158,8 +159,8 @@ def laplace(points: Array) -> Atoms:
 def bounded_range(reach: float, cells: int) -> Atoms:
     """Chords of the exponential mechanism's curve (see `closed_forms.BoundedRange`) on an even grid.
 
-    A cell of width d between the losses l and l + d keeps its masses when tanh(d/4)/(2 sinh(range/2)) times exp(l/2) and
-    exp((l + d)/2) are put on its ends.
+    A cell of width d between the losses l and l + d keeps its masses when tanh(d/4)/(2 sinh(range/2)) times exp(l/2)
+    and exp((l + d)/2) are put on its ends.
     """
     losses = np.linspace(-reach, reach, cells + 1)
     ends = np.full(cells + 1, 2.0)
@@ -171,9 +172,9 @@ def bounded_range(reach: float, cells: int) -> Atoms:
 def from_curve(epsilons: Array, deltas: Array) -> Atoms:
     """A pair whose curve is at least `deltas` at `epsilons` (ascending) and hence above any convex curve that is below them.
 
-    The lower convex hull of the points still lies above every convex curve below the points. Masses are differences of deltas
-    and may be a rounding too small, so the curve of the result is summed up again (positive terms only), and the
-    largest shortfall goes to the P-mass that Q lacks, where it raises the curve everywhere.
+    The lower convex hull of the points still lies above every convex curve below the points. Masses are differences
+    of deltas and may be a rounding too small, so the curve of the result is summed up again (positive terms only),
+    and the largest shortfall goes to the P-mass that Q lacks, where it raises the curve everywhere.
     """
     losses, heights = _lower_hull(epsilons, np.minimum(deltas, 1.0))
     widths = np.diff(losses)

@@ -5,9 +5,10 @@ Each class is a `transforms.Transform` and opens with its pair.
 Multivariate Laplace noise is worst when one coordinate carries the whole L1 shift. Proof for shifts a <= b of two
 coordinates in units of the scale, x = (a + b - epsilon)/2 <= b, epsilon >= 0: one coordinate carrying a + b has
 delta(epsilon) = 1 - exp(-x). Let U be the first coordinate clipped to [0, a]: mass 1/2 at 0, exp(-a)/2 at a, density
-exp(-u)/2 between. The pair has delta = E(1 - exp(-(x - U)))_+ = 1 - exp(-x) - min(a, x) exp(-x)/2, which is smaller. Negative
-epsilon follows by symmetry, more coordinates by induction. On the integers, with r = exp(-1/scale), the same sum gives
-1 - r^x (2 + (1 - r)(min(a, x) - 1))/(1 + r) <= 1 - r^x at the kinks, between which both curves are linear in exp(epsilon).
+exp(-u)/2 between. The pair has delta = E(1 - exp(-(x - U)))_+ = 1 - exp(-x) - min(a, x) exp(-x)/2, which is smaller.
+Negative epsilon follows by symmetry, more coordinates by induction. On the integers, with r = exp(-1/scale), the same
+sum gives 1 - r^x (2 + (1 - r)(min(a, x) - 1))/(1 + r) <= 1 - r^x at the kinks, between which both curves are linear
+in exp(epsilon).
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from tacit.loss.transforms import FIXED, SLOPE, TINY, Array, Transform, slices, 
 class Response(Transform):
     """`copies` of k-ary randomised response that each fail outright with probability `failure`.
 
-    With two options this dominates every (epsilon, failure) mechanism (Kairouz, Oh and Viswanath, 2015). With k options the
-    losses are +epsilon, -epsilon and 0 with masses proportional to exp(epsilon), 1 and k - 2.
+    With two options this dominates every (epsilon, failure) mechanism (Kairouz, Oh and Viswanath, 2015). With k
+    options the losses are +epsilon, -epsilon and 0 with masses proportional to exp(epsilon), 1 and k - 2.
     """
 
     epsilon: float
@@ -85,8 +86,8 @@ class Response(Transform):
 class LaplaceShift(Transform):
     """Laplace noise, `ratio` = sensitivity/scale.
 
-    Losses: +ratio with mass 1/2, -ratio with mass exp(-ratio)/2, between them the density exp((l - ratio)/2)/4. The sum is
-    ((z + 1) exp(z ratio) + z exp(-(z + 1) ratio))/(2 z + 1).
+    Losses: +ratio with mass 1/2, -ratio with mass exp(-ratio)/2, between them the density exp((l - ratio)/2)/4. The
+    sum is ((z + 1) exp(z ratio) + z exp(-(z + 1) ratio))/(2 z + 1).
     """
 
     ratio: float
@@ -128,9 +129,9 @@ class LaplaceShift(Transform):
 class DiscreteLaplaceShift(Transform):
     """Discrete Laplace noise of mass proportional to exp(-|x| step), shifted by the integer `shift`.
 
-    Losses step (shift - 2 i) for i = 0 .. shift with masses 1/(1 + r), r^i (1 - r)/(1 + r), r^shift/(1 + r), r = exp(-step).
-    With w = exp(-step (2 z + 1)) the geometric sum collapses to
-    exp(z step shift) (1 - r w + w^shift (r - w)) / ((1 + r)(1 - w)).
+    Losses step (shift - 2 i) for i = 0 .. shift with masses 1/(1 + r), r^i (1 - r)/(1 + r), r^shift/(1 + r), r =
+    exp(-step). With w = exp(-step (2 z + 1)) the geometric sum collapses to exp(z step shift) (1 - r w + w^shift (r -
+    w)) / ((1 + r)(1 - w)).
     """
 
     step: float
@@ -185,9 +186,9 @@ class BoundedRange(Transform):
     def real_bound(self, orders: Array) -> Array:
         """max over t of log E[exp(c L)]: smaller than `log_moment`, but known for real orders only.
 
-        exp(c t) (exp(range) - exp(-c range) - exp(t)(1 - exp(-c range))) has its maximum over t where its derivative is
-        zero, exp(t) = c (exp(range) - exp(-c range)) / ((c + 1)(1 - exp(-c range))). One order at a time is sound because the
-        conditional moment given the past is at most this whatever t the past has led to.
+        exp(c t) (exp(range) - exp(-c range) - exp(t)(1 - exp(-c range))) has its maximum over t where its derivative
+        is zero, exp(t) = c (exp(range) - exp(-c range)) / ((c + 1)(1 - exp(-c range))). One order at a time is sound
+        because the conditional moment given the past is at most this whatever t the past has led to.
         """
         c = orders
         # (exp(range) - exp(-c range))/(1 - exp(-c range)), scaled by exp(-range)

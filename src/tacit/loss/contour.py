@@ -1,36 +1,42 @@
 """Tight totals, online: the contour accountant.
 
-`ContourAccountant` and the functions `epsilon(entries, delta)` and `delta(entries, epsilon)` promise rigorous upper bounds for the
-composition of the entries, also when later mechanisms were chosen after seeing earlier answers, as long as the entries themselves
-(their parameters) were fixed beforehand. Adding a release is one vector addition.
+`ContourAccountant` and the functions `epsilon(entries, delta)` and `delta(entries, epsilon)` promise rigorous upper
+bounds for the composition of the entries, also when later mechanisms were chosen after seeing earlier answers, as
+long as the entries themselves (their parameters) were fixed beforehand. Adding a release is one vector addition.
 
 Theorem. Let release i be dominated by the pair (P_i, Q_i) with loss L_i, and M_i(z) = E_{P_i}[exp(z L_i); L_i finite]. Write
 M = prod M_i, L = sum L_i, and let delta(x) = E[(1 - exp(x - L))_+; L finite]. For every c > 0, W > 0, step D = 2 pi/W,
 and the nodes z_j = c + i j D,
 
-    (D/2 pi) sum over all integers j of M(z_j) exp(-z_j x)/(z_j (z_j + 1))  =  sum over all integers m of exp(c m W) delta(x + m W).
+    (D/2 pi) sum over all integers j of M(z_j) exp(-z_j x)/(z_j (z_j + 1))  =  sum over all integers m of exp(c m W)
+    delta(x + m W).
 
-The term m = 0 is the finite part of the composition's delta at epsilon = x, and no term is negative: the left side can only
-overstate it. The losses that are infinite add 1 - prod(1 - P_i(L_i infinite)).
+The term m = 0 is the finite part of the composition's delta at epsilon = x, and no term is negative: the left side
+can only overstate it. The losses that are infinite add 1 - prod(1 - P_i(L_i infinite)).
 
-Proof. h(y) = exp(-c y)(1 - exp(-y))_+ is continuous, has bounded variation and decays at both ends; its Fourier transform at
-t is 1/((c + it)(c + 1 + it)), which is summable. So Poisson's formula holds at every y:
-sum_m h(y + m W) = (1/W) sum_j exp(i j D y)/(z_j (z_j + 1)). Multiply by exp(c y), put y = L - x, replace m by -m, and take the
-expectation over L; M(c) is finite and the sum over j converges absolutely, so the order does not matter.
-A composition of dominating pairs dominates the composition (see `atoms`), which proves the claim for the releases themselves.
+Proof. h(y) = exp(-c y)(1 - exp(-y))_+ is continuous, has bounded variation and decays at both ends; its Fourier
+transform at t is 1/((c + it)(c + 1 + it)), which is summable. So Poisson's formula holds at every y: sum_m h(y + m W)
+= (1/W) sum_j exp(i j D y)/(z_j (z_j + 1)). Multiply by exp(c y), put y = L - x, replace m by -m, and take the
+expectation over L; M(c) is finite and the sum over j converges absolutely, so the order does not matter. A
+composition of dominating pairs dominates the composition (see `atoms`), which proves the claim for the releases
+themselves.
 
-Errors, each bounded and added (`inversion`):
-1. Aliases, m other than 0: positive, so nothing needs to be added; `line` chooses W to keep them below a millionth.
-2. The sum is real and even in j, and is cut after j = N. For t >= T = N D, |M(z)| <= M(c) exp(-S t^2/2) R, where S is the sum of mu^2 of
-   Gaussian releases and R <= 1 comes from densities in the losses (`line`); also |1/(z (z+1))| <= 1/t^2. As this bound falls with t, the
-   rest is at most (M(c) exp(-c x) R/pi) times the integral of exp(-S t^2/2)/t^2 above T. Where S and R do not suffice, one fictitious
-   Gaussian release with a tiny mu is added to the total: more releases never lower delta.
+Errors, each bounded and added (`inversion`): 1. Aliases, m other than 0: positive, so nothing needs to be added;
+`line` chooses W to keep them below a millionth. 2. The sum is real and even in j, and is cut after j = N. For t >= T
+= N D, |M(z)| <= M(c) exp(-S t^2/2) R, where S is the sum of mu^2 of
+   Gaussian releases and R <= 1 comes from densities in the losses (`line`); also |1/(z (z+1))| <= 1/t^2. As this
+   bound falls with t, the rest is at most (M(c) exp(-c x) R/pi) times the integral of exp(-S t^2/2)/t^2 above T.
+   Where S and R do not suffice, one fictitious Gaussian release with a tiny mu is added to the total: more releases
+   never lower delta.
 3. Rounding. Each computed M_i(z) is within e_i M_i(c) of the true one, and |M_i(z)| <= M_i(c), so the product is within
-   M(c) sum e_i (1 + small); every e_i is a stated number of units (`transforms`, held by the tests), and so are the sums. Since c is near the
-   saddle point, M(c) exp(-c x) is within a few nats of delta itself: the error is relative, and a delta of 1e-14 is as safe as one of 0.1.
-4. Newton's iteration proves nothing: the epsilon it ends with is returned only after the bound has been evaluated there.
+   M(c) sum e_i (1 + small); every e_i is a stated number of units (`transforms`, held by the tests), and so are the
+   sums. Since c is near the saddle point, M(c) exp(-c x) is within a few nats of delta itself: the error is relative,
+   and a delta of 1e-14 is as safe as one of 0.1.
+4. Newton's iteration proves nothing: the epsilon it ends with is returned only after the bound has been evaluated
+there.
 
-Besides, each answer is the least of this bound, the sum of the pure epsilons, and the best Renyi order (`conversion` has the constant).
+Besides, each answer is the least of this bound, the sum of the pure epsilons, and the best Renyi order (`conversion`
+has the constant).
 
 zCDP releases are known on the real axis only. Their rho add up first; the total's curve, valid for all epsilon, is then
 joined by chords to a pair that dominates them all together and takes part like any other.

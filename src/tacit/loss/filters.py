@@ -239,9 +239,9 @@ class GaussianFilter(Filter):
     """Squares of mu = sensitivity/sigma add, for Gaussian noise only (Smith and Thakurta, 2022).
 
     Proof: given the past, the loss of answer i under P is normal with variance m_i^2 and mean m_i^2/2, where
-    m_i <= mu_i follows from the past: it is an increment of a Brownian motion with drift 1/2, run for the time m_i^2. Let a last
-    Gaussian release use up what is left of the time mu*^2. The total loss is then that motion at the fixed time mu*^2,
-    which is the loss of a single Gaussian release with mu*, and what was really shown is a part of it.
+    m_i <= mu_i follows from the past: it is an increment of a Brownian motion with drift 1/2, run for the time m_i^2.
+    Let a last Gaussian release use up what is left of the time mu*^2. The total loss is then that motion at the fixed
+    time mu*^2, which is the loss of a single Gaussian release with mu*, and what was really shown is a part of it.
     """
 
     kind: ClassVar[str] = "gaussian"

@@ -3,19 +3,21 @@
 `discrete_gaussian` prices noise of mass proportional to exp(-x^2/(2 sigma^2)) on each of d integers, on integer vectors
 whose squared L2 distance is an integer n at most sensitivity^2.
 
-One coordinate moves (d = 1, or n < 2). The noise is log-concave, so the likelihood ratio of a shift by s' is monotone, the best
-test is a half-line, and its curve max_x F(x) - a F(x - s') grows with s'. The largest shift s is therefore the worst.
-Its losses are (s^2 - 2 s x)/(2 sigma^2), and completing the square,
-    E_P[exp(z L)] = exp(z (z + 1) s^2/(2 sigma^2)) Theta(z s)/Theta(0),   Theta(y) = sum over integers x of exp(-(x+y)^2/(2 sigma^2)).
+One coordinate moves (d = 1, or n < 2). The noise is log-concave, so the likelihood ratio of a shift by s' is
+monotone, the best test is a half-line, and its curve max_x F(x) - a F(x - s') grows with s'. The largest shift s is
+therefore the worst. Its losses are (s^2 - 2 s x)/(2 sigma^2), and completing the square,
+    E_P[exp(z L)] = exp(z (z + 1) s^2/(2 sigma^2)) Theta(z s)/Theta(0),   Theta(y) = sum over integers x of
+    exp(-(x+y)^2/(2 sigma^2)).
 
-Several coordinates move. Let sigma^2 = s0^2 + s1^2. Add N(0, s0^2) to each integer and replace the real y by an integer x
-with probability exp(-(x - y)^2/(2 s1^2))/rho(y). By Poisson summation rho(y) = sqrt(2 pi) s1 (1 +- t), t = 2 sum_k exp(-2 pi^2 s1^2 k^2),
-and the convolution of the two Gaussians is the one of sigma, so x has its discrete Gaussian mass up to a factor between
-1/(1 + t) and (1 + t)/(1 - t) a coordinate: within exp(+-tau), tau = d log((1 + t)/(1 - t)), of the real thing. What was
-built is post-processing of Gaussian noise with mu^2 = n/s0^2, so
+Several coordinates move. Let sigma^2 = s0^2 + s1^2. Add N(0, s0^2) to each integer and replace the real y by an
+integer x with probability exp(-(x - y)^2/(2 s1^2))/rho(y). By Poisson summation rho(y) = sqrt(2 pi) s1 (1 +- t), t =
+2 sum_k exp(-2 pi^2 s1^2 k^2), and the convolution of the two Gaussians is the one of sigma, so x has its discrete
+Gaussian mass up to a factor between 1/(1 + t) and (1 + t)/(1 - t) a coordinate: within exp(+-tau), tau = d log((1 +
+t)/(1 - t)), of the real thing. What was built is post-processing of Gaussian noise with mu^2 = n/s0^2, so
     delta(epsilon) <= exp(tau) delta_Gaussian(epsilon - 2 tau)             (GaussianShift with slack tau).
-s1 is chosen so that tau is about 1e-12. For sigma < 4 that is loose, and only the Renyi bound of the continuous Gaussian
-(Canonne, Kamath and Steinke, 2020, Proposition 5), on the real axis, is left: `discrete_gaussian` gives None.
+s1 is chosen so that tau is about 1e-12. For sigma < 4 that is loose, and only the Renyi bound of the continuous
+Gaussian (Canonne, Kamath and Steinke, 2020, Proposition 5), on the real axis, is left: `discrete_gaussian` gives
+None.
 """
 
 from __future__ import annotations

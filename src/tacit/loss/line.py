@@ -1,11 +1,13 @@
 """Where to integrate: the choice of a vertical line and its nodes for the contour accountant.
 
-Every choice made here is sound (see `contour`); a good one is tight with few nodes. Wanted, relative to the target delta:
+Every choice made here is sound (see `contour`); a good one is tight with few nodes. Wanted, relative to the target
+delta:
 
-- aliases from the left, exp(-c W), and from the right, exp(c W) delta(epsilon + W), below `TIGHT`, W = 2 pi/step the window;
-- the part of the line above the last node below `TIGHT`, by a Gaussian factor, by densities in the losses, or else by one
-  fictitious Gaussian release so weak that it moves epsilon by less than `FICTION`, or by `KINK` where the curve has a corner (with
-  very many entries there is none, and `COARSE` will do);
+- aliases from the left, exp(-c W), and from the right, exp(c W) delta(epsilon + W), below `TIGHT`, W = 2 pi/step the
+  window;
+- the part of the line above the last node below `TIGHT`, by a Gaussian factor, by densities in the losses, or else by
+  one fictitious Gaussian release so weak that it moves epsilon by less than `FICTION`, or by `KINK` where the curve
+  has a corner (with very many entries there is none, and `COARSE` will do);
 - a tilt c near the saddle point, so that nothing cancels: rounding is then relative to delta, however small delta is.
 """
 
@@ -34,7 +36,6 @@ _COUNTS: Array = np.unique(np.geomspace(24, 6144, 45).astype(int))
 _WIDENING: Array = np.geomspace(1.0, 400.0, 90)
 
 
-
 def log_constant(orders: Array) -> Array:
     """log sup_y (1 - exp(-y)) exp(-c y), reached at exp(-y) = c/(c + 1)."""
     return np.asarray(-orders * np.log1p(1.0 / orders) - np.log1p(orders))
@@ -48,8 +49,8 @@ Spreads = tuple[Array, Array, Array]
 class Line:
     """Nodes c + i j step, j = 0 .. count - 1; `fiction` is the variance of the fictitious Gaussian release.
 
-    `log_decay` bounds log |M(z)/M(c)| for Im z >= the last node, all factors but the Gaussian ones; releases added later only
-    lower it.
+    `log_decay` bounds log |M(z)/M(c)| for Im z >= the last node, all factors but the Gaussian ones; releases added
+    later only lower it.
     """
 
     tilt: float
@@ -119,7 +120,8 @@ def choose(
     start = target.cancellation(tilt) - math.log(TIGHT * math.pi)
     wanted = 2.0 * (start - np.log(heights) + decays) / heights**2
     fictions = np.maximum(wanted - variance, 0.0)
-    # A Gaussian of variance v moves epsilon by v (c + 1)/2 where log delta is smooth and by up to sqrt(v/(2 pi)) at a corner.
+    # A Gaussian of variance v moves epsilon by v (c + 1)/2 where log delta is smooth and by up to sqrt(v/(2 pi)) at a
+    # corner.
     scale = max(target.low, 0.1 * target.epsilon, 1e-300)
     moved = fictions * (tilt + 1.0) / 2.0 / scale
     fine = _first((moved <= FICTION) & (np.sqrt(fictions) * 0.4 / scale <= KINK))
@@ -156,8 +158,9 @@ def _tilt_and_window(target: Target, highest: float) -> tuple[float, float]:
 def _log_decays(heights: Array, spreads: Spreads) -> Array:
     """log of the bound on |M(z)/M(c)| above each height.
 
-    A component of mass m uniform on an interval of width w leaves |E exp(itL)| <= 1 - m (1 - |sin(x)/x|), x = t w/2, under the
-    tilted law; beyond x the quotient stays below its value there or below its first side lobe, 0.21724, and below 1/x.
+    A component of mass m uniform on an interval of width w leaves |E exp(itL)| <= 1 - m (1 - |sin(x)/x|), x = t w/2,
+    under the tilted law; beyond x the quotient stays below its value there or below its first side lobe, 0.21724, and
+    below 1/x.
     """
     masses, widths, counts = spreads
     if len(masses) == 0:

@@ -1,14 +1,18 @@
 """The log moment of one event's privacy loss: `log_moment(event, z, direction)` = log E_P[exp(z L)], Re z > 0.
 
-(P, Q) is a pair that dominates the event in the direction given ("remove": P is with the unit, Q without), L = log dP/dQ, and the
-expectation runs over finite losses; `infinite_mass` is the P-mass of the others. Which pair:
+(P, Q) is a pair that dominates the event in the direction given ("remove": P is with the unit, Q without), L = log
+dP/dQ, and the expectation runs over finite losses; `infinite_mass` is the P-mass of the others. Which pair:
 
-- Pure, Approximate, KeySelection, RandomizedResponse, Laplace, DiscreteLaplace, Gaussian, Exponential: closed forms, in `closed_forms`.
+- Pure, Approximate, KeySelection, RandomizedResponse, Laplace, DiscreteLaplace, Gaussian, Exponential: closed forms,
+  in `closed_forms`.
 - DiscreteGaussian: the exact lattice pair or a smoothed Gaussian, in `lattice_gaussian`.
-- PoissonSampled of those: Gaussian noise by a quadrature with a proven error (`sampled_gaussian`); the others by sampling the
-  atoms of the pair, exact where it has finitely many losses and joined by chords, from above, where it has a density (`atoms`).
-- Concentrated, and discrete Gaussian noise below sigma 4 on several moving coordinates: rho-zCDP is all that is known, real z only.
-- SampledWithoutReplacement, Shuffled, Parallel, Group, and Poisson samples of anything else: chords of `curves.delta_curve`, from above.
+- PoissonSampled of those: Gaussian noise by a quadrature with a proven error (`sampled_gaussian`); the others by
+  sampling the atoms of the pair, exact where it has finitely many losses and joined by chords, from above, where it
+  has a density (`atoms`).
+- Concentrated, and discrete Gaussian noise below sigma 4 on several moving coordinates: rho-zCDP is all that is
+  known, real z only.
+- SampledWithoutReplacement, Shuffled, Parallel, Group, and Poisson samples of anything else: chords of
+  `curves.delta_curve`, from above.
 
 Parameters are rounded up to floats: more epsilon, more sensitivity, a smaller scale and a larger rate each dominate.
 """

@@ -8,7 +8,7 @@ q = 1 - p, and l lies among the k coins the privacy loss is (k - 2 l) e:
     delta(x) = 1 - (1 - d)^k (1 - sum over l of C(k, l) p^(k-l) q^l (1 - exp(x - (k - 2 l) e))_+).
 
 The sum runs over lies within 40 sqrt(k) of their mean; by Hoeffding the rest weighs less than exp(-3200). Logarithms of
-factorials are granted 8 units of relative error, running sums one unit a term; both are added to the result.
+factorials are granted 8 units of relative error, running sums 8 units a term; both are added to the result.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class RepeatedResponse:
 
     losses: Floats
     under_first: Floats  # under_first[j] = mass of the j highest losses
-    under_second: Floats
+    log_under_second: Floats  # a logarithm, as it may be far below the smallest double where exp(epsilon) is far above
     slack: float  # relative error of the masses, and of 1 - exp(x - loss)
 
     @classmethod
@@ -44,18 +44,18 @@ class RepeatedResponse:
         log_first = ways + count * log_truth - lies * epsilon
         log_second = ways + count * log_truth - (count - lies) * epsilon
         scale = 3 * float(parts[0]) + count * (epsilon - log_truth)
-        slack = 8 * UNIT * (scale + len(lies) + 8)
+        running = np.logaddexp.accumulate(log_second)
+        slack = 8 * UNIT * (scale + len(lies) * (1 + float(np.max(np.abs(running)))) + 8)
         with np.errstate(under="ignore"):
-            first, second = np.exp(log_first), np.exp(log_second)
-        running = [np.concatenate([[0.0], np.cumsum(masses)]) for masses in (first, second)]
-        return cls((count - 2 * lies) * epsilon, running[0], running[1], slack)
+            first = np.concatenate([[0.0], np.cumsum(np.exp(log_first))])
+        return cls((count - 2 * lies) * epsilon, first, np.concatenate([[-np.inf], running]), slack)
 
     def delta(self, epsilon: Floats) -> Floats:
         """The curve at each epsilon >= 0."""
         above = np.searchsorted(-self.losses, -epsilon, side="left")  # how many losses are above epsilon
         first = self.under_first[above]
-        with np.errstate(over="ignore", invalid="ignore"):
-            second = np.where(first > 0, np.exp(epsilon) * self.under_second[above], 0.0)
+        with np.errstate(under="ignore"):
+            second = np.exp(np.minimum(epsilon + self.log_under_second[above], 1.0))
         value = first - second + self.slack * (first + second)
         return np.where(above > 0, np.clip(value + _TINY, 0.0, 1.0), 0.0)
 
@@ -68,9 +68,9 @@ class RepeatedResponse:
         if self.losses[last] <= 0 or self.delta(np.zeros(1))[0] <= delta:
             return 0.0
         # Between two losses delta is first - exp(epsilon) second, so the root is a logarithm.
-        first, second = float(self.under_first[last + 1]), float(self.under_second[last + 1])
-        wanted = (first * (1 + self.slack) + _TINY - delta) / (second * (1 - self.slack)) if second > 0 else 0.0
-        epsilon = max(0.0, log_up(wanted))
+        first, log_second = float(self.under_first[last + 1]), float(self.log_under_second[last + 1])
+        wanted = first * (1 + self.slack) + _TINY - delta
+        epsilon = max(0.0, log_up(wanted) - log_second) if wanted > 0 else 0.0
         step = UNIT
         while epsilon < self.losses[last] and self.delta(np.array([epsilon]))[0] > delta:
             epsilon = max(up(epsilon), epsilon * (1 + step))

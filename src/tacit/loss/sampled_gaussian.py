@@ -1,18 +1,19 @@
 """Log moments of Poisson-sampled Gaussian noise by a quadrature whose error is bounded, not estimated.
 
-Theorem. Let phi be the standard normal density, r(x) = 1 - q + q exp(mu x - mu^2/2). The two directions of sampling at rate q
-(see `atoms`) have the moments  remove: integral of phi r^(z+1);  add: integral of phi r^(-z). The trapezoid rule of step h
-differs from them, on Re z = c and |Im z| <= T, by at most
+Theorem. Let phi be the standard normal density, r(x) = 1 - q + q exp(mu x - mu^2/2). The two directions of sampling
+at rate q (see `atoms`) have the moments  remove: integral of phi r^(z+1);  add: integral of phi r^(-z). The trapezoid
+rule of step h differs from them, on Re z = c and |Im z| <= T, by at most
 
     2 E_P[exp(c L)] exp(a^2/2 + mu a T + [add] c log sec(mu a/2)) / (exp(2 pi a/h) - 1)      for every a with mu a < pi.
 
-Proof. For f analytic and decaying in |Im x| <= a the error is at most the integrals of |f(x + ia)| and |f(x - ia)|, summed and
-divided by exp(2 pi a/h) - 1. Put r(x + ia) = A + B exp(i mu a) with A, B > 0: it does not vanish, its argument is between
-0 and mu a, and (A + B) cos(mu a/2) <= |r(x + ia)| <= A + B = r(x). With |phi(x + ia)| = phi(x) exp(a^2/2) the claim follows.
+Proof. For f analytic and decaying in |Im x| <= a the error is at most the integrals of |f(x + ia)| and |f(x - ia)|,
+summed and divided by exp(2 pi a/h) - 1. Put r(x + ia) = A + B exp(i mu a) with A, B > 0: it does not vanish, its
+argument is between 0 and mu a, and (A + B) cos(mu a/2) <= |r(x + ia)| <= A + B = r(x). With |phi(x + ia)| = phi(x)
+exp(a^2/2) the claim follows.
 
-The sum is cut where the summand g has started to fall at least like exp(-9 |x|): d/dx log g is -x + (c+1) mu w(x) (remove) or
--x - c mu w(x) (add), where w = q exp(mu x - mu^2/2)/r is between 0 and 1 and grows with x. What is cut off is
-at most g(cut) (h + 1/9) on each side; that is measured and counted as roundoff.
+The sum is cut where the summand g has started to fall at least like exp(-9 |x|): d/dx log g is -x + (c+1) mu w(x)
+(remove) or -x - c mu w(x) (add), where w = q exp(mu x - mu^2/2)/r is between 0 and 1 and grows with x. What is cut
+off is at most g(cut) (h + 1/9) on each side; that is measured and counted as roundoff.
 """
 
 from __future__ import annotations

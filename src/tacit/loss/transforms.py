@@ -1,8 +1,8 @@
 """What an accountant needs of a dominating pair: its log moment, and bounds on everything that is lost on the way.
 
-A release is dominated by a pair of measures (P, Q) when its privacy curve lies below that of the pair for every epsilon,
-negative ones too; dominating pairs compose, also when later mechanisms are chosen after seeing earlier answers
-(Zhu, Dong and Wang, 2022). With L = log dP/dQ, a `Transform` gives
+A release is dominated by a pair of measures (P, Q) when its privacy curve lies below that of the pair for every
+epsilon, negative ones too; dominating pairs compose, also when later mechanisms are chosen after seeing earlier
+answers (Zhu, Dong and Wang, 2022). With L = log dP/dQ, a `Transform` gives
 
     log_moment(z) = log E_P[exp(z L); L finite],   Re z > 0,
 
@@ -13,11 +13,11 @@ for one pair, and what an accountant needs to bound its own errors:
 - `greatest`     the supremum of the finite losses, rounded up (a pure epsilon when `infinite` is 0).
 - `roundoff(c, T)`  (fixed, slope): log_moment computed on Re z = c, 0 <= Im z <= T is the logarithm of a number within
                  2^-53 (fixed + slope |z|) E_P[exp(c L)] of the true moment.
-- `real_bound(c)` an upper bound of log E_P[exp(c L)] of the remaining factor for real c, and `axis_roundoff`, the coefficients
-                 of 1, c, c^2 that bound its error in units of 2^-53.
+- `real_bound(c)` an upper bound of log E_P[exp(c L)] of the remaining factor for real c, and `axis_roundoff`, the
+                 coefficients of 1, c, c^2 that bound its error in units of 2^-53.
 - `concentration` a rho: the remaining factor is rho-zCDP, and nothing is known of it off the real axis.
-- `spread(c)`    (mass, width): under P tilted by exp(c L), the loss has a uniform component of this mass on an interval of
-                 this width; it makes the moment decay up the line. (0, 0) when nothing is known.
+- `spread(c)`    (mass, width): under P tilted by exp(c L), the loss has a uniform component of this mass on an
+                 interval of this width; it makes the moment decay up the line. (0, 0) when nothing is known.
 """
 
 from __future__ import annotations
@@ -133,8 +133,9 @@ class Transform:
 class GaussianShift(Transform):
     """Gaussian noise with mu = sensitivity/sigma, densities known up to a factor exp(+-slack).
 
-    If p <= exp(slack) p' and q >= exp(-slack) q' with (p', q') the Gaussian pair, then (p - a q)_+ is at most that of the
-    measures (exp(slack) p', exp(-slack) q'), whose loss is the Gaussian one plus 2 slack under a mass of exp(slack).
+    If p <= exp(slack) p' and q >= exp(-slack) q' with (p', q') the Gaussian pair, then (p - a q)_+ is at most that of
+    the measures (exp(slack) p', exp(-slack) q'), whose loss is the Gaussian one plus 2 slack under a mass of
+    exp(slack).
     """
 
     mu_squared: float
@@ -167,7 +168,8 @@ class GaussianShift(Transform):
 class RealAxisOnly(Transform):
     """A rho-zCDP release: E[exp(c L)] <= exp(rho c (c + 1)) for real c > 0, and nothing is known off the axis.
 
-    It is not dominated by the Gaussian pair of the same rho: the Renyi bound leaves room for heavier short-range losses.
+    It is not dominated by the Gaussian pair of the same rho: the Renyi bound leaves room for heavier short-range
+    losses.
     """
 
     rho: float

@@ -78,7 +78,8 @@ class Exponential:
         options = public_candidates(candidates)
         weights = None if prior is None else _public_prior(prior, len(options))
         read = read_scores(scores, losses, len(options), self.factor)
-        return options[noise.exponential_race(read, self.factor, noise.secure() if bits is None else bits, weights)]
+        source = noise.secure() if bits is None else bits
+        return options[noise.exponential_race(read, self.factor, source, weights)]
 
     def choose_real(
         self,

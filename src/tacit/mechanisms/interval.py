@@ -7,6 +7,7 @@ error. NaN is read as an edge beyond the upper end, and an edge below the one be
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -20,6 +21,7 @@ from tacit.parameters import Number
 
 _MOST_POINTS = 1 << 53  # whole numbers up to here are floats
 _DEFAULT_POINTS = 51
+_LEAST_EXPONENT = -1074
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -35,11 +37,15 @@ class Interval:
         if low >= high:
             raise parameters.refuse("upper", f"above the lower end, {lower}", upper)
         farther = max(abs(low), abs(high))
+        if farther > sys.float_info.max:
+            raise parameters.refuse("upper" if high == farther else "lower", "of a size that a float can hold", "more")
         exponent = floor_log2(farther) + 1 - _DEFAULT_POINTS if grid is None else exponent_of(grid)
         step = Fraction(2) ** exponent
         first, last = math.ceil(low / step), math.floor(high / step)
         if first > last:
             raise parameters.refuse("grid", "fine enough to have a point in the interval", grid)
+        if exponent < _LEAST_EXPONENT:
+            raise parameters.refuse("grid", f"at least 2**{_LEAST_EXPONENT}, the smallest float", f"2**{exponent}")
         if max(-first, last + 1, last - first + 1) > _MOST_POINTS:
             raise parameters.refuse("grid", "so coarse that at most 2**53 steps reach across the interval", grid)
         object.__setattr__(self, "exponent", exponent)

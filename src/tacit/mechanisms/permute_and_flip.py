@@ -11,11 +11,11 @@ the same.
 Proof. (1) Given the largest key M of the others, y wins with probability min(1, exp(f score(y) - M)). Moving all
 scores by at most t moves f score(y) - M by at most 2 f t (by f t if they all move the same way), so the probability
 changes by a factor of at most exp(2 f t) (or exp(f t)).
-(2) Walk from score_x to score_x' on the straight line in k
-steps. By (1) each step multiplies the probability p of any set of outcomes, and that of its complement, by at most
-exp(epsilon/k). As k grows: |dp| <= min(p, 1 - p) d(epsilon) along the walk. The Laplace distribution function F has
-F' = min(F, 1 - F), so F^-1(p) moves by at most epsilon in all. F^-1 moving by epsilon is the trade-off between
-Laplace noise around 0 and around epsilon; having it for every set of outcomes is being dominated (Blackwell).
+(2) Walk from score_x to score_x' on the straight line in k steps. By (1) each step multiplies the probability p of any
+set of outcomes, and that of its complement, by at most exp(epsilon/k). As k grows: |dp| <= min(p, 1 - p) d(epsilon)
+along the walk. The Laplace distribution function F has F' = min(F, 1 - F), so F^-1(p) moves by at most epsilon in all.
+F^-1 moving by epsilon is the trade-off between Laplace noise around 0 and around epsilon; having it for every set of
+outcomes is being dominated (Blackwell).
 
 Utility. Its expected shortfall is at most that of the exponential mechanism for every score vector, and the same
 bound Pr[score <= best - (2 S/epsilon)(ln n + t)] <= exp(-t) holds: a candidate that far below wins only if its noise

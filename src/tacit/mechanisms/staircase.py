@@ -2,8 +2,9 @@
 
 Theorem. Let f(x) be one integer that changes by at most D between neighbours, b = exp(-epsilon), and r a whole number
 from 1 to D. Noise of mass proportional to b**floor((|k| + D - r)/D) on the integers k is pure epsilon-differentially
-private. Proof. For an output o and neighbours, |o - f(x)| and |o - f(y)| differ by at most D, so the two floors
-differ by at most 1 and the masses by a factor of at most exp(epsilon).
+private.
+Proof. For an output o and neighbours, |o - f(x)| and |o - f(y)| differ by at most D, so the two floors differ by at
+most 1 and the masses by a factor of at most exp(epsilon).
 
 Among all mechanisms that add noise to one integer, some staircase has the least expected |noise|, and r is chosen for
 that from D and epsilon alone (`tacit.noise.staircase`). It gains over Laplace noise when epsilon is large and D above
