@@ -44,7 +44,7 @@ class QuestionError(TacitError):
 
 
 class LedgerError(TacitError):
-    """The ledger is full, locked, damaged, older than its head or not the one that was registered. Nothing was released."""
+    """The ledger is full, locked, damaged, older than its head, or another one. Nothing was released."""
 
 
 class EngineError(TacitError):

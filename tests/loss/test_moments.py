@@ -215,7 +215,7 @@ def test_on_the_real_axis_the_exponential_mechanism_costs_its_worst_single_range
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize(("mu", "rate"), [(1.0, 0.01), (0.5, 0.3), (2.5, 0.001), (0.05, 0.5)])
+@pytest.mark.parametrize(("mu", "rate"), [(1.0, 0.01), (2.5, 0.001), (0.05, 0.5)])
 def test_sampled_gaussian_moments_are_the_integrals(mu: float, rate: float, direction: Direction) -> None:
     event = events.PoissonSampled(events.Gaussian(mu, 1), rate)
     mix = sampled(rate, direction)
@@ -228,18 +228,18 @@ def test_sampled_gaussian_moments_are_the_integrals(mu: float, rate: float, dire
             return first * (first / second) ** z
 
         far = 14 + mu * (1 + float(mpmath.re(z)))
-        return mpmath.quad(inside, mpmath.linspace(-12, far, 40), method="gauss-legendre", maxdegree=4)
+        return mpmath.quad(inside, mpmath.linspace(-12, far, 80), method="gauss-legendre", maxdegree=4)
 
     pair = transform(event, direction)
     with np.errstate(under="ignore"):
         fixed, slope = pair.roundoff(2.0, 30.0)
-        line = 2.0 + 15j * np.arange(3)
+        line = 2.0 + 30j * np.arange(2)
         found = log_moment(event, line, direction)
-        real = log_moment(event, np.array([0.4, 9.0]), direction)
+        real = log_moment(event, np.array([9.0]), direction)
     top = moment(mpmath.mpf(2))
     for z, value in zip(line, found, strict=True):
         assert abs(mpmath.exp(mpmath.mpc(value)) - moment(mpmath.mpc(z))) <= top * (fixed + abs(z) * slope) * 2.0**-54
-    for c, value in zip((0.4, 9.0), real, strict=True):
+    for c, value in zip((9.0,), real, strict=True):
         assert abs(value - mpmath.log(moment(mpmath.mpf(c)))) < 1e-13 * (1 + abs(value))
 
 
@@ -258,7 +258,7 @@ def test_sampled_randomised_response_is_exact(direction: Direction) -> None:
 
 
 def test_sampling_an_approximate_guarantee_dilutes_its_failure() -> None:
-    """(1-q)Q + qP against Q fails outright with q delta; P against (1-q)P + qQ never does, its worst ratio is 1/(1-q)."""
+    """(1-q)Q + qP against Q fails outright with q delta; P against (1-q)P + qQ never does."""
     event = events.PoissonSampled(events.Approximate("0.5", "0.01"), "0.1")
     assert infinite_mass(event, "remove") == pytest.approx(0.001, rel=1e-9)
     assert infinite_mass(event, "remove") >= 0.001
@@ -375,7 +375,7 @@ def test_integer_vectors_closer_than_one_are_equal() -> None:
     ids=lambda event: event.kind,
 )
 def test_chords_of_a_curve_lie_on_or_above_it(event: Event) -> None:
-    """E_P[exp(cL)] = c (c+1) integral of exp(c e) delta(e): a pair above the curve has larger moments, not much larger."""
+    """E_P[exp(cL)] = c (c+1) integral of exp(c e) delta(e): a pair above the curve has slightly larger moments."""
     pair = transform(event, "remove")
     ends = np.linspace(-12, 12, 24001)
     middles = (ends[1:] + ends[:-1]) / 2

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import decimal
 import itertools
 import math
 from fractions import Fraction
@@ -69,6 +70,15 @@ def test_keys_closer_than_floats_can_tell_are_compared_exactly(gumbel: bool) -> 
         assert keys[won] == max(keys)
         seen.add(won)
     assert seen == {0, 1}
+
+
+def test_an_applications_own_decimal_context_changes_nothing() -> None:
+    """Keys 2**-100 apart, settled under a context of two digits: an operator that rounds to it would lose them."""
+    word = 2**62 + 12345
+    for first, second, winner in ((5, 6, 0), (6, 5, 1)):
+        for race in (exponential_race, one_sided_race):
+            with decimal.localcontext(decimal.Context(prec=2)):
+                assert race(np.array([7, 7]), Fraction(1), Served([word, word, first << 28, second << 28])) == winner
 
 
 @pytest.mark.statistical

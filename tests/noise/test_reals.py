@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import decimal
 from fractions import Fraction
 
 import mpmath
@@ -34,6 +35,12 @@ def test_log_enclosures_hold_the_truth_tightly(x: Fraction, precision: int) -> N
         truth = mpmath.log(real(x))
         assert mpmath.mpf(str(low)) <= truth <= mpmath.mpf(str(high))
         assert mpmath.mpf(str(high)) - mpmath.mpf(str(low)) <= mpmath.mpf(10) ** -precision
+
+
+def test_enclosures_do_not_read_the_threads_own_decimal_context() -> None:
+    with decimal.localcontext(decimal.Context(prec=1)):
+        under_one_digit = exp_enclosure(Fraction(-3, 7), 50), log_enclosure(Fraction(3, 7), 50)
+    assert under_one_digit == (exp_enclosure(Fraction(-3, 7), 50), log_enclosure(Fraction(3, 7), 50))
 
 
 def test_an_exponent_beyond_all_reach_is_only_known_to_be_tiny() -> None:

@@ -1,4 +1,4 @@
-"""What has been spent: append-only, hash-chained, durable before anything is released. See `ledger` for the promises."""
+"""What has been spent: append-only, hash-chained, durable before anything is released."""
 
 from tacit.ledger.check import Report
 from tacit.ledger.entry import Entry, Receipt

@@ -38,7 +38,9 @@ class Charge:
                 raise LedgerError(f"The key {self.key!r} was charged for another event. A key stands for one question.")
             return Receipt.of(paid, unit, repeated=True)
         if self.own is None and store.any_of(Kind.ENROLLED):
-            raise LedgerError(f"Analysts were enrolled meanwhile, and {self.analyst!r} was not known. Ask again.")
+            raise LedgerError(
+                f"Analysts were enrolled meanwhile, and {self.analyst!r} was not known. Open the ledger again."
+            )
         spent = {
             "dataset": self.dataset.after(dataset_spent(store)).to_dict(),
             "analyst": None if self.own is None else self.own.after(analyst_spent(store, self.analyst)).to_dict(),
@@ -95,10 +97,10 @@ class Enrol:
 
 
 def same_budget(payer: str, committed: Filter, asked: Filter) -> None:
-    """Refuse a budget other than the committed one. The rule may have been chosen by another version: the first stays."""
+    """Refuse a budget other than the committed one. The committed rule stays, whatever a later version would choose."""
     if committed.budget != asked.budget:
         raise LedgerError(
-            f"The budget of {payer} was committed as {committed.budget} when it was registered. Got {asked.budget} instead. "
+            f"The budget of {payer} was committed as {committed.budget} at registration. Got {asked.budget} instead. "
             "A committed budget does not change: what was promised to the people in the data stays promised."
         )
 

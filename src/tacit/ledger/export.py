@@ -19,7 +19,7 @@ def to_json(entries: Sequence[Entry]) -> str:
 
 
 def to_csv(entries: Sequence[Entry]) -> str:
-    """One line an entry, with a heading. A text that a spreadsheet would run as a formula gets an apostrophe before it."""
+    """One line an entry, with a heading. What a spreadsheet would run as a formula gets an apostrophe before it."""
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(COLUMNS)

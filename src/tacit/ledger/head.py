@@ -92,8 +92,8 @@ class HeadFile:
                 content = self.path.read_bytes()
             except OSError as failure:
                 raise LedgerError(
-                    f"The head of the ledger, {self.path}, could not be read: {failure.strerror or failure}. Without it "
-                    "nobody can tell whether the ledger is complete. Put the head back where it was."
+                    f"The head of the ledger, {self.path}, could not be read: {failure.strerror or failure}. Without "
+                    "it nobody can tell whether the ledger is complete. Put the head back where it was."
                 ) from None
             found = _newest(content)
             if found is not None:
@@ -117,8 +117,8 @@ class HeadFile:
     def advance(self, sequence: int, hash_: str) -> None:
         """Seal the entries up to this one; durable when it returns.
 
-        If a longer chain is sealed already, the flush of whoever did it served us too. That flush is known to have ended
-        by a note in the lock file: a writer killed before it leaves a head that can be read but may not be on the disk.
+        If a longer chain is sealed already, the flush of whoever did it served us too. A note in the lock file tells
+        that the flush ended: a writer killed before it leaves a head that can be read but may not be on the disk.
         """
         with self.locked() as lock:
             head = self.read()
@@ -186,7 +186,8 @@ def _newest(content: bytes) -> tuple[int, Head] | None:
 
 
 def _parsed(slot: bytes) -> tuple[int, Head] | None:
-    checksum, _, body = slot.rstrip(b" \n").partition(b" ")
+    line, _, _ = slot.partition(b"\n")
+    checksum, _, body = line.partition(b" ")
     if hashlib.sha256(body).hexdigest().encode("ascii") != checksum:
         return None
     fields = json.loads(body)

@@ -23,7 +23,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeAlias
 
 from tacit.errors import LedgerError
 from tacit.ledger import export
@@ -37,9 +37,8 @@ from tacit.ledger.charge import (
     kept_answer,
     same_budget,
 )
-from tacit.ledger.check import Report, examine
+from tacit.ledger.check import Report
 from tacit.ledger.entry import Entry, Kind, Receipt
-from tacit.ledger.head import Place
 from tacit.ledger.rules import Rule
 from tacit.ledger.store import Store
 from tacit.ledger.vault import Vault
@@ -51,7 +50,7 @@ from tacit.parameters import refuse
 
 LONGEST_NAME = 256
 LONGEST_QUESTION = 1 << 20
-Path_ = str | os.PathLike[str]
+FilePath: TypeAlias = str | os.PathLike[str]
 
 
 class Ledger:
@@ -62,7 +61,7 @@ class Ledger:
         self._vault = vault
         self._writer = Writer(vault)
         self._rules: dict[str, Rule] = {}
-        registered = self._writer.read(lambda store: store.at(1))
+        registered, self._anyone = self._writer.read(lambda store: (store.at(1), not store.any_of(Kind.ENROLLED)))
         if registered is None:
             raise LedgerError(f"The ledger {vault.path} was never registered. Open it with a budget.")
         self._dataset = Rule.of("the dataset", committed_filter(registered))
@@ -70,9 +69,9 @@ class Ledger:
     @classmethod
     def open(
         cls,
-        path: Path_,
+        path: FilePath,
         *,
-        head: Path_,
+        head: FilePath,
         budget: Budget | Filter | None = None,
         analysts: Mapping[str, Budget | Filter] | None = None,
         patience: float = 30.0,
@@ -98,7 +97,7 @@ class Ledger:
         return ledger
 
     @classmethod
-    def adopt(cls, path: Path_, *, head: Path_, patience: float = 30.0) -> Ledger:
+    def adopt(cls, path: FilePath, *, head: FilePath, patience: float = 30.0) -> Ledger:
         """The owner's word that the file now lives at `path` and that no other copy is in use.
 
         The file must hold everything that was sealed. The move is recorded, and a copy at the old place is refused.
@@ -110,7 +109,7 @@ class Ledger:
     # -- spending --------------------------------------------------------------------------------------
 
     def charge(self, analyst: str, key: str, question: str, event: Event) -> Receipt:
-        """Pay for `event`; on disk and sealed when it returns. Raises BudgetExceeded, and charges nothing, if it is too much.
+        """Pay for `event`; on disk and sealed when it returns. If it is too much: BudgetExceeded, and nothing charged.
 
         `key` stands for the question and everything that shapes its answer: two questions with one key get one answer.
         """
@@ -125,7 +124,7 @@ class Ledger:
         return self._writer.submit(Charge(analyst, key, question, event, self._dataset.price(event), own).record)
 
     def store_answer(self, receipt: Receipt, payload: bytes) -> bytes:
-        """Keep the answer that `receipt` paid for, before it is sent. Returns the answer to send: the first one stored."""
+        """Keep the answer that `receipt` paid for, before it is sent. Send what this returns: the first one stored."""
         if not isinstance(payload, bytes):
             raise refuse("payload", "bytes", type(payload).__name__)
         return self._writer.submit(StoreAnswer(receipt, payload).record)
@@ -198,23 +197,18 @@ class Ledger:
             rule = self._committed(enrolment.analyst)
             if rule is None:
                 self._writer.submit(enrolment.record)
+                self._anyone = False
             else:
                 same_budget(rule.payer, rule.filter, enrolment.filter)
 
     def _rule_of(self, analyst: str) -> Rule | None:
-        """The analyst's own rule; None where anyone may ask."""
-        rule = self._committed(analyst)
-        if rule is None and self._writer.read(lambda store: store.any_of(Kind.ENROLLED)):
-            return self._enrolled(analyst)
-        return rule
+        """The analyst's own rule; None where anyone may ask (which the charge makes sure of)."""
+        return None if self._anyone else self._enrolled(analyst)
 
     def _enrolled(self, analyst: str) -> Rule:
         rule = self._committed(analyst)
         if rule is None:
-            names = self._writer.read(lambda store: [e.key or "" for e in store.entries() if e.kind == Kind.ENROLLED])
-            raise refuse(
-                "analyst", f"one of those with a budget ({', '.join(sorted(names)) or 'there are none'})", analyst
-            )
+            raise refuse("analyst", "the name of someone with a budget of their own in this ledger", analyst)
         return rule
 
     def _committed(self, analyst: str) -> Rule | None:
@@ -227,7 +221,7 @@ class Ledger:
         return self._rules[analyst]
 
 
-def verify(path: Path_, *, head: Path_, patience: float = 30.0) -> Report:
+def verify(path: FilePath, *, head: FilePath, patience: float = 30.0) -> Report:
     """Check a ledger that may be damaged, without using it."""
     return Vault(Path(path), Path(head), patience).report()
 

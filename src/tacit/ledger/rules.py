@@ -1,11 +1,11 @@
 """Rules: the filters that a ledger has committed to, ready to be applied while the file is locked.
 
-Pricing an event may take a while and needs no state, so it is done before the lock is taken; under the lock there is one
-exact addition and one comparison, which is all that `Filter.admits` does after pricing.
+Pricing an event may take a while and needs no state, so it is done before the lock is taken; under the lock there is
+one exact addition and one comparison, which is all that `Filter.admits` does after pricing.
 
 Sums are exact while their fractions are short. An analyst who picks prices with ever new denominators could make
-the sum's text grow with every charge; a sum whose denominator passes 512 bits is therefore rounded *up* to a multiple of
-10^-100, which only ever counts more than was spent.
+the sum's text grow with every charge; a sum whose denominator passes 512 bits is therefore rounded *up* to a multiple
+of 10^-100, which only ever counts more than was spent.
 """
 
 from __future__ import annotations

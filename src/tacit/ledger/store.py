@@ -112,10 +112,12 @@ class Store:
 
     def sync(self) -> None:
         """Flush what can be read but may have been written by a process that was killed before its own flush."""
-        log = self.path.with_name(self.path.name + "-wal")
+        log = self.path.with_name(
+            self.path.name + "-wal"
+        )  # never the file itself: closing it would drop SQLite's locks
         if log.exists():
             disk.sync_file(log)
-        disk.sync_file(self.path)
+        disk.sync_folder(self.path.parent)
 
     # -- writing -----------------------------------------------------------------------------------
 
@@ -181,6 +183,11 @@ class Store:
         for row in self._connection.execute(f"SELECT {_COLUMNS} FROM entries {whose} ORDER BY sequence", values):  # noqa: S608
             yield Entry(*row)
 
+    def rows(self) -> Iterator[tuple[Entry, bytes | None]]:
+        """All entries as they stand in the file, with what is stored beside them."""
+        for *row, payload in self._connection.execute(f"SELECT {_COLUMNS}, payload FROM entries ORDER BY sequence"):  # noqa: S608
+            yield Entry(*row), payload
+
     def faults(self) -> Iterator[str]:
         """What is wrong with the file as a file: not ours, laid out differently, or damaged pages."""
         if self._one("PRAGMA application_id") != (APPLICATION,):
@@ -207,7 +214,7 @@ class Store:
         return entry
 
     def _one(self, statement: str, *values: object) -> tuple[object, ...] | None:
-        row: tuple[object, ...] | None = self._connection.execute(statement, values).fetchone()  # type: ignore[arg-type]
+        row: tuple[object, ...] | None = self._connection.execute(statement, values).fetchone()
         return row
 
 

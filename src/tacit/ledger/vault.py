@@ -110,8 +110,8 @@ class Vault:
     def _announce(self, may_create: bool) -> None:
         if self.path.exists() and self.path.stat().st_size > 0:
             raise LedgerError(
-                f"The ledger {self.path} has no head at {self.head.path}. Without it nobody can tell whether the ledger is "
-                "complete. Put the head back where it was; a copy without its head cannot be used."
+                f"The ledger {self.path} has no head at {self.head.path}. Without it nobody can tell whether the "
+                "ledger is complete. Put the head back where it was; a copy without its head cannot be used."
             )
         if not may_create:
             raise LedgerError(f"There is no ledger at {self.path}. Open it with a budget to register one.")

@@ -7,8 +7,9 @@ way waits and shares the next one: a flush costs the same for one entry as for a
 How: there is no thread of its own. Whoever comes takes the turn as soon as it is free and does all the work that
 waits, its own and the others'; who then gets the turn and finds its work done just leaves.
 
-A refusal (the budget does not cover it) concerns one piece of work only. A failure of the disk concerns the whole batch:
-nobody is told that it succeeded, the connection is dropped, and the next batch begins by opening and checking anew.
+A refusal (the budget does not cover it) concerns one piece of work only. A failure of the disk concerns the whole
+batch: nobody is told that it succeeded, the connection is dropped, and the next batch begins by opening and checking
+anew.
 
 Forks: SQLite's connections must not cross them, so before a fork every open ledger finishes its batch and closes, and
 parent and child open again when they next need it.
@@ -19,8 +20,9 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Generic, Protocol, TypeVar
 
 from tacit.errors import LedgerError, TacitError
 from tacit.ledger.entry import Entry
@@ -75,24 +77,26 @@ class Writer:
         self._vault = vault
         self._store: Store | None = None
         self._closed = False
-        self._begin_anew()
+        self._busy = False
+        self._changed = threading.Condition()
+        self._waiting: list[_Job[Any]] = []
         _open_writers.add(self)
 
     def submit(self, work: Callable[[Store], Result]) -> Result:
         """Run `work` in a transaction; durable and sealed when this returns. It must refuse before it appends."""
         job = _Job(work)
-        with self._list:
+        with self._changed:
             self._waiting.append(job)
-        with self._turn:
-            if not job.done:
-                with self._list:
+        with self._turn(job) as first:
+            if first:
+                with self._changed:
                     batch, self._waiting = self._waiting, []
                 self._commit(batch)
         return job.outcome()
 
     def read(self, look: Callable[[Store], Result]) -> Result:
         """Run `look` on one moment of the ledger."""
-        with self._turn:
+        with self._turn():
             store = self._connected()
             try:
                 with failures(store.path), store.reading():
@@ -103,18 +107,36 @@ class Writer:
 
     def seal(self, entry: Entry) -> None:
         """Seal an entry that was read: whoever wrote it may have been killed before sealing it."""
-        with self._turn:
+        with self._turn():
             store = self._connected()
             with failures(store.path):
                 self._vault.seal(store, entry, flushed=False)
 
     def close(self) -> None:
         """Let go of the file for good."""
-        with self._turn:
+        with self._turn():
             self._closed = True
             self._drop()
 
-    def _commit(self, batch: list[_Job[object]]) -> None:
+    @contextmanager
+    def _turn(self, job: _Job[Any] | None = None) -> Iterator[bool]:
+        """Wait for the connection, and give it back; or, with a job, leave at once (False) when it has been done."""
+        with self._changed:
+            while self._busy and not (job and job.done):
+                self._changed.wait()
+            if job and job.done:
+                ours = False
+            else:
+                ours = self._busy = True
+        try:
+            yield ours
+        finally:
+            if ours:
+                with self._changed:
+                    self._busy = False
+                    self._changed.notify_all()
+
+    def _commit(self, batch: list[_Job[Any]]) -> None:
         problem: str | None = _INTERRUPTED
         try:
             store = self._connected()
@@ -152,23 +174,21 @@ class Writer:
 
     # -- forks -------------------------------------------------------------------------------------
 
-    def _begin_anew(self) -> None:
-        self._turn = threading.Lock()
-        self._list = threading.Lock()
-        self._waiting: list[_Job[object]] = []
-
     def before_fork(self) -> None:
-        """Finish the batch under way and close; the turn is kept until the fork is over."""
-        self._turn.acquire()
+        """Finish the batch under way and close; the turn, and the right to queue, are kept until the fork is over."""
+        self._changed.acquire()
+        while self._busy:
+            self._changed.wait()
         self._drop()
 
     def after_fork_in_parent(self) -> None:
         """Go on."""
-        self._turn.release()
+        self._changed.release()
 
     def after_fork_in_child(self) -> None:
         """Forget the other threads: they and what they wait for live in the parent."""
-        self._begin_anew()
+        self._changed = threading.Condition()
+        self._waiting = []
 
 
 _open_writers: weakref.WeakSet[Writer] = weakref.WeakSet()

@@ -1,7 +1,7 @@
 """Pairs of measures with finitely many losses, and the pessimistic ways to make them.
 
 `Atoms` is a Transform (see `transforms`) given by losses and the logarithms of their P-masses. Two ways of making one
-from a pair with a density or from a privacy curve put mass only on chosen losses, by joining the dots: the hockey-stick
+from a pair with a density or from a privacy curve put mass only on chosen losses, by joining dots: the hockey-stick
 curve h(a) = sup(P - a Q), a = exp(epsilon), is convex, so the chords between its values at the grid lie above it, and the
 piecewise linear curve is that of a pair with atoms at the grid (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi, 2022).
 A chord can only overstate, and so can raising any single atom's P- and Q-mass by the same factor. Domination by
@@ -30,7 +30,7 @@ _NEGLIGIBLE = -60.0
 
 
 def exponential_sum(losses: Array, log_masses: Array, z: Array) -> Array:
-    """log sum_i exp(log_masses_i + z losses_i), for real z or z on an evenly spaced vertical line from the real axis."""
+    """log sum_i exp(log_masses_i + z losses_i), z real or on a vertical line; evenly spaced from the axis it is fast."""
     if np.isrealobj(z):
         exponents = np.multiply.outer(z, losses) + log_masses
         top = exponents.max(axis=1)
@@ -67,6 +67,10 @@ class Atoms(Transform):
     @property
     def infinite(self) -> float:
         return self.lost
+
+    @property
+    def log_surplus(self) -> float:
+        return max(0.0, math.log(float(np.exp(self.log_masses).sum()) + self.lost)) + len(self.losses) * 2.0**-52
 
     @property
     def greatest(self) -> float:
@@ -122,7 +126,7 @@ def sampled_loss(losses: Array, rate: float) -> Array:
 
 
 def response(epsilon: float, options: int = 2, failure: float = 0.0, copies: int = 1) -> Atoms:
-    """Randomised response that fails outright with probability `failure`, `copies` times (copies > 1: two options only)."""
+    """Randomised response that fails outright with probability `failure`, or (two options) `copies` of it."""
     normal = math.log1p((options - 1) * math.exp(-epsilon))
     if copies == 1:
         losses, log_masses = np.array([epsilon, -epsilon]), np.array([-normal, -epsilon - normal])
@@ -170,11 +174,11 @@ def bounded_range(reach: float, cells: int) -> Atoms:
 
 
 def from_curve(epsilons: Array, deltas: Array) -> Atoms:
-    """A pair whose curve is at least `deltas` at `epsilons` (ascending) and hence above any convex curve that is below them.
+    """A pair whose curve lies above every convex curve that is at most `deltas` at `epsilons` (ascending).
 
     The lower convex hull of the points still lies above every convex curve below the points. Masses are differences
     of deltas and may be a rounding too small, so the curve of the result is summed up again (positive terms only),
-    and the largest shortfall goes to the P-mass that Q lacks, where it raises the curve everywhere.
+    and all masses are raised by the factor that lifts it to the points everywhere.
     """
     losses, heights = _lower_hull(epsilons, np.minimum(deltas, 1.0))
     widths = np.diff(losses)
@@ -191,13 +195,15 @@ def from_curve(epsilons: Array, deltas: Array) -> Atoms:
     for i in range(len(losses) - 2, -1, -1):
         slope = masses[i + 1] + (slope * math.exp(losses[i + 1] - losses[i + 2]) if i + 2 < len(losses) else 0.0)
         curve[i] = curve[i + 1] - slope * math.expm1(-widths[i])
-    margin = 1.0 - len(losses) * 2.0**-50
-    shortfall = max(0.0, float((heights - curve * margin).max()), 1.0 - (float(masses.sum()) + lost) * margin)
+    curve = np.append(curve, masses.sum() + lost)  # at exp(epsilon) = 0, where it must reach 1
+    wanted = np.append(heights, 1.0)
+    needed = wanted > 0.0
+    factor = max(1.0, float((wanted[needed] / curve[needed]).max())) * (1.0 + len(losses) * 2.0**-50)
     seen = masses > 0.0
-    kept_q = float(np.exp(np.log(masses[seen]) - losses[seen]).sum()) if seen.any() else 0.0
-    return Atoms(
-        losses[seen], np.log(masses[seen]), lost=min(1.0, up(lost + shortfall)), vanished=max(0.0, up(1.0 - kept_q))
-    )
+    log_masses = np.log(masses[seen]) + math.log(factor)
+    kept_q = float(np.exp(log_masses - losses[seen]).sum())
+    # Q-mass beyond 1 would belong to no pair; missing Q-mass sits where P has none.
+    return Atoms(losses[seen], log_masses, lost=min(1.0, up(lost * factor)), vanished=max(0.0, up(1.0 - kept_q)))
 
 
 def _lower_hull(losses: Array, heights: Array) -> tuple[Array, Array]:

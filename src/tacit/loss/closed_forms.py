@@ -102,7 +102,7 @@ class LaplaceShift(Transform):
 
     def log_moment(self, z: Array) -> Array:
         twice = 2.0 * z + 1.0
-        return z * self.ratio + np.log((z + 1.0 + z * np.exp(-self.ratio * twice)) / twice)
+        return np.asarray(z * self.ratio + np.log((z + 1.0 + z * np.exp(-self.ratio * twice)) / twice))
 
     @classmethod
     def sum_of(cls, pairs: Sequence[Self], counts: Sequence[int], z: Array) -> Array:
@@ -129,9 +129,9 @@ class LaplaceShift(Transform):
 class DiscreteLaplaceShift(Transform):
     """Discrete Laplace noise of mass proportional to exp(-|x| step), shifted by the integer `shift`.
 
-    Losses step (shift - 2 i) for i = 0 .. shift with masses 1/(1 + r), r^i (1 - r)/(1 + r), r^shift/(1 + r), r =
-    exp(-step). With w = exp(-step (2 z + 1)) the geometric sum collapses to exp(z step shift) (1 - r w + w^shift (r -
-    w)) / ((1 + r)(1 - w)).
+    Losses step (shift - 2 i), i = 0 .. shift, of mass 1/(1 + r) at first, r^shift/(1 + r) at last and
+    r^i (1 - r)/(1 + r) between, r = exp(-step). With w = exp(-step (2 z + 1)) the geometric sum collapses to
+        exp(z step shift) (1 - r w + w^shift (r - w)) / ((1 + r)(1 - w)).
     """
 
     step: float
@@ -159,8 +159,8 @@ class BoundedRange(Transform):
     """The exponential mechanism: its loss lies in [t - range, t] for some t that the data, or an adversary, may choose.
 
     For one t the worst pair has the two losses t and t - range, and its curve is p_t (1 - exp(epsilon - t)) with
-    p_t = (exp(range) - exp(t))/(exp(range) - 1) (Dong, Durfee and Rogers, 2020). Since t may follow earlier answers, one pair
-    must dominate all t at once. The pointwise supremum, reached at t = (range + epsilon)/2, is
+    p_t = (exp(range) - exp(t))/(exp(range) - 1) (Dong, Durfee and Rogers, 2020). Since t may follow earlier answers,
+    one pair must dominate all t at once. The pointwise supremum, reached at t = (range + epsilon)/2, is
         h(epsilon) = (exp(range/2) - exp(epsilon/2))^2 / (exp(range) - 1)   for |epsilon| <= range:
     convex in exp(epsilon), 1 - exp(epsilon) at the left end and 0 at the right, hence the curve of a pair. Its second
     derivative in exp(epsilon) gives the P-density exp(l/2)/(4 sinh(range/2)) on [-range, range], with the moment

@@ -2,44 +2,40 @@
 
 `ContourAccountant` and the functions `epsilon(entries, delta)` and `delta(entries, epsilon)` promise rigorous upper
 bounds for the composition of the entries, also when later mechanisms were chosen after seeing earlier answers, as
-long as the entries themselves (their parameters) were fixed beforehand. Adding a release is one vector addition.
+long as the parameters of all entries were fixed beforehand. Adding a release is one vector addition.
 
-Theorem. Let release i be dominated by the pair (P_i, Q_i) with loss L_i, and M_i(z) = E_{P_i}[exp(z L_i); L_i finite]. Write
-M = prod M_i, L = sum L_i, and let delta(x) = E[(1 - exp(x - L))_+; L finite]. For every c > 0, W > 0, step D = 2 pi/W,
-and the nodes z_j = c + i j D,
+Theorem. Let release i be dominated by the pair (P_i, Q_i) with loss L_i, and M_i(z) = E_{P_i}[exp(z L_i); L_i finite].
+Write M = prod M_i, L = sum L_i, and let delta(x) = E[(1 - exp(x - L))_+; L finite]. For every c > 0, W > 0, with the
+step D = 2 pi/W and the nodes z_j = c + i j D, sums over all integers j and m,
 
-    (D/2 pi) sum over all integers j of M(z_j) exp(-z_j x)/(z_j (z_j + 1))  =  sum over all integers m of exp(c m W)
-    delta(x + m W).
+    (D/2 pi) sum_j M(z_j) exp(-z_j x)/(z_j (z_j + 1))  =  sum_m exp(c m W) delta(x + m W).
 
 The term m = 0 is the finite part of the composition's delta at epsilon = x, and no term is negative: the left side
 can only overstate it. The losses that are infinite add 1 - prod(1 - P_i(L_i infinite)).
 
-Proof. h(y) = exp(-c y)(1 - exp(-y))_+ is continuous, has bounded variation and decays at both ends; its Fourier
-transform at t is 1/((c + it)(c + 1 + it)), which is summable. So Poisson's formula holds at every y: sum_m h(y + m W)
-= (1/W) sum_j exp(i j D y)/(z_j (z_j + 1)). Multiply by exp(c y), put y = L - x, replace m by -m, and take the
-expectation over L; M(c) is finite and the sum over j converges absolutely, so the order does not matter. A
-composition of dominating pairs dominates the composition (see `atoms`), which proves the claim for the releases
-themselves.
+Proof. h(y) = exp(-c y)(1 - exp(-y))_+ is continuous, of bounded variation and decays at both ends; its Fourier
+transform at t is 1/((c + it)(c + 1 + it)), which is summable. So Poisson's formula holds at every y:
+    sum_m h(y + m W) = (1/W) sum_j exp(i j D y)/(z_j (z_j + 1)).
+Multiply by exp(c y), put y = L - x, replace m by -m, and take the expectation over L; M(c) is finite and the sum over
+j converges absolutely, so the order does not matter. Dominating pairs compose (see `atoms`), which proves the claim
+for the releases themselves.
 
-Errors, each bounded and added (`inversion`): 1. Aliases, m other than 0: positive, so nothing needs to be added;
-`line` chooses W to keep them below a millionth. 2. The sum is real and even in j, and is cut after j = N. For t >= T
-= N D, |M(z)| <= M(c) exp(-S t^2/2) R, where S is the sum of mu^2 of
-   Gaussian releases and R <= 1 comes from densities in the losses (`line`); also |1/(z (z+1))| <= 1/t^2. As this
-   bound falls with t, the rest is at most (M(c) exp(-c x) R/pi) times the integral of exp(-S t^2/2)/t^2 above T.
-   Where S and R do not suffice, one fictitious Gaussian release with a tiny mu is added to the total: more releases
-   never lower delta.
-3. Rounding. Each computed M_i(z) is within e_i M_i(c) of the true one, and |M_i(z)| <= M_i(c), so the product is within
-   M(c) sum e_i (1 + small); every e_i is a stated number of units (`transforms`, held by the tests), and so are the
-   sums. Since c is near the saddle point, M(c) exp(-c x) is within a few nats of delta itself: the error is relative,
-   and a delta of 1e-14 is as safe as one of 0.1.
-4. Newton's iteration proves nothing: the epsilon it ends with is returned only after the bound has been evaluated
-there.
+Errors, each bounded and added (`inversion`):
+1. Aliases, m other than 0: positive, so nothing needs to be added; `line` keeps them below a millionth.
+2. The sum is even in j, and is cut above the height T. There |M(z)| <= M(c) exp(-S t^2/2) R, where S is the sum of mu^2
+   of Gaussian releases and R <= 1 comes from densities in the losses (`line`), and |1/(z (z+1))| <= 1/t^2. This falls
+   with t, so what is cut is at most (M(c) exp(-c x) R/pi) times the integral of exp(-S t^2/2)/t^2 above T. Where S and
+   R do not suffice, one fictitious Gaussian release of tiny mu joins the total: more releases never lower delta.
+3. Rounding. Each computed M_i(z) is within e_i M_i(c) of the true one, and |M_i(z)| <= M_i(c), so the product is
+   within M(c) sum e_i (1 + small). The e_i are stated in units of 2^-53 (`transforms`; tests hold them), and so are the
+   sums. As c is near the saddle point, M(c) exp(-c x) is within some nats of delta itself: the error is relative, and
+   a delta of 1e-14 is as safe as one of 0.1.
+4. Newton's iteration proves nothing: its epsilon is returned only after the bound has been evaluated there.
 
-Besides, each answer is the least of this bound, the sum of the pure epsilons, and the best Renyi order (`conversion`
-has the constant).
+Besides, each answer is the least of this bound, the sum of the pure epsilons, and the best Renyi order.
 
-zCDP releases are known on the real axis only. Their rho add up first; the total's curve, valid for all epsilon, is then
-joined by chords to a pair that dominates them all together and takes part like any other.
+zCDP releases are known on the real axis only. Their rho add up first; the total's curve, valid for all epsilon, is
+then joined by chords to one pair that dominates them all together and takes part like any other.
 
 The two directions of Poisson sampling are followed apart; the answer is the larger.
 """
@@ -140,10 +136,12 @@ class _Side:
     variance: float = 0.0
     concentration: float = 0.0
     log_finite: float = 0.0  # log of the probability that no loss is infinite
+    log_surplus: float = 0.0
     greatest: float = 0.0
     additions: int = 0
     axis: Array = field(default_factory=lambda: np.zeros(len(ORDERS)))  # log moments at ORDERS, Gaussian factors apart
     axis_units: Array = field(default_factory=lambda: np.zeros(3))
+    joint: Transform | None = None  # what dominates all that is known by its rho
     state: _State | None = None
 
     def copy(self) -> _Side:
@@ -158,17 +156,20 @@ class _Side:
             self.variance += count * pair.variance
             self.concentration += count * pair.concentration
             self.greatest += count * pair.greatest
+            self.log_surplus += count * pair.log_surplus
             infinite = pair.infinite
             if infinite:
                 self.log_finite += count * math.log1p(-infinite) if infinite < 1.0 else -math.inf
             self.axis_units += np.multiply(pair.axis_roundoff, count)
+        if any(pair.concentration for pair in pairs):
+            self.state = self.joint = None
         self.additions += len(pairs)
         self.axis += total_log_moment(pairs, counts, ORDERS)
         if self.state is not None:
             self._extend(self.state, pairs, counts)
 
     def _extend(self, state: _State, pairs: Sequence[Transform], counts: Sequence[int]) -> None:
-        if any(pair.concentration or pair.highest_tilt < state.line.tilt for pair in pairs):
+        if any(pair.highest_tilt < state.line.tilt for pair in pairs):
             self.state = None
             return
         resting = [(pair, count) for pair, count in zip(pairs, counts, strict=True) if pair.has_rest]
@@ -176,10 +177,16 @@ class _Side:
 
     @property
     def infinite(self) -> float:
-        """P-mass of infinite losses, rounded up (masses of discretised pairs may sum to a hair above 1)."""
+        """P-mass of infinite losses, rounded up.
+
+        With finite masses f_i, infinite ones m_i and sums s_i = f_i + m_i, it is prod s_i - prod f_i, which is at most
+        prod s_i (1 - prod(1 - m_i)) when no s_i is below 1.
+        """
         if self.log_finite == 0.0:
             return 0.0
-        return min(1.0, -math.expm1(self.log_finite) * (1.0 + 1e-9 + 1e-12 * self.additions))
+        return min(
+            1.0, -math.expm1(self.log_finite) * math.exp(self.log_surplus) * (1.0 + (64.0 + self.additions) * UNIT)
+        )
 
     @property
     def pure(self) -> float:
@@ -215,7 +222,12 @@ class _Side:
         simple = min(self.pure, by_order)
         if simple == 0.0 or not math.isfinite(simple):
             return simple
-        found = self._inverse(Target(renyi, log_left, by_order)).epsilon(log_left, simple)
+        found = simple
+        left_on_line = left - self._joint().infinite
+        if left_on_line > 0.0:
+            log_left_on_line = math.log(left_on_line) - 8.0 * UNIT * (1.0 + abs(math.log(left_on_line)))
+            target = Target(renyi, log_left_on_line, by_order)
+            found = self._inverse(target).epsilon(log_left_on_line, simple)
         if found < by_order:
             return found
         orders, finer = self._between(best)
@@ -237,8 +249,15 @@ class _Side:
         if by_order <= by_line:
             orders, finer = self._between(best)
             by_order = min(by_order, float((finer - orders * epsilon * (1.0 - 4.0 * UNIT)).min()))
-        finite = math.exp(min(by_order, by_line)) * (1.0 + 1e-12)
-        return min(1.0, (infinite + finite) * (1.0 + 4.0 * UNIT))
+        finite = min(math.exp(by_order), math.exp(min(0.0, by_line)) + self._joint().infinite)
+        return min(1.0, (infinite + finite * (1.0 + 1e-12)) * (1.0 + 4.0 * UNIT))
+
+    def _joint(self) -> Transform:
+        """One pair for all releases of which only rho is known."""
+        if self.joint is None:
+            rho = self.concentration * (1.0 + (8.0 + self.additions) * UNIT)
+            self.joint = concentrated(rho) if rho else Transform()
+        return self.joint
 
     def _inverse(self, target: Target) -> Inverse:
         if self.state is None or not fits(self.state.line, target):
@@ -247,8 +266,8 @@ class _Side:
 
     def _integrate(self, target: Target) -> _State:
         resting = {pair: count for pair, count in self.counts.items() if pair.has_rest}
-        if self.concentration:
-            resting[concentrated(self.concentration * (1.0 + self.additions * UNIT))] = 1
+        if self._joint().has_rest:
+            resting[self._joint()] = 1
         highest = min((pair.highest_tilt for pair in resting), default=math.inf)
 
         def spreads(tilt: float) -> Spreads:

@@ -21,7 +21,7 @@ _CLOSE = 1e-9  # nats of delta left on the table
 
 @dataclass(frozen=True, slots=True)
 class Rounding:
-    """Bounds in units of 2^-53: every log moment on the line errs by at most fixed + slope |z|, after `additions` sums."""
+    """In units of 2^-53, the log moments on the line err by at most fixed + slope |z|; `additions` were summed."""
 
     fixed: float
     slope: float
@@ -40,7 +40,7 @@ class Inverse:
 
     @classmethod
     def of(cls, line: Line, moments: Array, variance: float, rounding: Rounding) -> Inverse:
-        """`moments` are the log moments on the line of everything but the Gaussian factors, whose mu^2 sum to `variance`."""
+        """`moments`: the log moments on the line of all but the Gaussian factors, whose mu^2 sum to `variance`."""
         z, tilt = line.z, line.tilt
         total = variance + line.fiction
         exponents = moments + (total / 2.0) * z * (z + 1.0) + line.kernel

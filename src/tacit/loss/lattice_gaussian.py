@@ -120,7 +120,7 @@ class LatticeGaussian(Transform):
         return FIXED + 500.0, 8.0 * mu_squared + 7.0 * self.shift, 8.0 * mu_squared
 
     def atoms(self, centre: int = 0) -> Atoms:
-        """The masses themselves around `centre`. For centre 0 this is the whole pair, what is cut off counted as lost."""
+        """The masses around `centre`. For centre 0 this is the whole pair, what is cut off counted as lost."""
         reach = math.ceil(_REACH * 1.2 * self.sigma) + 2
         offsets = np.arange(-reach, reach + self.shift + 1)
         twice = 2.0 * self.sigma**2

@@ -71,7 +71,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """A total on the real axis and the point of its curve that is wanted. All estimates: they steer, they prove nothing."""
+    """A total on the real axis and the point of its curve that is wanted. Estimates: they steer, they prove nothing."""
 
     bounds: Array  # at ORDERS, log of what multiplies exp(-c epsilon) in the bound of delta by one order
     log_delta: float
@@ -88,7 +88,7 @@ class Target:
 
     def log_tail(self, epsilons: Array) -> Array:
         """Estimates of log delta(epsilon)."""
-        return np.minimum((self.bounds - np.multiply.outer(epsilons, ORDERS)).min(axis=1), 0.0)
+        return np.asarray(np.minimum((self.bounds - np.multiply.outer(epsilons, ORDERS)).min(axis=1), 0.0))
 
     def log_moment(self, tilt: float) -> float:
         nearest = int(np.argmin(np.abs(ORDERS - tilt)))

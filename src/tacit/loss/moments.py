@@ -59,7 +59,7 @@ def infinite_mass(event: Event, direction: Direction = "remove") -> float:
 
 
 def real_bound(event: Event, orders: Array, direction: Direction = "remove") -> Array:
-    """An upper bound of log E_P[exp(c L)] for real orders c, at least as good as `log_moment`; known for every event."""
+    """An upper bound of log E_P[exp(c L)] at real orders c, no larger than `log_moment`; known for every event."""
     pair = transform(event, direction)
     return pair.real_bound(orders) + pair.variance / 2.0 * orders * (orders + 1.0)
 

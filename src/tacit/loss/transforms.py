@@ -10,6 +10,7 @@ for one pair, and what an accountant needs to bound its own errors:
 
 - `variance`     mu^2 of a Gaussian factor split off the pair; `log_moment` is that of the remaining factor only.
 - `infinite`     P-mass where Q has none.
+- `log_surplus`  the logarithm of the total P-mass where that may exceed 1.
 - `greatest`     the supremum of the finite losses, rounded up (a pure epsilon when `infinite` is 0).
 - `roundoff(c, T)`  (fixed, slope): log_moment computed on Re z = c, 0 <= Im z <= T is the logarithm of a number within
                  2^-53 (fixed + slope |z|) E_P[exp(c L)] of the true moment.
@@ -37,7 +38,7 @@ TINY = 1e-290
 
 FIXED = 64.0
 SLOPE = 16.0
-"""Units of 2^-53 claimed for a closed form: FIXED + SLOPE |z| (greatest + 1/(2c + 1)). The tests hold them to a quarter."""
+"""Units of 2^-53 claimed for a closed form: FIXED + SLOPE |z| (greatest + 1/(2c + 1)); tests hold a quarter of it."""
 
 
 _ROWS = 32
@@ -83,6 +84,10 @@ class Transform:
 
     @property
     def infinite(self) -> float:
+        return 0.0
+
+    @property
+    def log_surplus(self) -> float:
         return 0.0
 
     @property

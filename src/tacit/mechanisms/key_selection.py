@@ -51,7 +51,16 @@ from tacit import parameters
 from tacit.loss import events
 from tacit.mechanisms.whole_numbers import integers, saturating_sum
 from tacit.noise import BitSource, secure
-from tacit.noise.reals import Enclosure, LazyUniform, digits, exp_enclosure, log_enclosure, quotient, widened
+from tacit.noise.reals import (
+    Enclosure,
+    LazyUniform,
+    digits,
+    exp_enclosure,
+    log_enclosure,
+    power_of_ten,
+    quotient,
+    widened,
+)
 from tacit.noise.truncated import truncated_discrete_laplace
 
 _SMALLEST, _LARGEST = Fraction(1, 10**12), Fraction(100)
@@ -59,18 +68,18 @@ _SMALLEST_DELTA = Fraction(1, 10**200)
 _BAND = 2.0**-40
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class KeySelection:
     """Releases the keys that enough units share; `epsilon` and `delta` pay for all keys of one unit together."""
 
     epsilon: Fraction
     delta: Fraction
-    keys_per_unit: int = 1
+    keys_per_unit: int
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", parameters.positive("epsilon", self.epsilon))
-        object.__setattr__(self, "delta", parameters.open_probability("delta", self.delta))
-        object.__setattr__(self, "keys_per_unit", parameters.whole("keys_per_unit", self.keys_per_unit, least=1))
+    def __init__(self, epsilon: parameters.Number, delta: parameters.Number, keys_per_unit: int = 1) -> None:
+        object.__setattr__(self, "epsilon", parameters.positive("epsilon", epsilon))
+        object.__setattr__(self, "delta", parameters.open_probability("delta", delta))
+        object.__setattr__(self, "keys_per_unit", parameters.whole("keys_per_unit", keys_per_unit, least=1))
         if not _SMALLEST <= self.key_epsilon <= _LARGEST:
             raise parameters.refuse("epsilon", "from 1e-12 to 100 for each key of a unit", float(self.key_epsilon))
         if self.key_delta < _SMALLEST_DELTA:
@@ -177,7 +186,7 @@ class KeySelection:
         if low == high:  # exactly 0 or 1
             return Decimal(int(low)), Decimal(int(low))
         context = digits(precision + 12)
-        allowance = Decimal(10) ** -(precision + 8)
+        allowance = power_of_ten(-precision - 8)
         return (
             widened(quotient(low, context), allowance, context)[0],
             widened(quotient(high, context), allowance, context)[1],

@@ -161,7 +161,7 @@ def settle(uniform: LazyUniform, law: Law, scale: Fraction, offset: Fraction, gu
     while beyond - low > 1:
         middle = (low + beyond) // 2
         low, beyond = (middle, beyond) if reaches(middle) else (low, middle)
-    return max(low, 0)
+    return low
 
 
 def _with_remainders(quotients: Integers, law: Law, scale: Fraction, step: int, bits: BitSource) -> Integers:

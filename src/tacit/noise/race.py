@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -32,7 +31,7 @@ from numpy.typing import NDArray
 
 from tacit import parameters
 from tacit.noise.bits import BitSource
-from tacit.noise.reals import Enclosure, LazyUniform, digits, log_enclosure, log_of_uniform, quotient
+from tacit.noise.reals import Enclosure, LazyUniform, digits, log_enclosure, log_of_uniform, power_of_ten, quotient
 
 Scores: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 Weight: TypeAlias = Callable[[int, int], Enclosure]
@@ -69,11 +68,11 @@ def _race(scores: Scores, factor: Fraction, bits: BitSource, prior: NDArray[np.f
         exact = factor * (Fraction(scores[index].item()) - Fraction(best.item()))
         context = digits(precision + 12)
         value = quotient(exact, context)
-        margin = context.multiply(abs(value), Decimal(10) ** -(precision + 8))
+        margin = context.multiply(value.copy_abs(), power_of_ten(-precision - 8))
         low, high = context.subtract(value, margin), context.add(value, margin)
         if prior is not None:
             prior_low, prior_high = log_enclosure(Fraction(prior[index].item()), precision)
-            low, high = context.subtract(low, -prior_low), context.add(high, prior_high)
+            low, high = context.add(low, prior_low), context.add(high, prior_high)
         return low, high
 
     return run(floats, weight, bits, gumbel)
@@ -179,7 +178,7 @@ def _enclosed_key(index: int, uniform: LazyUniform, weight: Weight, gumbel: bool
 
 def _minus_log(uniform: LazyUniform, precision: int) -> Enclosure:
     low, high = log_of_uniform(uniform, precision)
-    return -high, -low
+    return high.copy_negate(), low.copy_negate()
 
 
 def _gumbel(uniform: LazyUniform, precision: int) -> Enclosure:
@@ -187,9 +186,10 @@ def _gumbel(uniform: LazyUniform, precision: int) -> Enclosure:
     unit = 1 << uniform.known
     # the inner logarithm is as small as U itself, so it needs as many digits more as U has leading zeros
     inner = precision + uniform.known // 3 + 2
-    slow = -log_enclosure(1 - Fraction(uniform.numerator + 1, unit), inner)[0]
-    fast = -log_enclosure(1 - Fraction(uniform.numerator, unit), inner)[1]
-    return -log_enclosure(Fraction(slow), precision)[1], -log_enclosure(Fraction(fast), precision)[0]
+    largest = -Fraction(log_enclosure(1 - Fraction(uniform.numerator + 1, unit), inner)[0])
+    smallest = -Fraction(log_enclosure(1 - Fraction(uniform.numerator, unit), inner)[1])
+    low, high = log_enclosure(largest, precision)[1], log_enclosure(smallest, precision)[0]
+    return low.copy_negate(), high.copy_negate()
 
 
 __all__ = ["exponential_race", "one_sided_race"]

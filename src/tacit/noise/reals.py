@@ -7,7 +7,9 @@ is the one that infinitely many bits and infinitely many digits would have given
 
 Enclosures rest on Python's `decimal`, whose `exp` and `ln` are correctly rounded at any precision; every
 other step is a rounded operation with an explicit allowance. With precision p digits the relative
-error of one rounded operation is at most 10**(1-p); the allowances below are at least twice the sum of them.
+error of one rounded operation is at most 10**(1-p); the allowances below are at least twice the sum of them. Nothing
+here reads the thread's own decimal context, which an application may have changed: operators on decimals (even a
+minus sign) round to it, so only methods of a context of ours and exact methods (`copy_negate`, `copy_abs`) are used.
 """
 
 from __future__ import annotations
@@ -59,9 +61,14 @@ class LazyUniform:
             self.refine()
 
 
+def power_of_ten(exponent: int) -> Decimal:
+    """10**exponent, exactly."""
+    return Decimal((0, (1,), exponent))
+
+
 def widened(value: Decimal, allowance: Decimal, context: decimal.Context) -> Enclosure:
     """`value` give or take `allowance` of its size."""
-    margin = context.multiply(abs(value), allowance)
+    margin = context.multiply(value.copy_abs(), allowance)
     return context.subtract(value, margin), context.add(value, margin)
 
 
@@ -77,11 +84,11 @@ def exp_enclosure(exponent: Fraction, precision: int) -> Enclosure:
     """
     if exponent < -24 * precision:
         # as far as these digits go, all that need be known is that it is tiny: exp(-24) < 10**-10
-        return Decimal(0), Decimal(10) ** -(10 * precision)
+        return Decimal(0), power_of_ten(-10 * precision)
     size = len(str(abs(exponent.numerator) // exponent.denominator))
     context = digits(precision + size + 3)
     value = context.exp(quotient(exponent, context))
-    return widened(value, Decimal(10) ** (1 - precision), context)
+    return widened(value, power_of_ten(1 - precision), context)
 
 
 def log_enclosure(argument: Fraction, precision: int) -> Enclosure:
@@ -89,7 +96,7 @@ def log_enclosure(argument: Fraction, precision: int) -> Enclosure:
     context = digits(precision + 12)
     value = context.ln(quotient(argument, context))
     # Rounding the argument moves ln by at most 2 * 10**(1-p) absolutely; the rounding of ln is relative to it.
-    margin = context.multiply(Decimal(10) ** -(precision + 8), max(Decimal(1), abs(value)))
+    margin = context.multiply(power_of_ten(-precision - 8), max(Decimal(1), value.copy_abs()))
     return context.subtract(value, margin), context.add(value, margin)
 
 
