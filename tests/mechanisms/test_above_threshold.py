@@ -225,7 +225,12 @@ def test_a_scan_stops_at_the_last_yes_and_the_session_then_refuses(script: Scrip
     for ask in (session.ask, lambda value: session.scan([value])):
         with pytest.raises(BudgetExceeded) as refused:
             ask(0)
-        assert (refused.value.asked, refused.value.remaining) == (1, 0)
+        assert (refused.value.asked, refused.value.remaining) == (Fraction(1), Fraction(0))
+
+
+def test_no_question_after_the_last_yes_is_answered(script: Script) -> None:
+    script.noise = [0] * 8
+    assert AboveThreshold(1, 1, 0).scan([-50, 50, -50, -50]).tolist() == [False, True]
 
 
 def test_no_answer_does_not_use_up_a_session(script: Script) -> None:
@@ -269,6 +274,24 @@ def test_values_beyond_the_error_are_told_right_with_the_stated_confidence(quest
             if answers == wanted[: len(answers)] and (len(answers) == questions or sum(answers) == session.fires)
         )
         assert right >= float(confidence)
+
+
+@pytest.mark.parametrize("fires", [1, 30])
+@pytest.mark.parametrize("confidence", [0.2, 0.6, 0.99])
+def test_the_error_is_the_least_that_the_two_tails_allow(fires: int, confidence: float) -> None:
+    session = AboveThreshold(1, 1, 0, fires=fires)
+
+    def chance_of_a_mistake(distance: int) -> float:
+        # a value at the threshold + distance is missed, or one of three at the threshold - distance fires
+        missed = sum(
+            math.exp(-r / session.threshold_scale) * -math.expm1(-1 / session.threshold_scale)
+            for r in range(max(0, distance - session.shift + 1), 4000)
+        )
+        return missed + 3 * min(1.0, math.exp(-(distance + session.shift) / session.scale))
+
+    distance = session.error(confidence, 3)
+    assert chance_of_a_mistake(distance) <= 1 - confidence + 1e-9
+    assert distance == 0 or chance_of_a_mistake(distance - 1) > 1 - confidence - 1e-9
 
 
 def test_the_error_is_not_much_larger_than_it_must_be() -> None:

@@ -148,8 +148,29 @@ def test_the_share_of_the_outer_part_is_enclosed() -> None:
 
 def test_a_negative_zero_is_drawn_again() -> None:
     # geometric 0 (U just below 1), place 0, sign minus: redrawn; then the same with sign plus
-    drawn = staircase(2, Fraction(5), None, Served([ONES - 1, 2**63, 0, 2**63, ONES - 1, 2**63, 0, 0]))
-    assert drawn == 0
+    drawn = staircase(2, Fraction(5), 1, Served([ONES - 1, 2**63, 0, 2**63, ONES - 1, 2**63, 0, 0]))
+    assert drawn.tolist() == [0]
+    # a single draw takes the part and the sign together, then a place in either part (one point each here)
+    assert staircase(2, Fraction(5), None, Served([ONES - 1, 2**63, 2**63, ONES - 1, 2**63, 0])) == 0
+
+
+def test_a_single_draws_part_is_settled_by_further_bits() -> None:
+    with mpmath.workdps(60):
+        b = mpmath.exp(-mpmath.mpf(7) / 10)
+        first = int(mpmath.floor(b / (1 + b) * 2**64))
+    for word, further, drawn in ((first, [0], 1), (first, [ONES], 0), (first - 1, [], 1), (first + 1, [], 0)):
+        assert staircase(2, Fraction(7, 10), None, Served([ONES - 1, word, 0, *further]), inner=1) == drawn
+
+
+@pytest.mark.statistical
+def test_single_draws_follow_the_law() -> None:
+    draws = np.array([staircase(5, Fraction(7, 10), None, secure()) for _ in range(10_000)])
+    width = optimal_inner_width(5, Fraction(7, 10))
+    probabilities = [float(mass(x, 5, Fraction(7, 10), width)) for x in range(-30, 31)]
+    rest = (1 - sum(probabilities)) / 2
+    probabilities[0] += rest
+    probabilities[-1] += rest
+    assert chi_square_survival(np.bincount(np.clip(draws, -30, 30) + 30, minlength=61), probabilities) > ALARM
 
 
 def test_extreme_epsilons_and_sizes() -> None:

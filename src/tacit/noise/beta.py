@@ -70,7 +70,13 @@ def float_weights(a: float, b: float, first: int, last: int, grid_bits: int) -> 
 
 
 def log_weight(a: Fraction, b: Fraction, theta: Fraction, precision: int) -> Enclosure:
-    """a ln theta + b ln(1 - theta) to `precision` places; a and b have at most 13 digits before the point."""
+    """a ln theta + b ln(1 - theta) to `precision` places; a and b have at most 13 digits before the point.
+
+    The race adds noise to the ends in `precision` + 12 digits, rounded to nearest: a relative 10**-(precision + 8) of
+    room on either side keeps the sum an enclosure.
+    """
     p = precision + 16
     log_heads, log_tails = Interval(*log_enclosure(theta, p), p), Interval(*log_enclosure(1 - theta, p), p)
-    return (Interval.of(a, p) * log_heads + Interval.of(b, p) * log_tails).enclosure
+    room = Fraction(1, 10 ** (precision + 8))
+    about_one = Interval(Interval.of(1 - room, p).low, Interval.of(1 + room, p).high, p)
+    return ((Interval.of(a, p) * log_heads + Interval.of(b, p) * log_tails) * about_one).enclosure

@@ -10,10 +10,10 @@ of y, so where y is further than e from every integer, floor(y) is the answer wh
 still undrawn. Elsewhere `settled_floor` draws them.
 
 Proof. For w <= 64, ln U - ln(u/2**w) lies in [0, 1/u], which is 2**-w / v up to rounding. The rest is float error, with
-x = 2**-53 and a logarithm within 8 units in the last place (numpy's are within 4; measured in the tests):
-v carries x, so log v an absolute x plus 8x|log v| <= 8x * 44.4; c and the subtraction carry 2x * 45.4; s and the
-product 2x * 45.4 more. The sum is below 600x < 2**-43; the quotient 2**-w / v is within 3x of its value, which the
-doubled first term covers. u = 0 makes v = 0, e infinite, and the draw undecided.
+x = 2**-53 and a logarithm within 8 units in the last place, so within 16x of its size (numpy's and math's are held to
+that in the tests): v carries x, so log v an absolute x plus 16x|log v| <= 16x * 44.4; c and the subtraction carry
+2x * 45.4; s and the product 2x * 45.4 more. The sum is below 900x < 2**-43; the quotient 2**-w / v is within 3x of its
+value, which the doubled first term covers. u = 0 makes v = 0, e infinite, and the draw undecided.
 """
 
 from __future__ import annotations

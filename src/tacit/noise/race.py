@@ -35,7 +35,7 @@ from tacit.noise.reals import Enclosure, LazyUniform, digits, log_enclosure, log
 
 Scores: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 Weight: TypeAlias = Callable[[int, int], Enclosure]
-"""Encloses the log-weight of a candidate: (index, digits) -> enclosure."""
+"""Encloses the log-weight of a candidate: (index, digits) -> enclosure, with 10**-(digits + 8) of its size to spare."""
 
 _CHUNK = 1 << 14
 _SMALLEST_FACTOR, _LARGEST_FACTOR = 1e-280, 1e280

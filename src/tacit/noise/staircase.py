@@ -32,7 +32,7 @@ from tacit.noise.bernoulli import decide, first_bits_of
 from tacit.noise.bits import BitSource
 from tacit.noise.functions import Interval
 from tacit.noise.laplace import CHUNK, Integers, geometric
-from tacit.noise.reals import Enclosure
+from tacit.noise.reals import Enclosure, LazyUniform
 from tacit.noise.uniform import uniform_below
 
 _LARGEST_INT = (1 << 63) - 1
@@ -52,7 +52,7 @@ def staircase(
     if chosen > width:
         raise parameters.refuse("inner", f"a whole number from 1 to the sensitivity, {width}", inner)
     if size is None:
-        return int(_chunk(width, exact, chosen, 1, bits)[0])
+        return _one(width, exact, chosen, bits)
     if size <= CHUNK:
         return _chunk(width, exact, chosen, size, bits)
     return np.concatenate(
@@ -89,6 +89,24 @@ def _chunk(sensitivity: int, epsilon: Fraction, inner: int, size: int, bits: Bit
         out[missing] = np.where(negative, -magnitudes, magnitudes)
         missing = missing[negative & (magnitudes == 0)]
     return out
+
+
+def _one(sensitivity: int, epsilon: Fraction, inner: int, bits: BitSource) -> int:
+    """The same steps for a single draw, without the cost of arrays."""
+    while True:
+        step = geometric(1 / epsilon, None, bits)
+        chosen, sign = bits.words(2).tolist()
+        within = uniform_below(inner, None, bits)
+        if inner < sensitivity:
+            far = uniform_below(sensitivity - inner, None, bits)
+            edge = _first_bits(sensitivity, epsilon, inner)
+            share = partial(outer_share, sensitivity, epsilon, inner)
+            if chosen < edge or (chosen == edge and LazyUniform(bits, chosen, 64).is_below(share)):
+                within = far + inner
+        magnitude = step * sensitivity + within
+        negative = sign >> 63 == 1
+        if magnitude or not negative:
+            return -magnitude if negative else magnitude
 
 
 def _magnitudes(sensitivity: int, epsilon: Fraction, inner: int, size: int, bits: BitSource) -> Integers:
