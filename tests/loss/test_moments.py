@@ -419,11 +419,11 @@ def test_chords_survive_a_curve_that_is_not_convex() -> None:
     ids=lambda event: event.kind,
 )
 @pytest.mark.parametrize("direction", DIRECTIONS)
-def test_the_uniform_component_bounds_the_moment_up_the_line(event: Event, direction: Direction) -> None:
-    """|M(c + it)|/M(c) <= 1 - m (1 - sup over x >= tw/2 of |sin(x)/x|): the claim behind the truncation bound."""
+def test_the_spread_of_the_loss_bounds_the_moment_up_the_line(event: Event, direction: Direction) -> None:
+    """|M(c + it)|/M(c) <= 1 - m (1 - sup over x >= tw/2 of |sin(x)/x|), and <= V/t: the claims behind truncation."""
     pair = transform(event, direction)
     for tilt in (0.5, 6.0):
-        mass, width = pair.spread(tilt)
+        mass, width, variation = pair.spread(tilt)
         assert 0 < mass <= 1
         z = tilt + 1j * np.linspace(0, 200, 401)
         decay = np.exp(pair.log_moment(z).real - pair.log_moment(z)[0].real)
@@ -431,6 +431,8 @@ def test_the_uniform_component_bounds_the_moment_up_the_line(event: Event, direc
         quotient = np.array([abs(math.sin(v) / v) if v < 3 else 0.0 for v in x])
         lobe = np.minimum(0.2173, 1 / x)
         assert np.all(decay <= 1 - mass * (1 - np.maximum(quotient, lobe)) + 1e-12)
+        assert np.all(decay * z.imag <= variation * (1 + 1e-9))
+        assert math.isinf(variation) == (event.kind == "laplace")
 
 
 def test_moments_ask_for_every_kind_of_event() -> None:

@@ -66,11 +66,15 @@ def test_each_kind_has_its_divergence_at_every_order(event: Event, exact: Any, r
 def test_laplace_noise_has_its_divergence(ratio: str) -> None:
     found, _ = renyi.curve(events.Laplace(ratio, 1), np.array(ORDERS))
     t = truth.number(Fraction(ratio))
-    for order, bound in zip(ORDERS, found.tolist(), strict=True):
-        with mpmath.workdps(25):
-            density = lambda x, a=mpmath.mpf(order): mpmath.exp(-a * abs(x) - (1 - a) * abs(x - t)) / 2  # noqa: E731
-            true = mpmath.log(mpmath.quad(density, [-80, -10, 0, t, 10 + t, 80 + t])) / (mpmath.mpf(order) - 1)
-        assert float(true) * (1 - 1e-12) <= bound <= float(true) * (1 + 1e-9) + 1e-11
+
+    def true(order: float) -> float:
+        a = mpmath.mpf(order)
+        density = lambda x: mpmath.exp(-a * abs(x) - (1 - a) * abs(x - t)) / 2  # noqa: E731
+        return float(mpmath.log(mpmath.quad(density, [-80, -10, 0, t, 10 + t, 80 + t])) / (a - 1))
+
+    with mpmath.workdps(25):
+        for order, bound in zip(ORDERS, found.tolist(), strict=True):
+            assert true(order) * (1 - 1e-12) <= bound <= true(order) * (1 + 1e-9) + 1e-11
 
 
 def test_discrete_gaussian_noise_is_no_dearer_than_continuous() -> None:
@@ -118,21 +122,21 @@ def sampled_gaussian(rate: str, sigma: str, order: float, swap: bool) -> float:
         mixed = base * (1 - q + q * mpmath.exp((2 * x - 1) / (2 * s * s)))
         return base**a * mixed ** (1 - a) if swap else mixed**a * base ** (1 - a)
 
-    with mpmath.workdps(30):
-        points = [-20, -8, -4, 0, 2, 4, 6, 8, 10, 12, 16, 20, 30, 50]
+    with mpmath.workdps(18):
+        points = [-12, -6, -3, 0, 3, 6, 9, 12, 16, 24]
         return float(mpmath.log(mpmath.quad(term, [p * s for p in points])) / (a - 1))
 
 
 @pytest.mark.parametrize(("rate", "sigma"), [("0.01", "1"), ("0.2", "2"), ("0.7", "1.5")])
 def test_a_sample_of_gaussian_noise_has_its_divergence_in_both_directions(rate: str, sigma: str) -> None:
     event = events.PoissonSampled(events.Gaussian(1, sigma), rate)
-    for order in (2.0, 5.0, 12.0):
+    for order in (2.0, 9.0):
         removed, added = (sampled_gaussian(rate, sigma, order, swap) for swap in (False, True))
         found, told = renyi.at_order(event, order)
         assert told == 0
         assert added <= removed * (1 + 1e-9)
         assert removed * (1 - 1e-9) <= found <= removed * (1 + 1e-8)
-    for order in (1.4, 2.5, 7.7):  # between whole orders: interpolated, so above
+    for order in (1.4, 7.7):  # between whole orders: interpolated, so above
         assert sampled_gaussian(rate, sigma, order, False) <= renyi.at_order(event, order)[0] * (1 + 1e-9)
 
 
@@ -174,7 +178,8 @@ def test_a_mirrored_loss_costs_no_more_to_add_than_to_remove() -> None:
             for order in ("1.001", "1.5", "2", "5", "33.3"):
                 r, q, n = (mpmath.mpf(text) for text in (ratio, rate, order))
                 x, y = 1 - q + q * r, 1 - q + q / r
-                assert x**n - x ** (1 - n) >= r * (y ** (1 - n) - y**n) - mpmath.mpf(10) ** -50
+                removing, adding = x**n - x ** (1 - n), r * (y ** (1 - n) - y**n)
+                assert removing * (1 + mpmath.mpf(10) ** -50) >= adding
     assert is_mirrored(events.Composed((events.Pure(1), events.Repeated(events.Gaussian(1, 1), 2))))
     assert not is_mirrored(events.Exponential(1))
     assert not is_mirrored(events.Concentrated(1))

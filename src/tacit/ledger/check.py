@@ -40,27 +40,13 @@ class Report:
 
 def examine(store: Store, head: Head, place: Place) -> Report:
     """The check. `head` must have been read before: it may lag behind what is in the file by now."""
+    scan = _Scan(store, head)
     try:
         with failures(store.path), store.reading():
-            last = None if store.is_empty() else store.last()
-            findings = tuple(islice(_findings(store, head, place), MOST_FINDINGS))
+            findings = tuple(islice((*wrong_place(head, place), *scan.findings()), MOST_FINDINGS))
     except LedgerError as failure:
-        return Report(0, head.sequence, (str(failure),))
-    return Report(last.sequence if last else 0, head.sequence, findings)
-
-
-def _findings(store: Store, head: Head, place: Place) -> Iterator[str]:
-    yield from wrong_place(head, place)
-    if store.is_empty():
-        if head.sequence:
-            yield f"The file is empty; its head says that it has {head.sequence} entries."
-        return
-    faults = tuple(store.faults())
-    if faults:
-        yield from faults
-        return
-    yield from _wrong_entries(store)
-    yield from wrong_history(store, head)
+        findings = (str(failure),)
+    return Report(scan.entries, head.sequence, findings)
 
 
 def wrong_place(head: Head, place: Place) -> Iterator[str]:
@@ -77,37 +63,69 @@ def wrong_place(head: Head, place: Place) -> Iterator[str]:
         )
 
 
-def wrong_history(store: Store, head: Head) -> Iterator[str]:
-    """Whether the file continues what was sealed."""
-    first, sealed, last = store.at(1), store.at(head.sequence), store.last()
-    if first is None or first.kind != Kind.REGISTERED or first.details.get("ledger") != head.ledger:
-        yield "The file belongs to another ledger than its head."
-    elif last is None or last.sequence < head.sequence:
+def wrong_history(head: Head, first: Entry | None, sealed: Entry | None, last: Entry | None) -> Iterator[str]:
+    """Whether the file continues what was sealed, given its first and last entries and that of the head's number."""
+    if last is None or last.sequence < head.sequence:
         yield (
             f"The file ends at entry {last.sequence if last else 0}; entry {head.sequence} was sealed. It is an older "
             "copy, or its tail was cut. Put the newest file back; what was spent must not be forgotten."
         )
+    elif first is None or first.kind != Kind.REGISTERED or first.details.get("ledger") != head.ledger:
+        yield "The file belongs to another ledger than its head."
     elif head.sequence and (sealed is None or sealed.hash != head.hash):
         yield f"Entry {head.sequence} is not the one that was sealed: the file has another history than its head."
 
 
-def _wrong_entries(store: Store) -> Iterator[str]:
-    expected, previous = 1, BEFORE_ALL
-    sums = _Sums()
-    for entry, payload in store.rows():
-        if entry.sequence != expected:
-            yield f"{_missing(expected, entry.sequence - 1)} missing."
-        if entry.true_hash() != entry.hash:
-            yield f"Entry {entry.sequence} was edited: its hash does not fit its content."
-        elif entry.previous != previous and entry.sequence == expected:
-            yield f"Entry {entry.sequence} does not follow the one before it: entries were replaced or reordered."
-        else:
-            try:
-                yield from _wrong_payload(entry, payload)
-                yield from sums.wrong(entry)
-            except (KeyError, TypeError, ValueError):
-                yield f"Entry {entry.sequence} cannot be read."
-        expected, previous = entry.sequence + 1, entry.hash
+class _Scan:
+    """One pass over the whole file."""
+
+    def __init__(self, store: Store, head: Head) -> None:
+        self._store = store
+        self._head = head
+        self._first: Entry | None = None
+        self._sealed: Entry | None = None
+        self._last: Entry | None = None
+        self.entries = 0
+
+    def findings(self) -> Iterator[str]:
+        if self._store.is_empty():
+            if self._head.sequence:
+                yield f"The file is empty; its head says that it has {self._head.sequence} entries."
+            return
+        faults = tuple(self._store.faults())
+        yield from faults
+        if not faults:
+            yield from self._wrong_entries()
+            yield from wrong_history(self._head, self._first, self._sealed, self._last)
+
+    def _wrong_entries(self) -> Iterator[str]:
+        sums = _Sums()
+        for entry, payload in self._store.rows():
+            expected, previous = (self._last.sequence + 1, self._last.hash) if self._last else (1, BEFORE_ALL)
+            if entry.sequence != expected:
+                yield f"{_missing(expected, entry.sequence - 1)} missing."
+            if entry.true_hash() != entry.hash:
+                yield f"Entry {entry.sequence} was edited: its hash does not fit its content."
+            elif entry.previous != previous and entry.sequence == expected:
+                yield f"Entry {entry.sequence} does not follow the one before it: entries were replaced or reordered."
+            else:
+                yield from _unreadable(entry, payload, sums)
+            self._remember(entry)
+
+    def _remember(self, entry: Entry) -> None:
+        self.entries += 1
+        self._first = self._first or entry
+        self._last = entry
+        if entry.sequence == self._head.sequence:
+            self._sealed = entry
+
+
+def _unreadable(entry: Entry, payload: bytes | None, sums: _Sums) -> Iterator[str]:
+    try:
+        yield from _wrong_payload(entry, payload)
+        yield from sums.wrong(entry)
+    except (KeyError, TypeError, ValueError):
+        yield f"Entry {entry.sequence} cannot be read."
 
 
 def _missing(first: int, last: int) -> str:

@@ -50,6 +50,7 @@ from tacit.parameters import refuse
 
 LONGEST_NAME = 256
 LONGEST_QUESTION = 1 << 20
+LONGEST_EVENT = 1 << 20
 FilePath: TypeAlias = str | os.PathLike[str]
 
 
@@ -117,8 +118,7 @@ class Ledger:
         _name("key", key)
         if not isinstance(question, str) or len(question) > LONGEST_QUESTION:
             raise refuse("question", f"a text of at most {LONGEST_QUESTION} characters", question)
-        if not isinstance(event, Event):
-            raise refuse("event", "an event of tacit.loss", event, "Pass mechanism.event.")
+        _recordable(event)
         rule = self._rule_of(analyst)
         own = None if rule is None else rule.price(event)
         return self._writer.submit(Charge(analyst, key, question, event, self._dataset.price(event), own).record)
@@ -235,6 +235,18 @@ def _first_entries(identity: str, committed: Filter, enrolments: Iterable[Enrol]
 
 def _filter(budget: Budget | Filter) -> Filter:
     return budget if isinstance(budget, Filter) else choose_filter(budget)
+
+
+def _recordable(event: object) -> None:
+    """Refuse what could not be written down, before a transaction is begun that others share."""
+    if not isinstance(event, Event):
+        raise refuse("event", "an event of tacit.loss", type(event).__name__, "Pass mechanism.event.")
+    try:
+        length = len(event.to_json())
+    except ValueError:  # a number of more digits than Python will write
+        length = LONGEST_EVENT + 1
+    if length > LONGEST_EVENT:
+        raise refuse("event", f"one that can be written in {LONGEST_EVENT} characters", type(event).__name__)
 
 
 def _name(parameter: str, value: object) -> str:

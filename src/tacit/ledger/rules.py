@@ -17,7 +17,7 @@ from fractions import Fraction
 
 from tacit.errors import BudgetExceeded
 from tacit.loss.events import Event
-from tacit.loss.filters import Filter, Spent
+from tacit.loss.filters import NOTHING, Filter, Spent
 from tacit.parameters import refuse
 
 _LONGEST_DENOMINATOR = 512
@@ -64,11 +64,11 @@ class Rule:
         return cls(payer, committed, committed.limit)
 
     def price(self, event: Event) -> Price:
-        """What `event` costs; refused when the filter has no finite price for it."""
+        """What `event` costs, or a hair more; refused when the filter has no finite price for it."""
         amount = self.filter.price(event)
         if amount is None:
             raise refuse("event", f"one that the {self.filter.kind} filter of {self.payer} can price", event)
-        return Price(self, amount)
+        return Price(self, total(NOTHING, amount))
 
 
 def total(state: Spent, amount: Spent) -> Spent:
@@ -85,4 +85,5 @@ def _short(amount: Fraction) -> Fraction:
 def shown(amount: Fraction) -> str:
     """Six digits, also for numbers that no float can hold."""
     quotient = _SIX_DIGITS.divide(Decimal(amount.numerator), Decimal(amount.denominator))
-    return f"{quotient.normalize(_SIX_DIGITS):g}" if quotient else "0"
+    inside = quotient == 0 or Decimal("1e-300") < quotient < Decimal("1e300")
+    return f"{float(quotient):.6g}" if inside else f"{quotient:.2e}"

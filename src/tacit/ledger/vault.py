@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -61,7 +61,7 @@ class Vault:
     def check(self, store: Store) -> None:
         """Refuse, inside a transaction, if the file is no longer the sealed one: swapped, cut or sealed elsewhere."""
         head, place = self._found()
-        for finding in (*check.wrong_place(head, place), *check.wrong_history(store, head)):
+        for finding in (*check.wrong_place(head, place), *_wrong_history(store, head)):
             raise LedgerError(f"The ledger {self.path} cannot be used. {finding}")
 
     def seal(self, store: Store, entry: Entry, *, flushed: bool) -> None:
@@ -98,7 +98,7 @@ class Vault:
             try:
                 _demand(self.path, examine(store, head, head.place))
                 with store.writing():
-                    for finding in check.wrong_history(store, head):
+                    for finding in _wrong_history(store, head):
                         raise LedgerError(finding)
                     moved = Entry.after(store.last(), Kind.MOVED, {"from": head.file, "to": place.file})
                     store.append(moved)
@@ -129,6 +129,10 @@ class Vault:
                 f"The ledger is not at {self.path}; its head says that it has {head.sequence} entries and lives at "
                 f"{head.file}. Put it back: what was spent must not be forgotten."
             ) from None
+
+
+def _wrong_history(store: Store, head: Head) -> Iterator[str]:
+    return check.wrong_history(head, store.at(1), store.at(head.sequence), store.last())
 
 
 def _demand(path: Path, report: Report) -> None:

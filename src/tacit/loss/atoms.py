@@ -1,11 +1,11 @@
 """Pairs of measures with finitely many losses, and the pessimistic ways to make them.
 
-`Atoms` is a Transform (see `transforms`) given by losses and the logarithms of their P-masses. Two ways of making one
-from a pair with a density or from a privacy curve put mass only on chosen losses, by joining dots: the hockey-stick
-curve h(a) = sup(P - a Q), a = exp(epsilon), is convex, so the chords between its values at the grid lie above it, and the
-piecewise linear curve is that of a pair with atoms at the grid (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi, 2022).
-A chord can only overstate, and so can raising any single atom's P- and Q-mass by the same factor. Domination by
-measures that are not probabilities is enough: H(P1 x P2, Q1 x Q2) = integral of P2(dy) h1(a Q2/P2), monotone in h1.
+`Atoms` is a Transform (see `transforms`) given by losses and the logarithms of their P-masses. A pair with a density,
+or a privacy curve, is turned into one by joining dots. The hockey-stick curve h(a) = sup(P - a Q), a = exp(epsilon), is
+convex, so the chords between its values at a grid lie above it, and the piecewise linear curve is that of a pair with
+atoms at the grid (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi, 2022). A chord can only overstate, and so can
+raising a single atom's P- and Q-mass by the same factor. Domination by measures that are not probabilities is
+enough: H(P1 x P2, Q1 x Q2) = integral of P2(dy) h1(a Q2/P2), monotone in h1.
 
 Poisson sampling at rate q of a pair (P, Q) that dominates both orders of neighbours (Zhu, Dong and Wang, 2022,
 Theorem 11): "remove" is dominated by ((1 - q) Q + q P, Q), since by joint convexity the sampled release is a mixture
@@ -30,7 +30,7 @@ _NEGLIGIBLE = -60.0
 
 
 def exponential_sum(losses: Array, log_masses: Array, z: Array) -> Array:
-    """log sum_i exp(log_masses_i + z losses_i), z real or on a vertical line; evenly spaced from the axis it is fast."""
+    """log sum_i exp(log_masses_i + z losses_i), for real z or z on one vertical line (evenly spaced ones are fast)."""
     if np.isrealobj(z):
         exponents = np.multiply.outer(z, losses) + log_masses
         top = exponents.max(axis=1)
@@ -80,8 +80,7 @@ class Atoms(Transform):
     def has_rest(self) -> bool:
         return True
 
-    @property
-    def work(self) -> float:
+    def work(self, height: float) -> float:
         return 1.0 + len(self.losses) / 10.0
 
     def log_moment(self, z: Array) -> Array:

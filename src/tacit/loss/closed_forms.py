@@ -20,7 +20,7 @@ from typing import Self
 
 import numpy as np
 
-from tacit.loss.transforms import FIXED, SLOPE, TINY, Array, Transform, slices, up
+from tacit.loss.transforms import FIXED, SLOPE, TINY, Array, Spread, Transform, slices, up
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +117,12 @@ class LaplaceShift(Transform):
         )
         return np.asarray(z * float(ratios @ times) + logs - times.sum() * np.log(twice))
 
-    def spread(self, tilt: float) -> tuple[float, float]:
+    def spread(self, tilt: float) -> Spread:
         # The tilted density grows like exp((c + 1/2) l): take the top `width` of it at the height of its lower end.
         width = min(2.0 * self.ratio, 3.0 / (tilt + 0.5))
         log_moment = float(self.log_moment(np.array([tilt]))[0])
         height = 0.25 * math.exp(tilt * self.ratio - (tilt + 0.5) * width - log_moment)
-        return min(1.0, 0.999 * height * width), width
+        return Spread(min(1.0, 0.999 * height * width), width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +196,9 @@ class BoundedRange(Transform):
         t = self.range + np.log(c / (c + 1.0)) + np.log(top / -np.expm1(-c * self.range))
         return c * t + np.log(top / (c + 1.0)) - math.log(-math.expm1(-self.range))
 
-    def spread(self, tilt: float) -> tuple[float, float]:
+    def spread(self, tilt: float) -> Spread:
         rate = tilt + 0.5
         width = min(2.0 * self.range, 3.0 / rate)
-        # The tilted density is rate exp(rate l)/(2 sinh(rate range)).
-        height = rate * math.exp(-rate * width) / -math.expm1(-2.0 * rate * self.range)
-        return min(1.0, 0.999 * height * width), width
+        # The tilted density rate exp(rate l)/(2 sinh(rate range)) grows up to the right end and drops there.
+        highest = rate / -math.expm1(-2.0 * rate * self.range)
+        return Spread(min(1.0, 0.999 * highest * math.exp(-rate * width) * width), width, 2.001 * highest)

@@ -53,7 +53,7 @@ from tacit.loss import moments
 from tacit.loss.events import Event
 from tacit.loss.guarantees import adds_or_removes
 from tacit.loss.inversion import UNIT, Inverse, Rounding
-from tacit.loss.line import ORDERS, Line, Spreads, Target, choose, fits, log_constant
+from tacit.loss.line import ORDERS, Line, Target, choose, fits, log_constant
 from tacit.loss.moments import Direction
 from tacit.loss.rounding import float_down
 from tacit.loss.simplify import Entries, flatten
@@ -268,14 +268,7 @@ class _Side:
         resting = {pair: count for pair, count in self.counts.items() if pair.has_rest}
         if self._joint().has_rest:
             resting[self._joint()] = 1
-        highest = min((pair.highest_tilt for pair in resting), default=math.inf)
-
-        def spreads(tilt: float) -> Spreads:
-            found = [(*pair.spread(tilt), float(count)) for pair, count in resting.items()]
-            table = np.array([row for row in found if row[0] > 0.0]).reshape(-1, 3)
-            return table[:, 0], table[:, 1], table[:, 2]
-
-        state = _State(choose(target, self.variance, highest, sum(pair.work for pair in resting), spreads))
+        state = _State(choose(target, self.variance, resting))
         state.add([*resting], [*resting.values()])
         return state
 

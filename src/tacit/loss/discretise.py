@@ -74,10 +74,9 @@ def from_below(event: Event, step: float, direction: Direction, tail: float) -> 
     growth = math.expm1(step)
     middle = max(0.0, _middle(right, left, growth, sign=1))
     low_right, low_left = (
-        np.maximum(values - _gap(np.insert(_jumps(values, growth, 1), 0, middle), growth), floor) * (1 - _OVERSTATED)
+        _lowered(values, _gap(np.insert(_jumps(values, growth, 1), 0, middle), growth), floor)
         for values, floor in ((right, told), (left, back))
     )
-    low_right[-1], low_left[-1] = told * (1 - _OVERSTATED), back * (1 - _OVERSTATED)
     low_right[0] = low_left[0] = min(low_right[0], low_left[0])
     return _connected(_hull(low_right, step), _hull(low_left, step), step, float(low_right[-1]), sign=-1)
 
@@ -116,7 +115,8 @@ def _jumps(values: Floats, growth: float, sign: int) -> Floats:
     falls = values[:-1] - values[1:]
     after = np.append(falls[1:], 0.0)
     exact: Floats = (falls * (1 + growth) - after) / growth
-    error: Floats = 8 * UNIT * (np.abs(exact) + (values[:-1] + 2 * values[1:] + np.append(values[2:], 0.0)) / growth)
+    # The values are what they are; only differences and quotients round, each relative to itself.
+    error: Floats = 8 * UNIT * (np.abs(falls) * (1 + growth) + np.abs(after)) / growth
     return exact + sign * error
 
 
@@ -146,19 +146,27 @@ def _made_up_higher(masses: Floats) -> Floats:
     return np.array(kept)
 
 
+def _lowered(values: Floats, gaps: Floats, floor: float) -> Floats:
+    """Values lowered at both ends of every cell by its gap; the floor from the first cell on that would pass it."""
+    lowered = values - np.maximum(np.append(gaps, 0.0), np.insert(gaps, 0, 0.0))
+    short = np.flatnonzero(values[1:] - gaps < floor)
+    lowered[int(short[0]) if len(short) else -1 :] = floor
+    return lowered * (1 - _OVERSTATED)
+
+
 def _middle(right: Floats, left: Floats, growth: float, sign: int) -> float:
     """The mass on the loss 0, where the two sides meet; rounded by sign."""
     exact = 1 - ((right[0] - right[1]) + (right[0] - left[1])) / growth - right[0]
-    return float(exact + sign * 16 * UNIT * (1 + 2 * right[0] / growth))
+    size = 1 + (abs(right[0] - right[1]) + abs(right[0] - left[1])) / growth
+    return float(exact + sign * 16 * UNIT * size)
 
 
 def _gap(masses: Floats, growth: float) -> Floats:
-    """How far the chords next to each point of one side may overstate; `masses` stand on the points 0, 1, ..."""
+    """How far the chord of each cell of one side may overstate; `masses` stand on the points 0, 1, ..."""
     here, there = np.maximum(masses[:-1], 0.0), np.maximum(masses[1:], 0.0) / (1 + growth)
     both = here + there
-    cell = np.where(both > 0, growth * here * there / np.where(both > 0, both, 1.0), 0.0)
-    larger: Floats = np.maximum(np.append(cell, 0.0), np.insert(cell, 0, 0.0))
-    return larger * (1 + 2.0**-20)
+    cell: Floats = np.where(both > 0, growth * here * there / np.where(both > 0, both, 1.0), 0.0)
+    return cell * (1 + 2.0**-20)
 
 
 def _hull(values: Floats, step: float) -> Floats:

@@ -14,12 +14,12 @@ delta:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.loss.transforms import Array
+from tacit.loss.transforms import Array, Transform
 
 TIGHT = 1e-6
 FICTION = 2e-5
@@ -39,10 +39,6 @@ _WIDENING: Array = np.geomspace(1.0, 400.0, 90)
 def log_constant(orders: Array) -> Array:
     """log sup_y (1 - exp(-y)) exp(-c y), reached at exp(-y) = c/(c + 1)."""
     return np.asarray(-orders * np.log1p(1.0 / orders) - np.log1p(orders))
-
-
-Spreads = tuple[Array, Array, Array]
-"""Masses, widths and counts of the uniform components of the losses (see `transforms.Transform.spread`)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,26 +102,25 @@ def fits(line: Line, target: Target) -> bool:
     return -reach <= allowed and right <= allowed and target.cancellation(line.tilt) <= _CANCEL + 3.0
 
 
-def choose(
-    target: Target, variance: float, highest: float, entries: float, spreads: Callable[[float], Spreads]
-) -> Line:
-    """A line for `target`, `variance` the total of the Gaussian factors, `highest` the largest tilt there is.
-
-    `entries` counts what is to be evaluated at each node, in units of one closed form.
-    """
-    tilt, window = _tilt_and_window(target, highest)
+def choose(target: Target, variance: float, entries: Mapping[Transform, int]) -> Line:
+    """A line for `target`, the total of `entries` and of Gaussian factors whose mu^2 sum to `variance`."""
+    tilt, window = _tilt_and_window(target, min((pair.highest_tilt for pair in entries), default=math.inf))
     step = 2.0 * math.pi / window
     heights = step * (_COUNTS - 1)
-    decays = _log_decays(heights, spreads(tilt))
+    spreads = np.array([pair.spread(tilt) for pair in entries]).reshape(-1, 3)
+    decays = _log_decays(heights, spreads, np.array([*entries.values()], dtype=np.float64))
     start = target.cancellation(tilt) - math.log(TIGHT * math.pi)
-    wanted = 2.0 * (start - np.log(heights) + decays) / heights**2
-    fictions = np.maximum(wanted - variance, 0.0)
+    fictions = np.maximum(2.0 * (start - np.log(heights) + decays) / heights**2 - variance, 0.0)
     # A Gaussian of variance v moves epsilon by v (c + 1)/2 where log delta is smooth and by up to sqrt(v/(2 pi)) at a
-    # corner.
+    # corner, of which there are none at scales below those of a Gaussian factor or of a density.
     scale = max(target.low, 0.1 * target.epsilon, 1e-300)
+    smooth = max(math.sqrt(variance), float((1.0 / spreads[:, 2]).max(initial=0.0)), 1e-300)
     moved = fictions * (tilt + 1.0) / 2.0 / scale
-    fine = _first((moved <= FICTION) & (np.sqrt(fictions) * 0.4 / scale <= KINK))
-    affordable = int(np.searchsorted(_COUNTS * entries, _WORK, side="right")) - 1
+    cornered = 0.4 * np.sqrt(fictions) / scale * np.minimum(1.0, np.sqrt(fictions) / smooth)
+    fine = _first((moved <= FICTION) & (cornered <= KINK))
+    low, high = (sum(pair.work(float(height)) for pair in entries) for height in heights[[0, -1]])
+    work = _COUNTS * np.interp(heights, heights[[0, -1]], [low, high])
+    affordable = int(np.searchsorted(work, _WORK, side="right")) - 1
     best = max(_first(moved <= COARSE), min(fine, affordable))
     z = tilt + 1j * (step * np.arange(int(_COUNTS[best])))
     return Line(tilt, step, float(fictions[best]), float(decays[best]), z, -np.log(z * (z + 1.0)))
@@ -155,17 +150,18 @@ def _tilt_and_window(target: Target, highest: float) -> tuple[float, float]:
     return float(tilts[best]), 1.08 * float(windows[firsts[best]])
 
 
-def _log_decays(heights: Array, spreads: Spreads) -> Array:
-    """log of the bound on |M(z)/M(c)| above each height.
+def _log_decays(heights: Array, spreads: Array, counts: Array) -> Array:
+    """log of the bound on |M(z)/M(c)| above each height, from rows of (mass, width, variation).
 
-    A component of mass m uniform on an interval of width w leaves |E exp(itL)| <= 1 - m (1 - |sin(x)/x|), x = t w/2,
-    under the tilted law; beyond x the quotient stays below its value there or below its first side lobe, 0.21724, and
-    below 1/x.
+    Under the tilted law M(z)/M(c) is E exp(itL). A component of mass m uniform on an interval of width w leaves at
+    most 1 - m (1 - |sin(x)/x|), x = t w/2; beyond x the quotient stays below its value there or below its first side
+    lobe, 0.21724, and below 1/x. A density of total variation V leaves at most V/t (integrate by parts).
     """
-    masses, widths, counts = spreads
-    if len(masses) == 0:
-        return np.zeros(len(heights))
+    known = spreads[:, 0] > 0.0
+    masses, widths, variations = spreads[known].T
     x = np.multiply.outer(heights, widths) / 2.0
     lobe = np.minimum(0.21724, 1.0 / np.maximum(x, 1e-300))
     quotient = np.where(x < math.pi, np.maximum(np.sinc(x / math.pi), lobe), lobe)
-    return np.asarray(np.log1p(-masses * (1.0 - quotient)) @ counts)
+    by_box = np.log1p(-masses * (1.0 - quotient))
+    by_variation = np.log(variations / heights[:, None])
+    return np.asarray(np.minimum(by_box, by_variation) @ counts[known])

@@ -27,7 +27,8 @@ class Plan:
     tilt: float
     top: float
     circle: float
-    step: float
+    step: float  # the pure epsilons lie on multiples of it or a hair below, where they have a common measure
+    step_below: float  # here on or a hair above
     tail: float
     probes: Floats  # tilts for Chernoff bounds
 
@@ -67,10 +68,11 @@ def _plan(entries: Entries, divergence: Floats, best: int, epsilon: float, log_d
     total = sum(entries.values())
     # Finer cells cost time, and rounding grows with the square of an event's own number of cells.
     cells = 2 ** (14 if len(entries) > 64 else 18 if len(entries) <= 4 and total >= 64 else 16)
-    step = discretise.short_binary(_on_atoms(entries, circle / cells))
+    step = _on_atoms(entries, circle / cells)
+    steps = discretise.short_binary(step * (1 + 2.0**-28)), discretise.short_binary(step * (1 - 2.0**-28))
     at_top = gaps[int(np.nanargmin(tops))]
     probes = np.concatenate([at_top * np.array([0.75, 1.0, 1.3]), tilt * np.array([1.3, 2.0, 4.0])])
-    return Plan(tilt, top, circle, step, math.exp(log_delta) * _SMALL / total, probes)
+    return Plan(tilt, top, circle, *steps, math.exp(log_delta) * _SMALL / total, probes)
 
 
 def _circle(gaps: Floats, divergence: Floats, tilt: float, epsilon: float, top: float, needed: float) -> float:
@@ -98,7 +100,7 @@ def _on_atoms(entries: Entries, step: float) -> float:
             common = Fraction(scaled, common.denominator * epsilon.denominator)
     if common < step:
         return step
-    return float(common / math.ceil(common / Fraction(step))) * (1 + 2.0**-29)
+    return float(common / math.ceil(common / Fraction(step)))
 
 
 def pure_epsilon(entries: Entries, delta: float) -> float:

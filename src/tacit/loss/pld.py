@@ -18,12 +18,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.loss import discretise, events, lattice, planning
+from tacit.loss import discretise, events, lattice, planning, zcdp
 from tacit.loss.curves import Direction, is_symmetric
 from tacit.loss.discretise import Measure
 from tacit.loss.events import Event
-from tacit.loss.guarantees import basic_sum, guarantee
-from tacit.loss.outward import UNIT, Floats, float_up, log_up, up
+from tacit.loss.outward import UNIT, Floats, log_up, up
 from tacit.loss.planning import Plan, pure_epsilon
 from tacit.loss.rounding import sqrt_up
 from tacit.loss.simplify import Entries
@@ -46,12 +45,12 @@ def epsilon(entries: Entries, delta: float) -> float:
 def delta(entries: Entries, epsilon: float) -> float:
     """An upper bound of the least delta at `epsilon` >= 0."""
     merged = _merged(entries)
-    pure, told = basic_sum([(*guarantee(event), count) for event, count in merged.items()])
-    known = float_up(told) if isinstance(pure, Fraction) and float_up(pure) <= epsilon else 1.0
-    plan = planning.for_epsilon(merged, max(epsilon, 0.0)) if known > 0 else None
+    if pure_epsilon(merged, 1.0) <= epsilon:
+        return zcdp.total(merged)[1]  # all that is left is what was told outright
+    plan = planning.for_epsilon(merged, max(epsilon, 0.0))
     if plan is None:
-        return known
-    return min(known, max(_Upper.of(merged, plan, side).delta(max(epsilon, 0.0)) for side in _sides(merged)))
+        return 1.0
+    return max(_Upper.of(merged, plan, side).delta(max(epsilon, 0.0)) for side in _sides(merged))
 
 
 def epsilon_lower(entries: Entries, delta: float) -> float:
@@ -111,7 +110,7 @@ class _Upper:
 
     @classmethod
     def of(cls, entries: Entries, plan: Plan, side: Direction) -> _Upper:
-        parts = _parts(entries, plan, side, discretise.from_above)
+        parts = _parts(entries, plan.step, plan.tail, side, discretise.from_above)
         top = _top(parts, plan)
         above = lattice.Tails.of(parts, plan.probes).above(top * plan.step) if top < lattice.highest(parts) else 0.0
         return cls(lattice.compose(parts, plan.tilt, plan.size), top, lattice.infinite_mass(parts) + above)
@@ -172,7 +171,7 @@ class _Lower:
 
     @classmethod
     def of(cls, entries: Entries, plan: Plan, side: Direction) -> _Lower:
-        parts = _parts(entries, plan, side, discretise.from_below)
+        parts = _parts(entries, plan.step_below, plan.tail, side, discretise.from_below)
         composed = lattice.compose(parts, plan.tilt, plan.size)
         top = _top(parts, plan)
         return cls(composed, lattice.Tails.of(parts, plan.probes), top, lattice.infinite_mass_down(parts))
@@ -198,11 +197,11 @@ class _Lower:
         return low
 
 
-def _parts(entries: Entries, plan: Plan, side: Direction, put: Discretiser) -> list[tuple[Measure, int]]:
-    return [(put(event, plan.step, side, plan.tail), count) for event, count in entries.items()]
+def _parts(entries: Entries, step: float, tail: float, side: Direction, put: Discretiser) -> list[tuple[Measure, int]]:
+    return [(put(event, step, side, tail), count) for event, count in entries.items()]
 
 
 def _top(parts: lattice.Parts, plan: Plan) -> int:
     """The cell of the plan's top, or the highest there is where that is hardly further."""
-    planned, highest = math.ceil(plan.top / plan.step), lattice.highest(parts)
+    planned, highest = math.ceil(plan.top / parts[0][0].step), lattice.highest(parts)
     return highest if highest <= 1.05 * planned + 2 else planned

@@ -103,7 +103,7 @@ def _(event: events.DiscreteLaplace, orders: Floats) -> Curve:
     top, rate = float_up(event.sensitivity / event.scale), float(1 / event.scale)
     gap, twice = orders - 1, 2 * orders - 1
     ratio = math.exp(-rate)
-    with np.errstate(under="ignore"):
+    with np.errstate(under="ignore", over="ignore"):
         # Losses +-s/b on the two tails and (s - 2x)/b between, a geometric sum of ratio exp(-(2a-1)/b).
         between = -np.expm1(-twice * rate * (event.sensitivity - 1)) / np.expm1(twice * rate)
         rest = np.exp(-twice * top) - ratio - math.expm1(-rate) * between

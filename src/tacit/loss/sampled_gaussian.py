@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit.loss.atoms import Atoms, exponential_sum, sampled_loss
-from tacit.loss.transforms import Array, Transform, up
+from tacit.loss.transforms import Array, Spread, Transform, up
 
 _REACH = 9.25  # phi falls by exp(-42.8) from 0 to here
 _QUADRATURE = 42.0  # the theorem's error is 2 exp(-42) < 2^-59
@@ -60,9 +60,8 @@ class SampledGaussian(Transform):
     def highest_tilt(self) -> float:
         return _FARTHEST / self.mu
 
-    @property
-    def work(self) -> float:
-        return 10.0
+    def work(self, height: float) -> float:
+        return 3.0 + 0.05 * self.mu * height
 
     @property
     def has_rest(self) -> bool:
@@ -123,8 +122,13 @@ class SampledGaussian(Transform):
         reach = self.mu + 2.0 * _REACH
         return 2000.0 + 100.0 * reach, 32.0 * (self.mu * reach + 1.0) + 100.0 * self.mu, 32.0 * self.mu**2
 
-    def spread(self, tilt: float) -> tuple[float, float]:
-        """The best box under the tilted density of the loss, over intervals of x around its mean."""
+    def spread(self, tilt: float) -> Spread:
+        """The best box under the tilted density of the loss around its mean, and its total variation.
+
+        As a function of x the log density has the derivative -x + s mu w(x) - mu (1 - w(x)), s = c + 1 or -c: with w
+        logistic it has at most three zeros, so there are at most two maxima, all between the extremes of
+        s mu w - mu (1 - w), and the variation is at most four times the largest.
+        """
         grid = self._grid(tilt, 0.0)
         exponents = tilt * grid.losses + grid.log_masses
         top = float(exponents.max())
@@ -135,15 +139,22 @@ class SampledGaussian(Transform):
         power = tilt + 1.0 if self.removes else -tilt
         best = (0.0, 0.0)
         for reach in (0.6, 0.9, 1.3, 1.7, 2.2):
-            x = mean + deviation * reach * np.linspace(-1.0, 1.0, 401)
-            log_ratio = sampled_loss(self.mu * x - self.mu**2 / 2.0, self.rate)
-            log_density = power * log_ratio - x * x / 2.0 - 0.5 * math.log(2.0 * math.pi) - log_total
-            log_height = log_density - self._log_weight(x) - math.log(self.mu)  # d(loss)/dx = mu w(x)
-            # Between two of the 401 points the logarithm falls by at most its steepest slope times half a spacing.
-            steepest = float(np.abs(x).max()) + (abs(power) + 1.0) * self.mu
-            lowest = float(log_height.min()) - steepest * deviation * reach / 400.0
-            width = float(abs(log_ratio[-1] - log_ratio[0]))
-            mass = 0.99 * math.exp(min(0.0, lowest + math.log(width)))
+            low, high = mean - reach * deviation, mean + reach * deviation
+            log_heights, error = self._log_density(low, high, power, log_total)
+            ends = sampled_loss(self.mu * np.array([low, high]) - self.mu**2 / 2.0, self.rate)
+            width = float(ends[1] - ends[0])
+            mass = 0.99 * math.exp(min(0.0, float(log_heights.min()) - error + math.log(width)))
             if mass * width**2 > best[0] * best[1] ** 2:
                 best = (mass, width)
-        return best
+        low, high = (-self.mu, power * self.mu) if self.removes else (-max(tilt, 1.0) * self.mu, 0.0)
+        log_heights, error = self._log_density(low, high, power, log_total)
+        return Spread(*best, variation=4.0 * math.exp(min(700.0, float(log_heights.max()) + error)))
+
+    def _log_density(self, low: float, high: float, power: float, log_total: float) -> tuple[Array, float]:
+        """Log density of the loss, over x from low to high, and how far it may move between the points."""
+        x = np.linspace(low, high, 801)
+        log_ratio = sampled_loss(self.mu * x - self.mu**2 / 2.0, self.rate)
+        log_density = power * log_ratio - x * x / 2.0 - 0.5 * math.log(2.0 * math.pi) - log_total
+        steepest = max(abs(low), abs(high)) + (abs(power) + 1.0) * self.mu
+        # d(loss)/dx = mu w(x); half a spacing to the nearest point
+        return log_density - self._log_weight(x) - math.log(self.mu), steepest * (high - low) / 1600.0

@@ -17,8 +17,7 @@ for one pair, and what an accountant needs to bound its own errors:
 - `real_bound(c)` an upper bound of log E_P[exp(c L)] of the remaining factor for real c, and `axis_roundoff`, the
                  coefficients of 1, c, c^2 that bound its error in units of 2^-53.
 - `concentration` a rho: the remaining factor is rho-zCDP, and nothing is known of it off the real axis.
-- `spread(c)`    (mass, width): under P tilted by exp(c L), the loss has a uniform component of this mass on an
-                 interval of this width; it makes the moment decay up the line. (0, 0) when nothing is known.
+- `spread(c)`    a `Spread`: what makes the moment decay up the line Re z = c.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -67,6 +66,18 @@ def total_log_moment(pairs: Sequence[Transform], counts: Sequence[int], z: Array
     return total
 
 
+class Spread(NamedTuple):
+    """Facts about the loss under P tilted by exp(c L).
+
+    It has a component of this `mass` that is uniform on an interval of this `width`, and a density of this total
+    `variation`; 0, 0 and infinity say nothing.
+    """
+
+    mass: float = 0.0
+    width: float = 0.0
+    variation: float = math.inf
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Transform:
     """A pair that reveals nothing: the root of the others, and their defaults.
@@ -99,9 +110,8 @@ class Transform:
         """The largest Re z for which `log_moment` is computed."""
         return math.inf
 
-    @property
-    def work(self) -> float:
-        """How long a log moment takes, a closed form being 1."""
+    def work(self, height: float) -> float:
+        """How long a log moment on a line of this height takes for each node, a closed form being 1."""
         return 1.0
 
     @property
@@ -130,8 +140,8 @@ class Transform:
     def axis_roundoff(self) -> tuple[float, float, float]:
         return FIXED, SLOPE * (self.greatest + 1.0), 0.0
 
-    def spread(self, tilt: float) -> tuple[float, float]:
-        return 0.0, 0.0
+    def spread(self, tilt: float) -> Spread:
+        return Spread()
 
 
 @dataclass(frozen=True, slots=True)

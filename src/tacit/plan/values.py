@@ -1,0 +1,185 @@
+"""What an expression is on a row of the working copy: SQL that cannot fail, with exact bounds beside it.
+
+Three kinds: `Number` (whole numbers on a grid; numbers, dates, times and truth values stored as numbers), `Text`, and
+`Truth` (SQL's own three truth values). Invariants that every function of the plan keeps:
+- the SQL of a `Number` is of type BIGINT, or HUGEINT where `wide`, and its value times `step` is what is meant;
+- it lies in `bounds` or is NULL, and is NULL only where `nullable`;
+- evaluating it raises no error on any row, so no row can be told from another by one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from tacit.errors import QuestionError
+from tacit.plan.intervals import Interval
+
+NARROW = 1 << 62
+WIDEST = 1 << 100
+EVERY_INTEGER = Interval(-(1 << 63), (1 << 63) - 1)
+Meaning: TypeAlias = OneOf["number", "date", "timestamp", "boolean"]
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A whole number on a grid. `stated` is false where the bounds are those of the type and not of the policy."""
+
+    sql: exp.Expr
+    bounds: Interval
+    step: Fraction = Fraction(1)
+    meaning: Meaning = "number"
+    nullable: bool = True
+    rounded: bool = False  # the grid is finer than what was stored means: constants are moved to it
+    stated: bool = True
+    wide: bool = False
+    points: tuple[int, ...] | None = None  # all values there can be, where they are fewer than the bounds say
+
+    @property
+    def constant(self) -> int | None:
+        """The value, where there is only one."""
+        return self.bounds.low if self.bounds.low == self.bounds.high and not self.nullable else None
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text; `values` lists all there can be, where that is known."""
+
+    sql: exp.Expr
+    nullable: bool = True
+    values: tuple[str, ...] | None = None
+    constant: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """A condition."""
+
+    sql: exp.Expr
+    nullable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """NULL, of any kind."""
+
+    sql: exp.Expr
+    nullable: bool = True
+
+
+Value: TypeAlias = Number | Text | Truth | Nothing
+
+
+def integer(value: int) -> exp.Expr:
+    """A whole constant as SQL, of type BIGINT (or HUGEINT): a bare 5 would be a 32-bit number that can overflow."""
+    return exp.cast(bare(value), "BIGINT" if abs(value) < NARROW else "INT128")
+
+
+def bare(value: int) -> exp.Expr:
+    """A whole constant without a type, to compare with."""
+    number = exp.Literal.number(abs(value))
+    return exp.Neg(this=number) if value < 0 else number
+
+
+def constant(value: int, step: Fraction = Fraction(1), meaning: Meaning = "number") -> Number:
+    """A constant number."""
+    wide = abs(value) >= NARROW
+    return Number(integer(value), Interval(value, value), step, meaning, nullable=False, wide=wide)
+
+
+def null() -> Nothing:
+    """NULL."""
+    return Nothing(exp.Null())
+
+
+def widened(number: Number) -> exp.Expr:
+    """The number's SQL as HUGEINT."""
+    return number.sql if number.wide else exp.cast(exp.paren(number.sql, copy=False), "INT128")
+
+
+def operands(bounds: Interval, *numbers: Number) -> tuple[list[exp.Expr], bool]:
+    """The operands' SQL, all in a type in which a result within `bounds` cannot overflow; and whether it is wide."""
+    if bounds.size >= WIDEST:
+        raise QuestionError(
+            "A number in the question can grow beyond 2**100, too large to be added up exactly. "
+            "Use narrower bounds in the policy, fewer decimals, or fewer factors."
+        )
+    wide = bounds.size >= NARROW or any(number.wide for number in numbers)
+    return [exp.paren(widened(n) if wide else n.sql) for n in numbers], wide
+
+
+def combined(sql: exp.Expr, bounds: Interval, *numbers: Number, step: Fraction, wide: bool) -> Number:
+    """A number computed from others: NULL where one of them is, stated where all of them are."""
+    return Number(
+        sql,
+        bounds,
+        step,
+        nullable=any(number.nullable for number in numbers),
+        rounded=any(number.rounded for number in numbers),
+        stated=all(number.stated for number in numbers),
+        wide=wide,
+    )
+
+
+def scaled(number: Number, factor: int) -> Number:
+    """The same value on a grid `factor` times finer."""
+    if factor == 1:
+        return number
+    if number.constant is not None:
+        fine = constant(number.constant * factor, number.step / factor, number.meaning)
+        return replace(fine, rounded=number.rounded)
+    bounds = number.bounds * Interval(factor, factor)
+    (sql,), wide = operands(bounds, number)
+    points = None if number.points is None else tuple(point * factor for point in number.points)
+    product = exp.Mul(this=sql, expression=bare(factor))
+    return replace(number, sql=product, bounds=bounds, step=number.step / factor, wide=wide, points=points)
+
+
+def floor_division(number: Number, divisor: int) -> tuple[exp.Expr, Interval, bool]:
+    """floor(x / divisor) as SQL, its bounds, and whether it is wide.
+
+    Engines divide towards zero. x + k * divisor is not negative for k = ceil(-low / divisor), so its quotient is a floor;
+    taking k off again is exact.
+    """
+    quotient = number.bounds.floor_quotient(divisor)
+    if divisor == 1:
+        return number.sql, quotient, number.wide
+    if number.bounds.low >= 0:
+        return exp.IntDiv(this=exp.paren(number.sql), expression=bare(divisor)), quotient, number.wide
+    turns = -(number.bounds.low // divisor)
+    shift = Interval(turns * divisor, turns * divisor)
+    (sql,), wide = operands((number.bounds + shift).hull(shift), number)
+    moved = exp.paren(exp.Add(this=sql, expression=integer(shift.low)))
+    divided = exp.IntDiv(this=moved, expression=bare(divisor))
+    return exp.Sub(this=exp.paren(divided), expression=integer(turns)), quotient, wide
+
+
+def coarsened(number: Number, most: int) -> Number:
+    """The number rounded to a grid so coarse that its size is at most `most`: a function of the row's value alone."""
+    shift = 0
+    while (number.bounds.size >> shift) + 1 > most:
+        shift += 1
+    if shift == 0:
+        return number
+    half = 1 << (shift - 1)
+    lifted = number.bounds + Interval(half, half)
+    (sql,), wide = operands(lifted, number)
+    moved = replace(number, sql=exp.Add(this=sql, expression=integer(half)), bounds=lifted, wide=wide)
+    divided, bounds, wide = floor_division(moved, 1 << shift)
+    step = number.step * (1 << shift)
+    return replace(number, sql=divided, bounds=bounds, step=step, wide=wide, points=None, rounded=True)
+
+
+def truth_as_number(truth: Truth) -> Number:
+    """1 where it holds, 0 where it does not, NULL where neither."""
+    branches = [(truth.sql.copy(), integer(1))]
+    sql: exp.Expr
+    if truth.nullable:
+        sql = exp.Case().when(*branches[0]).when(exp.not_(truth.sql.copy()), integer(0))
+    else:
+        sql = exp.Case().when(*branches[0]).else_(integer(0))
+    return Number(sql, Interval(0, 1), meaning="boolean", nullable=truth.nullable, points=(0, 1))

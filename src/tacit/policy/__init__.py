@@ -1,0 +1,25 @@
+"""What the owner promised: units, bounds, public facts about columns, budgets, analysts."""
+
+from tacit.policy.columns import Column, Facts, Kind, Outside, Scalar, anything, between, date_between, one_of
+from tacit.policy.policy import Policy, Source, Table
+from tacit.policy.units import ColumnUnit, PathUnit, Resolved, RowUnit, Unit
+
+__all__ = [
+    "Column",
+    "ColumnUnit",
+    "Facts",
+    "Kind",
+    "Outside",
+    "PathUnit",
+    "Policy",
+    "Resolved",
+    "RowUnit",
+    "Scalar",
+    "Source",
+    "Table",
+    "Unit",
+    "anything",
+    "between",
+    "date_between",
+    "one_of",
+]

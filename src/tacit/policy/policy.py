@@ -1,0 +1,172 @@
+"""The policy: everything the owner promises, in one frozen value.
+
+Promise: a `Policy` that exists holds together. Every table has a source, every private table a unit that its path
+leads to and a bound on the rows of one unit, every name is unique whatever its case (SQL does not see case), and no
+question may cost more than the dataset has. Nothing in it was computed from a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Final, Literal, TypeVar, get_args
+
+from tacit.errors import PolicyError
+from tacit.loss.budget import Budget
+from tacit.policy.columns import Column
+from tacit.policy.units import ColumnUnit, PathUnit, Resolved, RowUnit, Unit, resolve
+
+T = TypeVar("T")
+Format = Literal["duckdb", "csv", "parquet", "frame"]
+FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+LARGEST_ROWS_PER_UNIT: Final = 2**31 - 1
+LARGEST_NAME: Final = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a table's rows come from: a file (CSV and Parquet may be globs), or a frame handed over in memory.
+
+    `path` is a file, or the frame's name; `table` the table's name inside a DuckDB file.
+    """
+
+    format: Format
+    path: str
+    table: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.format not in FORMATS:
+            raise PolicyError(f"A source is one of {', '.join(FORMATS)}. Got {self.format!r} instead.")
+        if not self.path:
+            raise PolicyError("A source needs a path.")
+        if (self.table is not None) != (self.format == "duckdb"):
+            raise PolicyError("A DuckDB source, and no other, names the table inside the file.")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table: where it is, whose rows it holds, how many rows one unit may have, and its columns."""
+
+    name: str
+    source: Source
+    unit: Unit | None
+    rows_per_unit: int
+    columns: Mapping[str, Column]
+    public: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
+        for problem in _table_problems(self):
+            raise PolicyError(f"tables.{self.name}{problem}")
+
+    def column(self, name: str) -> Column | None:
+        """The column of this name, whatever its case."""
+        return _find(self.columns, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The owner's promise. `working_copy` and `ledger` are paths; None keeps them in memory.
+
+    `directory` is the folder that relative paths are relative to.
+    """
+
+    name: str
+    tables: Mapping[str, Table]
+    budget: Budget
+    analysts: Mapping[str, Budget] = field(default_factory=dict)
+    default_epsilon: Fraction = Fraction(1, 10)
+    largest_epsilon: Fraction = Fraction(1)
+    working_copy: str | None = None
+    ledger: str | None = None
+    directory: str = "."
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tables", MappingProxyType(dict(self.tables)))
+        object.__setattr__(self, "analysts", MappingProxyType(dict(self.analysts)))
+        for problem in _policy_problems(self):
+            raise PolicyError(problem)
+
+    def table(self, name: str) -> Table | None:
+        """The table of this name, whatever its case."""
+        return _find(self.tables, name)
+
+    def unit_of(self, table: str) -> Resolved:
+        """Where the units of this private table come from."""
+        return resolve(table, {name: each.unit for name, each in self.tables.items()})
+
+
+def _find(things: Mapping[str, T], name: str) -> T | None:
+    if name in things:
+        return things[name]
+    folded = name.casefold()
+    return next((thing for key, thing in things.items() if key.casefold() == folded), None)
+
+
+def _table_problems(table: Table) -> Iterator[str]:
+    yield from _name_problems("", (table.name,))
+    yield from _name_problems(".columns", table.columns)
+    for key, column in table.columns.items():
+        if key != column.name:
+            yield f".columns: the column {column.name!r} is listed under another name, {key!r}."
+    if table.public and table.unit is not None:
+        yield ".unit: a public table has no unit. Leave out 'unit', or 'public'."
+    if not table.public and table.unit is None:
+        yield '.unit: a private table needs a unit: a column, "row", or a path through another table.'
+    whole = isinstance(table.rows_per_unit, int) and not isinstance(table.rows_per_unit, bool)
+    if not whole or not 1 <= table.rows_per_unit <= LARGEST_ROWS_PER_UNIT:
+        yield f".rows_per_unit: a whole number of at least 1 is wanted. Got {table.rows_per_unit!r} instead."
+    elif isinstance(table.unit, RowUnit) and table.rows_per_unit != 1:
+        yield f'.rows_per_unit: with unit = "row" it is 1. Got {table.rows_per_unit!r} instead.'
+
+
+def _policy_problems(policy: Policy) -> Iterator[str]:
+    if not policy.tables:
+        yield "tables: a policy needs at least one table."
+    yield from _name_problems("tables", policy.tables)
+    for key, table in policy.tables.items():
+        if key != table.name:
+            yield f"tables: the table {table.name!r} is listed under another name, {key!r}."
+    units = {name: table.unit for name, table in policy.tables.items()}
+    for name, table in policy.tables.items():
+        if table.unit is not None:
+            try:
+                end = resolve(name, units)
+            except PolicyError as bad:
+                yield f"tables.{name}.unit: {bad}"
+            else:
+                yield from _path_problems(name, table, end)
+    if not 0 < policy.default_epsilon <= policy.largest_epsilon:
+        yield (
+            "questions.default_epsilon: a number above 0 and at most largest_epsilon "
+            f"({policy.largest_epsilon}) is wanted. Got {policy.default_epsilon} instead."
+        )
+    if policy.budget.epsilon <= 0:
+        yield "budget.epsilon: a number above 0 is wanted. Got 0 instead."
+    if policy.largest_epsilon > policy.budget.epsilon:
+        yield (
+            f"questions.largest_epsilon: at most the dataset's epsilon ({policy.budget.epsilon}) is wanted. "
+            f"Got {policy.largest_epsilon} instead."
+        )
+
+
+def _path_problems(name: str, table: Table, end: Resolved) -> Iterator[str]:
+    """A path may only step onto private tables, and a row unit reached by a path has one row there, many here."""
+    if isinstance(table.unit, PathUnit) and not table.unit.key:
+        yield f"tables.{name}.unit: a path needs the column of this table that it starts from."
+    if isinstance(end.unit, ColumnUnit) and not end.unit.column:
+        yield f"tables.{end.table}.unit: a unit needs the name of its column."
+
+
+def _name_problems(where: str, names: Iterable[str]) -> Iterator[str]:
+    seen: dict[str, str] = {}
+    for name in names:
+        if not name or len(name) > LARGEST_NAME or not name.isprintable() or '"' in name:
+            yield f"{where}: {name!r} is not a usable name (printable, 1 to {LARGEST_NAME} characters, no quotes)."
+        elif name.casefold() in seen:
+            yield f"{where}: {name!r} and {seen[name.casefold()]!r} differ only in case, which SQL does not see."
+        elif name.casefold().startswith("tacit_"):
+            yield f"{where}: {name!r}: names that begin with 'tacit_' are kept for the working copy."
+        seen[name.casefold()] = name

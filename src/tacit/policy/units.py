@@ -1,0 +1,69 @@
+"""Units: whose row is this? The answer decides what one person can change, and so how much noise is needed.
+
+Promise: neighbours are two databases of which one has all the rows of one unit more. A row belongs to exactly one unit
+or is left out of the working copy: a row whose unit is missing, or whose path leads to no unit or to several.
+A value of a unit column means the same unit in every table of the policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tacit.errors import PolicyError
+
+
+@dataclass(frozen=True, slots=True)
+class RowUnit:
+    """Every row is a unit of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnUnit:
+    """The column names the unit."""
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class PathUnit:
+    """The row belongs to whoever the row of `table` belongs to whose `their_key` equals this row's `key`."""
+
+    key: str
+    table: str
+    their_key: str
+
+
+Unit: TypeAlias = RowUnit | ColumnUnit | PathUnit
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """Where a table's units come from: the path walked, and the table and unit at its end."""
+
+    path: tuple[PathUnit, ...]
+    table: str
+    unit: RowUnit | ColumnUnit
+
+
+def resolve(name: str, units: Mapping[str, Unit | None]) -> Resolved:
+    """Follow the path from the table `name` to the table that holds its unit. `units` has None for public tables."""
+    path: list[PathUnit] = []
+    seen = [name]
+    here = name
+    while True:
+        unit = units[here]
+        if unit is None:
+            raise PolicyError(f"The path from table {name!r} to its unit ends in the public table {here!r}.")
+        if not isinstance(unit, PathUnit):
+            return Resolved(tuple(path), here, unit)
+        if unit.table not in units:
+            raise PolicyError(
+                f"The path from table {name!r} to its unit goes through {unit.table!r}, which is no table."
+            )
+        if unit.table in seen:
+            raise PolicyError(f"The path from table {name!r} to its unit goes in a circle through {unit.table!r}.")
+        path.append(unit)
+        seen.append(unit.table)
+        here = unit.table

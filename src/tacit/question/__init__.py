@@ -1,0 +1,15 @@
+"""What was asked: SQL text becomes one small typed tree, or a refusal that says where and what to write instead.
+
+    from tacit.question import read
+    question = read("SELECT sex, avg(age) FROM visits GROUP BY sex")
+
+Nothing here knows about privacy, and nothing of the text is ever executed: what is not on the lists is refused.
+"""
+
+from __future__ import annotations
+
+from tacit.question.canonical import canonical
+from tacit.question.read import read
+from tacit.question.tree import Question
+
+__all__ = ["Question", "canonical", "read"]

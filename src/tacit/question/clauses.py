@@ -1,0 +1,190 @@
+"""The clauses of a SELECT: FROM and JOIN, WHERE, GROUP BY, the outputs, HAVING, ORDER BY, LIMIT."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from tacit.question import tree
+from tacit.question.aggregates import contains_aggregate
+from tacit.question.refusals import only, refused, shown
+from tacit.question.scalars import identifier, scalar
+
+_ROWS_OPTION = "tacit_rows_per_unit"
+
+
+def table_of(node: exp.Expr) -> tuple[str, str, int | None]:
+    """(table, alias, rows per unit) of `visits v`, or of `visits(tacit_rows_per_unit => 4) v`."""
+    if not isinstance(node, exp.Table):
+        raise refused(node, f"FROM takes a table's name, and {shown(node)!r} is none", "A SELECT inside comes later.")
+    only(node, "this", "alias")
+    rows = None
+    if isinstance(node.this, exp.Anonymous):
+        name, rows = str(node.this.this), _rows_option(node.this)
+    else:
+        name = identifier(node.this)
+    alias = node.args.get("alias")
+    if alias is not None:
+        only(alias, "this")
+    return name, name if alias is None else identifier(alias.this), rows
+
+
+def _rows_option(node: exp.Anonymous) -> int:
+    advice = f"The only thing in brackets after a table is {_ROWS_OPTION} => a whole number."
+    options = node.expressions
+    if len(options) != 1 or not isinstance(options[0], exp.Kwarg) or options[0].this.name.lower() != _ROWS_OPTION:
+        raise refused(node, f"{str(node.this)[:40]!r} is not a table, and no function stands in FROM", advice)
+    value = scalar(options[0].expression)
+    if not isinstance(value, tree.Literal) or type(value.value) is not int or value.value < 1:
+        raise refused(node, f"{_ROWS_OPTION} must be a whole number of at least 1", advice)
+    return value.value
+
+
+def joins_of(select: exp.Select) -> tuple[tree.Join, ...]:
+    """The joined tables, in order."""
+    joins = []
+    for node in select.args.get("joins") or ():
+        only(node, "this", "on", "side", "kind")
+        side, kind = (node.args.get("side") or "").upper(), (node.args.get("kind") or "").upper()
+        if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER"):
+            raise refused(node, f"A {side or kind} JOIN is not understood", "Use JOIN ... ON, or LEFT JOIN ... ON.")
+        if node.args.get("on") is None:
+            raise refused(node, "A join without ON pairs every row with every row", "Add ON a.key = b.key.")
+        _no_aggregate(node.args["on"], "ON")
+        table, alias, rows = table_of(node.this)
+        if rows is not None:
+            raise refused(node, f"{_ROWS_OPTION} goes with the first table, whose rows are bounded")
+        joins.append(tree.Join(table, alias, scalar(node.args["on"]), "left" if side else "inner"))
+    return tuple(joins)
+
+
+def where_of(select: exp.Select) -> tree.Scalar | None:
+    """The condition on rows."""
+    node = select.args.get("where")
+    if node is None:
+        return None
+    _no_aggregate(node.this, "WHERE")
+    return scalar(node.this)
+
+
+def _no_aggregate(node: exp.Expr, clause: str) -> None:
+    inner = contains_aggregate(node)
+    if inner is not None:
+        advice = "HAVING is the place for conditions on aggregates."
+        raise refused(inner, f"{clause} speaks of single rows and cannot hold {shown(inner)!r}", advice)
+
+
+def outputs_of(select: exp.Select) -> tuple[tree.Output, ...]:
+    """The columns of the answer, each with a name of its own."""
+    outputs: list[tree.Output] = []
+    taken: set[str] = set()
+    for node in select.expressions:
+        if isinstance(node, exp.Alias):
+            only(node, "this", "alias")
+            name, inside = identifier(node.args["alias"]), node.this
+        else:
+            name, inside = _default_name(node), node
+        base, again = name, 2
+        while name.lower() in taken:
+            name, again = f"{base}_{again}", again + 1
+        taken.add(name.lower())
+        outputs.append(tree.Output(name, scalar(inside)))
+    return tuple(outputs)
+
+
+def _default_name(node: exp.Expr) -> str:
+    if isinstance(node, exp.Column):
+        return str(node.name) or "column"
+    if isinstance(node, exp.Count) and isinstance(node.this, exp.Star):
+        return "count"
+    return shown(node).lower()
+
+
+def keys_of(select: exp.Select, outputs: Sequence[tree.Output]) -> tuple[tree.Key, ...]:
+    """What to group by: expressions, places (1, 2) or names of outputs."""
+    group = select.args.get("group")
+    if group is None:
+        return ()
+    only(group, "expressions")
+    keys: list[tree.Key] = []
+    for node in group.expressions:
+        key = _key(node, outputs)
+        if any(isinstance(part, tree.Aggregate) for part in tree.walk(key.expression)):
+            raise refused(node, "GROUP BY speaks of single rows and cannot hold an aggregate")
+        if isinstance(key.expression, tree.Literal):
+            raise refused(node, "GROUP BY a constant groups nothing", "Leave it out.")
+        if all(key.expression != other.expression for other in keys):
+            keys.append(key)
+    return tuple(keys)
+
+
+def _key(node: exp.Expr, outputs: Sequence[tree.Output]) -> tree.Key:
+    place = _place(node, outputs)
+    if place is not None:
+        return tree.Key(place.name, place.expression)
+    expression = scalar(node)
+    if isinstance(expression, tree.Name) and expression.table is None:
+        for output in outputs:
+            if output.name.lower() == expression.column.lower():
+                return tree.Key(output.name, output.expression)
+    for output in outputs:
+        if output.expression == expression:
+            return tree.Key(output.name, expression)
+    return tree.Key(_default_name(node), expression)
+
+
+def _place(node: exp.Expr, outputs: Sequence[tree.Output]) -> tree.Output | None:
+    if not isinstance(node, exp.Literal) or node.args.get("is_string"):
+        return None
+    value = scalar(node)
+    if not isinstance(value, tree.Literal) or type(value.value) is not int or not 1 <= value.value <= len(outputs):
+        raise refused(node, f"There is no output at place {node.this}", f"Places go from 1 to {len(outputs)}.")
+    return outputs[value.value - 1]
+
+
+def having_of(select: exp.Select, outputs: Sequence[tree.Output]) -> tree.Scalar | None:
+    """The condition on the cells of the answer; it may name outputs."""
+    node = select.args.get("having")
+    return None if node is None else _by_name(scalar(node.this), outputs)
+
+
+def order_of(select: exp.Select, outputs: Sequence[tree.Output]) -> tuple[tree.Order, ...]:
+    """How the answer is sorted."""
+    clause = select.args.get("order")
+    if clause is None:
+        return ()
+    only(clause, "expressions")
+    orders = []
+    for node in clause.expressions:
+        only(node, "this", "desc", "nulls_first")
+        place = _place(node.this, outputs)
+        expression = place.expression if place else _by_name(scalar(node.this), outputs)
+        orders.append(tree.Order(expression, bool(node.args.get("desc")), bool(node.args.get("nulls_first"))))
+    return tuple(orders)
+
+
+def _by_name(expression: tree.Scalar, outputs: Sequence[tree.Output]) -> tree.Scalar:
+    """The expression with names of outputs replaced by what they stand for (not inside aggregates)."""
+    named: Mapping[str, tree.Scalar] = {output.name.lower(): output.expression for output in outputs}
+
+    def change(node: tree.Scalar) -> tree.Scalar | None:
+        if isinstance(node, tree.Aggregate):
+            return node
+        if isinstance(node, tree.Name) and node.table is None:
+            return named.get(node.column.lower())
+        return None
+
+    return tree.rewrite(expression, change)
+
+
+def limit_of(select: exp.Select) -> int | None:
+    """How many rows of the answer to show."""
+    node = select.args.get("limit")
+    if node is None:
+        return None
+    only(node, "expression")
+    value = scalar(node.expression)
+    if not isinstance(value, tree.Literal) or type(value.value) is not int or value.value < 0:
+        raise refused(node, "LIMIT takes a whole number of at least 0")
+    return value.value

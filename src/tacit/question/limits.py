@@ -1,0 +1,75 @@
+"""Limits on a text before and after it is parsed, so that reading it takes bounded time, room and stack.
+
+Promise: what passes `check_text` is at most 64 KB and its brackets, CASEs and runs of prefix signs nest at most 100
+deep, so the parser's recursion is bounded; what passes `check_tree` has at most 5,000 nodes, a depth of at most 100
+and at most 10 joins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from tacit.errors import QuestionError
+
+MOST_BYTES = 64 * 1024
+MOST_DEPTH = 100
+MOST_NODES = 5_000
+MOST_JOINS = 10
+_MOST_TOKENS = 3 * MOST_NODES
+
+_OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
+_CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
+_PREFIXES = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE})
+
+
+def check_text(text: object) -> str:
+    """The text, of an allowed size and without characters that no SQL needs."""
+    if not isinstance(text, str):
+        raise QuestionError(f"A question is a text in SQL. Got a value of type {type(text).__name__} instead.")
+    try:
+        size = len(text.encode("utf-8"))
+    except UnicodeEncodeError:
+        raise QuestionError("The question holds half of a surrogate pair, which is no character.") from None
+    if size > MOST_BYTES:
+        raise QuestionError(f"A question may be {MOST_BYTES:,} bytes long. This one has {size:,}.")
+    if any(ord(letter) < 32 and letter not in "\t\n\r" for letter in text):
+        place = next(place for place, letter in enumerate(text) if ord(letter) < 32 and letter not in "\t\n\r")
+        raise QuestionError(f"The question holds a control character at place {place + 1}. Leave it out.")
+    if not text.strip():
+        raise QuestionError("The question is empty. Ask something like SELECT count(*) FROM a_table.")
+    return text
+
+
+def check_tokens(tokens: Sequence[Token]) -> None:
+    """Refuse what the parser would recurse into too deeply."""
+    if len(tokens) > _MOST_TOKENS:
+        raise QuestionError(f"A question may have {_MOST_TOKENS:,} words and signs. This one has {len(tokens):,}.")
+    depth = run = 0
+    for token in tokens:
+        depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
+        run = run + 1 if token.token_type in _PREFIXES else 0  # NOT NOT NOT and - - - recurse like brackets
+        if depth + run > MOST_DEPTH:
+            place = f"line {token.line}, column {max(token.col - (token.end - token.start), 1)}"
+            raise QuestionError(f"The question nests more than {MOST_DEPTH} deep ({place}). Make it flatter.")
+
+
+def check_tree(tree: exp.Expr) -> None:
+    """Refuse a tree that is too large or too deep for the reader. AND and OR chains count as one level."""
+    nodes, joins = 0, 0
+    stack: list[tuple[exp.Expr, int]] = [(tree, 1)]
+    while stack:
+        node, depth = stack.pop()
+        nodes += 1
+        joins += isinstance(node, exp.Join)
+        if nodes > MOST_NODES:
+            raise QuestionError(f"A question may have {MOST_NODES:,} parts. This one has more.")
+        if depth > MOST_DEPTH:
+            raise QuestionError(f"The question nests more than {MOST_DEPTH} deep. Make it flatter.")
+        if joins > MOST_JOINS:
+            raise QuestionError(f"A question may have {MOST_JOINS} joins. This one has more.")
+        for child in node.iter_expressions():
+            chained = type(child) is type(node) and isinstance(node, (exp.And, exp.Or))
+            stack.append((child, depth if chained else depth + 1))

@@ -1,0 +1,37 @@
+"""How a question is refused: what was found, where it stands in the text, what to write instead."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from tacit.errors import QuestionError
+
+
+def refused(node: exp.Expr | None, what: str, advice: str = "") -> QuestionError:
+    """The error to raise about a node of the parsed text."""
+    return QuestionError(f"{what}{_place(node)}.{' ' + advice if advice else ''}")
+
+
+def shown(node: exp.Expr) -> str:
+    """A node as short text of one line, as SQL where it can be said."""
+    text = " ".join(node.sql(dialect="duckdb").split())
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def only(node: exp.Expr, *allowed: str) -> None:
+    """Refuse a node that says more than the reader reads: nothing that was written may be dropped silently."""
+    for name, value in node.args.items():
+        if value and name not in allowed and not name.startswith("_"):
+            word = name.strip("_").replace("_", " ").upper()
+            raise refused(node, f"{word} is not understood in {shown(node)!r}", "Leave it out.")
+
+
+def _place(node: exp.Expr | None) -> str:
+    if node is None:
+        return ""
+    for part in node.walk():
+        meta = part.meta
+        if "line" in meta:
+            column = meta["col"] - (meta["end"] - meta["start"])
+            return f" (line {meta['line']}, column {max(column, 1)})"
+    return ""

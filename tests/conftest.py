@@ -1,0 +1,17 @@
+"""What every test may rely on, whatever ran before it in the same process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import mpmath
+import pytest
+
+DIGITS = 60
+
+
+@pytest.fixture(autouse=True)
+def _same_precision_for_every_test() -> Iterator[None]:
+    # mpmath keeps its precision in a global; a module that sets its own would otherwise set everybody's.
+    with mpmath.workdps(DIGITS):
+        yield

@@ -1,0 +1,304 @@
+"""The hard tests of the ledger, in a process that may fork and kill. The suite runs each of them short.
+
+    python tests/ledger/soak.py kills 2000             children killed with -9 at random moments
+    python tests/ledger/soak.py processes 16 500       concurrent processes on one ledger, up to the cap
+    python tests/ledger/soak.py faults [charge] ["register:kill"] ...   every call made to fail, in five ways
+
+Each prints one JSON object: what was done, and `problems`, which must be empty. `--disk FOLDER` for a real disk.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tacit.errors import BudgetExceeded, LedgerError
+from tacit.ledger import Ledger
+from tacit.ledger.head import HeadFile
+from tacit.loss import Budget
+from tacit.loss.events import Pure
+from tests.ledger.faults import KINDS, Faults, fast_folder, installed
+
+TENTH = Pure("1/10")
+
+
+def child(work: Callable[[Callable[[str], None]], None]) -> tuple[int, int]:
+    """Fork; `work` gets a function that reports a line. Gives the child's id and the pipe to read from."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(writer)
+        return pid, reader
+    os.close(reader)
+    status = 1
+    try:
+        work(lambda line: os.write(writer, f"{line}\n".encode()))  # one short write: whole, or not at all
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+        raise
+    finally:
+        os._exit(status)
+
+
+def reported(pid: int, reader: int) -> tuple[list[str], int]:
+    """Wait for the child; what it reported and how it ended."""
+    with os.fdopen(reader) as pipe:
+        lines = pipe.read().splitlines()
+    return lines, os.waitpid(pid, 0)[1]
+
+
+def opened(folder: Path, budget: Budget | None = None) -> Ledger:
+    return Ledger.open(folder / "ledger", head=folder / "head", budget=budget)
+
+
+def wrong(folder: Path, acknowledged: list[str]) -> list[str]:
+    """What is wrong with the ledger, given the lines ("charged KEY", "answered KEY") that were reported."""
+    sealed = HeadFile(folder / "head", 1.0).read().sequence
+    try:
+        ledger = opened(folder)
+    except LedgerError as failure:
+        return [f"cannot be opened: {failure}"]
+    with ledger:
+        entries = ledger.entries()
+        by_kind = {(entry.kind, entry.key): entry for entry in entries}
+        problems = list(ledger.verify().findings)
+        for line in acknowledged:
+            kind, key = line.split()
+            entry = by_kind.get((kind, key))
+            if entry is None:
+                problems.append(f"lost: {line}")
+            elif entry.sequence > sealed:
+                problems.append(f"not sealed: {line}")
+            if kind == "answered":
+                if ("charged", key) not in by_kind:
+                    problems.append(f"an answer without a charge: {key}")
+                if ledger.answer(key) != f"answer to {key}".encode():
+                    problems.append(f"another answer: {key}")
+        charged = [entry.key for entry in entries if entry.kind == "charged"]
+        if len(charged) != len(set(charged)):
+            problems.append("a key was charged twice")
+        if ledger.spent().loss != len(charged) * TENTH.epsilon:
+            problems.append(f"{len(charged)} charges of a tenth add up to {ledger.spent().loss}")
+    return problems
+
+
+# -- kill -9 ---------------------------------------------------------------------------------------
+
+
+def kills(folder: Path, count: int, seed: int) -> dict[str, Any]:
+    """Two children ask and answer on one ledger until they are killed at random moments."""
+    chance = random.Random(seed)
+    problems: list[str] = []
+    acknowledged: list[str] = []
+    total = killed = 0
+    home = folder
+    while killed < count and not problems:
+        if killed % 20 == 0:
+            total, acknowledged = total + len(acknowledged), []
+            home = folder / f"{killed}"
+            home.mkdir()
+
+        def ask(report: Callable[[str], None], home: Path = home, name: str = "") -> None:
+            ledger = opened(home, Budget(10**6))  # the first children are also killed while they register
+            for number in range(10**6):
+                key = f"{name}-{number}"
+                receipt = ledger.charge("ana", key, "SELECT count(*) FROM t", TENTH)
+                report(f"charged {key}")
+                ledger.store_answer(receipt, f"answer to {key}".encode())
+                report(f"answered {key}")
+
+        children = [child(lambda report, n=n: ask(report, name=f"{killed}-{n}")) for n in range(2)]  # type: ignore[misc]
+        for pid, _ in children:
+            time.sleep(chance.uniform(0, 0.08))
+            os.kill(pid, signal.SIGKILL)
+        for pid, reader in children:
+            lines, status = reported(pid, reader)
+            acknowledged += lines
+            killed += 1
+            if os.WTERMSIG(status) != signal.SIGKILL:
+                problems.append(f"a child ended by itself: {status}")
+        opened(home, Budget(10**6)).close()  # a registration that was cut short is taken up
+        problems += wrong(home, acknowledged)
+    return {"killed": killed, "acknowledged": total + len(acknowledged), "seed": seed, "problems": problems[:20]}
+
+
+# -- many processes ----------------------------------------------------------------------------------
+
+
+def processes(folder: Path, count: int, charges: int) -> dict[str, Any]:
+    """Each process charges its own keys and, for a fifth of them, keys that all share; the cap is below the sum."""
+    shared = charges // 5
+    keys = count * (charges - shared) + shared
+    cap = keys - keys // 10
+    opened(folder, Budget(TENTH.epsilon * cap)).close()
+
+    def ask(report: Callable[[str], None], name: int) -> None:
+        ledger = opened(folder)
+        order = [f"shared-{n}" for n in range(shared)] + [f"{name}-{n}" for n in range(charges - shared)]
+        random.Random(name).shuffle(order)
+        for key in order:
+            try:
+                receipt = ledger.charge("ana", key, "SELECT count(*) FROM t", TENTH)
+                report(f"{'repeated' if receipt.repeated else 'charged'} {key}")
+            except BudgetExceeded:
+                report(f"refused {key}")
+        ledger.close()
+
+    start = time.perf_counter()
+    children = [child(lambda report, n=n: ask(report, n)) for n in range(count)]  # type: ignore[misc]
+    ends = [reported(pid, reader) for pid, reader in children]
+    seconds = time.perf_counter() - start
+    lines = [line for lines, _ in ends for line in lines]
+    charged = [line for line in lines if line.startswith("charged ")]
+    problems = [f"a process ended with {status}" for _, status in ends if status]
+    problems += wrong(folder, charged)
+    if len(lines) != count * charges:
+        problems.append(f"{len(lines)} reports")
+    if len(charged) != len(set(charged)):
+        problems.append("a key was charged to two processes")
+    if len(charged) != cap:
+        problems.append(f"{len(charged)} charges, not {cap}")
+    with opened(folder) as ledger:
+        if ledger.remaining().loss != 0:
+            problems.append(f"{ledger.remaining().loss} is left")
+    outcomes = {kind: sum(line.startswith(kind) for line in lines) for kind in ("charged", "repeated", "refused")}
+    return {**outcomes, "cap": cap, "seconds": round(seconds, 2), "problems": problems[:20]}
+
+
+# -- every call fails ----------------------------------------------------------------------------------
+
+
+def register(folder: Path) -> None:
+    """Nothing is there yet."""
+
+
+def registered(folder: Path) -> None:
+    with opened(folder, Budget(1)) as ledger:
+        ledger.charge("ana", "before", "SELECT 1", TENTH)
+
+
+def charged(folder: Path) -> None:
+    with opened(folder, Budget(1)) as ledger:
+        ledger.charge("ana", "now", "SELECT 2", TENTH)
+
+
+def do_register(folder: Path, faults: Faults, report: Callable[[str], None]) -> None:
+    faults.armed = True
+    opened(folder, Budget(1)).close()
+
+
+def do_charge(folder: Path, faults: Faults, report: Callable[[str], None]) -> None:
+    ledger = opened(folder)
+    faults.armed = True
+    ledger.charge("ana", "now", "SELECT 2", TENTH)
+    report("charged now")
+
+
+def do_answer(folder: Path, faults: Faults, report: Callable[[str], None]) -> None:
+    ledger = opened(folder)
+    receipt = ledger.charge("ana", "now", "SELECT 2", TENTH)
+    faults.armed = True
+    ledger.store_answer(receipt, b"answer to now")
+    report("answered now")
+
+
+def do_all(folder: Path, faults: Faults, report: Callable[[str], None]) -> None:
+    faults.armed = True
+    ledger = opened(folder)
+    receipt = ledger.charge("ana", "now", "SELECT 2", TENTH)
+    report("charged now")
+    ledger.store_answer(receipt, b"answer to now")
+    report("answered now")
+    ledger.close()
+
+
+STAGES = {
+    "register": (register, do_register),
+    "charge": (registered, do_charge),
+    "answer": (charged, do_answer),
+    "open, charge, answer, close": (registered, do_all),
+}
+
+
+def one_fault(folder: Path, stage: str, kind: str, at: int) -> tuple[bool, list[str]]:
+    """Whether the fault was reached, and what is wrong afterwards."""
+    prepare, act = STAGES[stage]
+    folder.mkdir()
+    prepare(folder)
+
+    def work(report: Callable[[str], None]) -> None:
+        sys.unraisablehook = lambda _: None  # SQLite cannot pass on what fails in a close
+        with installed(Faults(kind, at)) as faults:
+            try:
+                act(folder, faults, report)
+            except LedgerError:
+                report("refused -")
+            finally:
+                faults.armed = False
+                report(f"calls {faults.calls}")
+
+    lines, status = reported(*child(work))
+    calls = [int(line.split()[1]) for line in lines if line.startswith("calls ")]
+    acknowledged = [line for line in lines if line.startswith(("charged", "answered"))]
+    problems = [] if os.WIFSIGNALED(status) or status == 0 else [f"ended with {status}, not with a refusal"]
+    with opened(folder, Budget(1)) as ledger:  # the disk is well again: the same question can be asked and answered
+        entries = {entry.key for entry in ledger.entries() if entry.kind == "charged"}
+        if {"before"} - entries and prepare is registered:
+            problems.append("an earlier entry is lost")
+        if ledger.charge("ana", "now", "SELECT 2", TENTH).repeated != ("now" in entries):
+            problems.append("charged twice")
+        ledger.store_answer(ledger.charge("ana", "now", "SELECT 2", TENTH), b"answer to now")
+    problems += wrong(folder, acknowledged)
+    return not calls or calls[0] >= at, [f"{stage}, {kind} at call {at}: {problem}" for problem in problems]
+
+
+def faults(folder: Path, chosen: list[tuple[str, str]]) -> dict[str, Any]:
+    """Each chosen kind of fault, in its stage, at call 1, 2, 3, ... until the work is done before the fault comes."""
+    problems: list[str] = []
+    reached: dict[str, int] = {}
+    for stage, kind in chosen:
+        at, more = 0, True
+        while more:
+            at += 1
+            more, found = one_fault(folder / f"{stage}-{kind}-{at}", stage, kind, at)
+            problems += found
+        reached[f"{stage}, {kind}"] = at - 1
+    return {"calls": reached, "injected": sum(reached.values()), "problems": problems[:20]}
+
+
+def main(arguments: list[str]) -> int:
+    where = fast_folder()
+    if "--disk" in arguments:
+        at = arguments.index("--disk")
+        where = arguments[at + 1]
+        del arguments[at : at + 2]
+    what, *rest = arguments
+    with tempfile.TemporaryDirectory(dir=where) as name:
+        folder = Path(name)
+        if what == "kills":
+            result = kills(folder, int(rest[0]), int(rest[1]) if rest[1:] else random.SystemRandom().getrandbits(32))
+        elif what == "processes":
+            result = processes(folder, int(rest[0]), int(rest[1]))
+        else:
+            all_faults = [(stage, kind) for stage in STAGES for kind in KINDS]
+            result = faults(
+                folder, [pair for pair in all_faults if not rest or pair[0] in rest or ":".join(pair) in rest]
+            )
+    print(json.dumps(result))
+    return 1 if result["problems"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
