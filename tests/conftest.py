@@ -6,8 +6,13 @@ from collections.abc import Iterator
 
 import mpmath
 import pytest
+from hypothesis import settings
 
 DIGITS = 60
+
+# How long an example takes says something about the machine, not about the code.
+settings.register_profile("tacit", deadline=None, print_blob=True)
+settings.load_profile("tacit")
 
 
 @pytest.fixture(autouse=True)

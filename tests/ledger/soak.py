@@ -18,6 +18,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -110,16 +111,16 @@ def kills(folder: Path, count: int, seed: int) -> dict[str, Any]:
             home = folder / f"{killed}"
             home.mkdir()
 
-        def ask(report: Callable[[str], None], home: Path = home, name: str = "") -> None:
+        def ask(report: Callable[[str], None], number: int, home: Path = home, born: int = killed) -> None:
             ledger = opened(home, Budget(10**6))  # the first children are also killed while they register
-            for number in range(10**6):
-                key = f"{name}-{number}"
+            for question in range(10**6):
+                key = f"{born}-{number}-{question}"
                 receipt = ledger.charge("ana", key, "SELECT count(*) FROM t", TENTH)
                 report(f"charged {key}")
                 ledger.store_answer(receipt, f"answer to {key}".encode())
                 report(f"answered {key}")
 
-        children = [child(lambda report, n=n: ask(report, name=f"{killed}-{n}")) for n in range(2)]  # type: ignore[misc]
+        children = [child(partial(ask, number=number)) for number in range(2)]
         for pid, _ in children:
             time.sleep(chance.uniform(0, 0.08))
             os.kill(pid, signal.SIGKILL)
@@ -157,7 +158,7 @@ def processes(folder: Path, count: int, charges: int) -> dict[str, Any]:
         ledger.close()
 
     start = time.perf_counter()
-    children = [child(lambda report, n=n: ask(report, n)) for n in range(count)]  # type: ignore[misc]
+    children = [child(partial(ask, name=name)) for name in range(count)]
     ends = [reported(pid, reader) for pid, reader in children]
     seconds = time.perf_counter() - start
     lines = [line for lines, _ in ends for line in lines]
@@ -296,7 +297,7 @@ def main(arguments: list[str]) -> int:
             result = faults(
                 folder, [pair for pair in all_faults if not rest or pair[0] in rest or ":".join(pair) in rest]
             )
-    print(json.dumps(result))
+    sys.stdout.write(f"{json.dumps(result)}\n")
     return 1 if result["problems"] else 0
 
 

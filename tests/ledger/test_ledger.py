@@ -220,8 +220,8 @@ def test_a_process_that_knew_of_no_analysts_cannot_ask_past_them(folder: Path, l
 def test_another_budget_than_the_committed_one_is_refused(folder: Path, ledger: Ledger, budget: Budget) -> None:
     with pytest.raises(LedgerError, match=r"committed as Budget\(epsilon=1\)"):
         opened(folder, budget=budget)
+    opened(folder, analysts={"ana": Budget(1)}).close()
     with pytest.raises(LedgerError, match="of analyst 'ana' was committed"):
-        opened(folder, analysts={"ana": Budget(1)})
         opened(folder, analysts={"ana": Budget(2)})
     with opened(folder) as same:
         assert same.filter() == BasicFilter(Budget(1))

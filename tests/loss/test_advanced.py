@@ -59,7 +59,7 @@ def test_unequal_epsilons_follow_hoeffding() -> None:
     st.lists(st.tuples(st.fractions("0.02", 2, max_denominator=50), st.fractions(0, "0.05")), min_size=1, max_size=6),
     st.sampled_from([1e-1, 1e-2, 1e-3]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_exact_composition_is_never_dearer(pairs: list[tuple[Fraction, Fraction]], slack: float) -> None:
     entries: dict[Event, int] = {}
     for epsilon, delta in pairs:

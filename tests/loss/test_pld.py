@@ -10,7 +10,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tacit.loss import curves, discretise, events, lattice, pld
@@ -38,13 +38,14 @@ def _precisely() -> Iterator[None]:
         ({events.RandomizedResponse(1, 2): 1000}, 591.0796),
         ({events.RandomizedResponse(1, 2): 100}, 83.5307),
         ({events.PoissonSampled(events.Gaussian(1, 1), "0.01"): 1000}, 2.12451),
-        ({events.Pure("0.1"): 20}, 1.7886),
+        ({events.Pure("0.1"): 20}, 1.788609),
     ],
 )
 def test_known_totals_lie_in_a_narrow_bracket(entries: Entries, known: float) -> None:
     low, high = pld.epsilon_lower(entries, 1e-6), pld.epsilon(entries, 1e-6)
-    assert low <= high <= low * (1 + 3e-5)
-    assert low * (1 - 1e-5) <= known <= high * (1 + 1e-5)
+    assert low <= high <= low * (1 + 1e-3)
+    assert low * (1 - 1e-6) <= known <= high * (1 + 1e-6)
+    assert high == pytest.approx(known, rel=1e-5)
     assert pld.delta_lower(entries, high) <= 1e-6 <= pld.delta(entries, high) * (1 + 1e-4)
     assert pld.delta(entries, high) <= 1e-6 * (1 + 1e-3)
 
@@ -96,8 +97,10 @@ def losses_only(law: truth.Law) -> truth.Law:
     return list(found.values())
 
 
-@given(st.lists(st.integers(0, len(LAWS) - 1), min_size=1, max_size=3), st.sampled_from([0.1, 1e-2, 1e-4]))
-@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(0, len(LAWS) - 1), min_size=1, max_size=2), st.sampled_from([0.1, 1e-2, 1e-4]))
+@example([0, 2, 4], 1e-4)
+@example([1, 3, 5], 1e-2)
+@settings(max_examples=14, deadline=None)
 def test_mixtures_bracket_all_outcomes_enumerated(which: list[int], target: float) -> None:
     entries: Entries = {}
     for index in which:

@@ -6,8 +6,9 @@ their Poisson samples attain their own curves. For the others:
 
 - Exponential of range n: the choice between two whose loss is +-n/2, a coin with odds exp(n/2).
 - rho-zCDP: Gaussian noise with S^2/(2 sigma^2) = rho.
-- Discrete Gaussian in several dimensions: the whole change in one coordinate. For sigma above 256: more noise of variance 3
-  on top, which makes Gaussian noise of variance sigma^2 + 3 up to factors 1 +- 4 exp(-2 pi^2 2.9) (Poisson summation).
+- Discrete Gaussian in several dimensions: the whole change in one coordinate. For sigma above 256: more noise of
+  variance 3 on top, which makes Gaussian noise of variance sigma^2 + 3 up to factors 1 +- 4 exp(-2 pi^2 2.9) (Poisson
+  summation).
 - Parallel and composed events inside wrappers: the costliest member. A group: one of its units.
 - Shuffling and sampling without replacement: nothing; their curves are upper bounds only.
 """

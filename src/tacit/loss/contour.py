@@ -118,14 +118,20 @@ class ContourAccountant:
     def epsilon(self, delta: Number) -> float:
         """An upper bound of the least epsilon at `delta`; infinite when there is none."""
         allowed = float_down(parameters.probability("delta", delta))
+        worst = 0.0
         with _quiet():
-            return max(side.epsilon(allowed) for side in self._sides.values())
+            for side in self._sides.values():
+                worst = max(worst, side.epsilon(allowed, worst))
+        return worst
 
     def delta(self, epsilon: Number) -> float:
         """An upper bound of delta at `epsilon`."""
         at_least = float_down(parameters.non_negative("epsilon", epsilon))
+        worst = 0.0
         with _quiet():
-            return max(side.delta(at_least) for side in self._sides.values())
+            for side in self._sides.values():
+                worst = max(worst, side.delta(at_least, worst))
+        return worst
 
 
 @dataclass(slots=True)
@@ -207,7 +213,8 @@ class _Side:
         orders = np.geomspace(ORDERS[max(best - 1, 0)], ORDERS[min(best + 1, len(ORDERS) - 1)], 65)
         return orders, self._renyi(orders, total_log_moment([*self.counts], [*self.counts.values()], orders))
 
-    def epsilon(self, delta: float) -> float:
+    def epsilon(self, delta: float, known: float) -> float:
+        """A bound of epsilon, which need not be tight below `known`, the other direction's."""
         if not self.counts or delta >= 1.0:
             return 0.0
         infinite = self.infinite
@@ -220,7 +227,7 @@ class _Side:
         best = int(np.argmin(by_orders))
         by_order = max(0.0, float(by_orders[best]) * (1.0 + 1e-14))
         simple = min(self.pure, by_order)
-        if simple == 0.0 or not math.isfinite(simple):
+        if simple <= known or not math.isfinite(simple):
             return simple
         found = simple
         left_on_line = left - self._joint().infinite
@@ -233,7 +240,8 @@ class _Side:
         orders, finer = self._between(best)
         return max(0.0, min(found, float(((finer - log_left) / orders).min()) * (1.0 + 1e-14)))
 
-    def delta(self, epsilon: float) -> float:
+    def delta(self, epsilon: float, known: float) -> float:
+        """A bound of delta, which need not be tight below `known`, the other direction's."""
         if not self.counts:
             return 0.0
         infinite = self.infinite
@@ -243,8 +251,9 @@ class _Side:
         exponents = renyi - ORDERS * epsilon * (1.0 - 4.0 * UNIT)
         best = int(np.argmin(exponents))
         by_order = min(0.0, float(exponents[best]))
-        if by_order < -700.0:
-            return min(1.0, infinite * (1.0 + 4.0 * UNIT) + 1e-300)
+        simple = min(1.0, (infinite + math.exp(by_order) * (1.0 + 1e-12)) * (1.0 + 4.0 * UNIT) + 1e-300)
+        if simple <= known or by_order < -700.0:
+            return simple
         by_line = self._inverse(Target(renyi, by_order - 2.5, epsilon)).log_delta(epsilon)
         if by_order <= by_line:
             orders, finer = self._between(best)
@@ -262,7 +271,7 @@ class _Side:
     def _inverse(self, target: Target) -> Inverse:
         if self.state is None or not fits(self.state.line, target):
             self.state = self._integrate(target)
-        return self.state.inverse(self.variance)
+        return self.state.inverse(self.variance, self.additions)
 
     def _integrate(self, target: Target) -> _State:
         resting = {pair: count for pair, count in self.counts.items() if pair.has_rest}
@@ -281,21 +290,19 @@ class _State:
     total: Array = field(init=False)
     fixed: float = 0.0
     slope: float = 0.0
-    additions: int = 0
 
     def __post_init__(self) -> None:
         self.total = np.zeros(len(self.line.z), dtype=np.complex128)
 
     def add(self, pairs: Sequence[Transform], counts: Sequence[int]) -> None:
         self.total += total_log_moment(pairs, counts, self.line.z)
-        self.additions += len(pairs)
         for pair, count in zip(pairs, counts, strict=True):
             fixed, slope = pair.roundoff(self.line.tilt, self.line.height)
             self.fixed += count * fixed
             self.slope += count * slope
 
-    def inverse(self, variance: float) -> Inverse:
-        return Inverse.of(self.line, self.total, variance, Rounding(self.fixed, self.slope, self.additions))
+    def inverse(self, variance: float, additions: int) -> Inverse:
+        return Inverse.of(self.line, self.total, variance, Rounding(self.fixed, self.slope, additions))
 
 
 def concentrated(rho: float) -> Transform:

@@ -148,7 +148,7 @@ def _made_up_higher(masses: Floats) -> Floats:
 
 def _lowered(values: Floats, gaps: Floats, floor: float) -> Floats:
     """Values lowered at both ends of every cell by its gap; the floor from the first cell on that would pass it."""
-    lowered = values - np.maximum(np.append(gaps, 0.0), np.insert(gaps, 0, 0.0))
+    lowered: Floats = values - np.maximum(np.append(gaps, 0.0), np.insert(gaps, 0, 0.0))
     short = np.flatnonzero(values[1:] - gaps < floor)
     lowered[int(short[0]) if len(short) else -1 :] = floor
     return lowered * (1 - _OVERSTATED)

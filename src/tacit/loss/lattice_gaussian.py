@@ -15,9 +15,9 @@ integer x with probability exp(-(x - y)^2/(2 s1^2))/rho(y). By Poisson summation
 Gaussian mass up to a factor between 1/(1 + t) and (1 + t)/(1 - t) a coordinate: within exp(+-tau), tau = d log((1 +
 t)/(1 - t)), of the real thing. What was built is post-processing of Gaussian noise with mu^2 = n/s0^2, so
     delta(epsilon) <= exp(tau) delta_Gaussian(epsilon - 2 tau)             (GaussianShift with slack tau).
-s1 is chosen so that tau is about 1e-12. For sigma < 4 that is loose, and only the Renyi bound of the continuous
-Gaussian (Canonne, Kamath and Steinke, 2020, Proposition 5), on the real axis, is left: `discrete_gaussian` gives
-None.
+s1 is chosen so that tau is about 1e-12. On the real axis the moments are at most those of the continuous Gaussian with
+mu^2 = n/sigma^2 (Canonne, Kamath and Steinke, 2020, Proposition 5); for sigma < 4, where s0 is much smaller than
+sigma, nothing else is used, and `discrete_gaussian` gives None.
 """
 
 from __future__ import annotations
@@ -55,7 +55,11 @@ def _smoothed(squared: int, sigma: Fraction, dimensions: int) -> GaussianShift:
     exponent = math.log(4.0 * dimensions / _SLACK)
     t = 2.001 * math.exp(-exponent)
     rounding = Fraction(exponent / (2.0 * math.pi**2) * (1.0 + 1e-12))
-    return GaussianShift(up(float(squared / (sigma**2 - rounding))), up(dimensions * 2.0 * t / (1.0 - t)))
+    return GaussianShift(
+        mu_squared=up(float(squared / (sigma**2 - rounding))),
+        slack=up(dimensions * 2.0 * t / (1.0 - t)),
+        axis_mu_squared=up(float(squared / sigma**2)),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ FICTION = 2e-5
 KINK = 1e-4
 COARSE = 1e-4
 _WORK = 250_000  # nodes times entries that are worth more than COARSE
+_MOST_WORK = 4_000_000  # nodes times entries that are never exceeded, whatever epsilon becomes
 _FITTING = 30.0  # an old line is kept while its aliases stay within this factor of TIGHT
 _CANCEL = 12.0  # nats between the integrand at the tilt and the target delta
 
@@ -113,7 +114,7 @@ def choose(target: Target, variance: float, entries: Mapping[Transform, int]) ->
     fictions = np.maximum(2.0 * (start - np.log(heights) + decays) / heights**2 - variance, 0.0)
     # A Gaussian of variance v moves epsilon by v (c + 1)/2 where log delta is smooth and by up to sqrt(v/(2 pi)) at a
     # corner, of which there are none at scales below those of a Gaussian factor or of a density.
-    scale = max(target.low, 0.1 * target.epsilon, 1e-300)
+    scale = max(min(max(target.low, 0.1 * target.epsilon), 10.0 / tilt), 1e-300)
     smooth = max(math.sqrt(variance), float((1.0 / spreads[:, 2]).max(initial=0.0)), 1e-300)
     moved = fictions * (tilt + 1.0) / 2.0 / scale
     cornered = 0.4 * np.sqrt(fictions) / scale * np.minimum(1.0, np.sqrt(fictions) / smooth)
@@ -121,7 +122,8 @@ def choose(target: Target, variance: float, entries: Mapping[Transform, int]) ->
     low, high = (sum(pair.work(float(height)) for pair in entries) for height in heights[[0, -1]])
     work = _COUNTS * np.interp(heights, heights[[0, -1]], [low, high])
     affordable = int(np.searchsorted(work, _WORK, side="right")) - 1
-    best = max(_first(moved <= COARSE), min(fine, affordable))
+    bearable = int(np.searchsorted(work, max(_MOST_WORK, 600.0 * low), side="right")) - 1
+    best = min(max(_first(moved <= COARSE), min(fine, affordable)), bearable)
     z = tilt + 1j * (step * np.arange(int(_COUNTS[best])))
     return Line(tilt, step, float(fictions[best]), float(decays[best]), z, -np.log(z * (z + 1.0)))
 

@@ -62,12 +62,17 @@ def _plan(entries: Entries, divergence: Floats, best: int, epsilon: float, log_d
     needed = -(log_delta + math.log(_SMALL))
     tops = (moments + needed) / gaps
     top = max(float(np.nanmin(tops)), epsilon)
-    circle = _circle(gaps, divergence, tilt, epsilon, top, needed)
+    # Heavy upper tails want less tilt than the saddle point: any tilt is valid, so take the one with the least circle.
+    circles = [
+        (_circle(gaps, divergence, part * tilt, epsilon, top, needed), part) for part in (1, 0.8, 0.6, 0.45, 0.3)
+    ]
+    circle, part = min(circles)
+    tilt *= part
     pure = pure_epsilon(entries, 1.0)
     top, circle = min(top, pure), min(circle, 2.2 * pure)
     total = sum(entries.values())
-    # Finer cells cost time, and rounding grows with the square of an event's own number of cells.
-    cells = 2 ** (14 if len(entries) > 64 else 18 if len(entries) <= 4 and total >= 64 else 16)
+    # What a cell costs in accuracy grows with the number of releases, what it costs in time with that of kinds.
+    cells = 2 ** (14 if total < 16 or len(entries) > 64 else 18 if total >= 64 and len(entries) <= 4 else 16)
     step = _on_atoms(entries, circle / cells)
     steps = discretise.short_binary(step * (1 + 2.0**-28)), discretise.short_binary(step * (1 - 2.0**-28))
     at_top = gaps[int(np.nanargmin(tops))]

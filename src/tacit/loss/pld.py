@@ -184,13 +184,12 @@ class _Lower:
 
     def epsilon(self, delta: float) -> float:
         """The bound is good near the tilt's own epsilon only, so walk down from the top until it is above `delta`."""
-        high = self.top * self.composed.step
-        low = high
+        top = high = low = self.top * self.composed.step
+        away = 2.0**-30
         while self.delta(low) <= delta:
-            if low < 1e-3 * high:
+            if away > 0.9:
                 return 0.0
-            low *= 0.97
-        high = min(high, low / 0.97)
+            high, low, away = low, top * (1 - away), 1.2 * away
         for _ in range(40):
             middle = (low + high) / 2
             low, high = (middle, high) if self.delta(middle) > delta else (low, middle)

@@ -57,6 +57,10 @@ class SampledGaussian(Transform):
         return math.inf if self.removes else up(2.0 * self.slack - math.log1p(-self.rate))
 
     @property
+    def log_surplus(self) -> float:
+        return self.slack
+
+    @property
     def highest_tilt(self) -> float:
         return _FARTHEST / self.mu
 

@@ -150,15 +150,20 @@ class GaussianShift(Transform):
 
     If p <= exp(slack) p' and q >= exp(-slack) q' with (p', q') the Gaussian pair, then (p - a q)_+ is at most that of
     the measures (exp(slack) p', exp(-slack) q'), whose loss is the Gaussian one plus 2 slack under a mass of
-    exp(slack).
+    exp(slack). On the real axis the moment may be known to be that of a smaller mu, whose square is `axis_mu_squared`.
     """
 
     mu_squared: float
     slack: float = 0.0
+    axis_mu_squared: float = math.inf
 
     @property
     def variance(self) -> float:
         return self.mu_squared
+
+    @property
+    def log_surplus(self) -> float:
+        return self.slack
 
     @property
     def greatest(self) -> float:
@@ -174,9 +179,14 @@ class GaussianShift(Transform):
     def roundoff(self, tilt: float, height: float) -> tuple[float, float]:
         return 1.0, 4.0 * self.slack
 
+    def real_bound(self, orders: Array) -> Array:
+        if self.axis_mu_squared >= self.mu_squared:
+            return self.log_moment(orders)
+        return orders * (orders + 1.0) * ((self.axis_mu_squared - self.mu_squared) / 2.0)
+
     @property
     def axis_roundoff(self) -> tuple[float, float, float]:
-        return 1.0, 4.0 * self.slack, 0.0
+        return 1.0, 4.0 * (self.slack + self.mu_squared), 4.0 * self.mu_squared
 
 
 @dataclass(frozen=True, slots=True)

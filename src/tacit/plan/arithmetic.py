@@ -1,7 +1,7 @@
 """Arithmetic and comparisons on grid numbers, exact and total.
 
-Promise: every function keeps the invariants of `values`. Dividing by zero gives NULL; what could overflow is computed in
-HUGEINT, and refused while planning where even that could.
+Promise: every function keeps the invariants of `values`. Dividing by zero gives NULL; what could overflow is computed
+in HUGEINT, and refused while planning where even that could.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from tacit.errors import QuestionError
 from tacit.plan.intervals import Interval, common_step
-from tacit.plan.values import Number, Truth, bare, combined, constant, floor_division, integer, operands, scaled
+from tacit.plan.values import Number, Truth, bare, combined, constant, floor_division, operands, scaled
 
 _QUOTIENT_BITS = 60
 _MOST_FRACTION_BITS = 24
@@ -120,11 +120,9 @@ OPERATIONS: Mapping[str, Callable[[Number, Number], Number]] = MappingProxyType(
 
 def whole_floor(number: Number) -> Number:
     """floor(x)."""
-    numerator, denominator = number.step.numerator, number.step.denominator
-    if denominator == 1:
+    if number.step.denominator == 1:
         return replace(number, meaning="number")
-    lifted = scaled(replace(number, step=Fraction(numerator, denominator)), numerator) if numerator != 1 else number
-    sql, bounds, wide = floor_division(lifted, denominator)
+    sql, bounds, wide = floor_division(scaled(number, number.step.numerator), number.step.denominator)
     found = combined(sql, bounds, number, step=Fraction(1), wide=wide)
     return replace(found, rounded=False)
 
@@ -135,37 +133,26 @@ def whole_ceil(number: Number) -> Number:
 
 
 def rounded_to(number: Number, decimals: int) -> Number:
-    """The nearest multiple of 10**-decimals, halves away from zero."""
+    """The nearest multiple of 10**-decimals, halves upwards."""
     unit = Fraction(1, 10**decimals) if decimals >= 0 else Fraction(10**-decimals)
     if (number.step / unit).denominator == 1:
         return number
-    inflated = replace(number, step=number.step / unit)
     half = constant(1, Fraction(1, 2))
-    up, down = whole_floor(add(inflated, half)), whole_ceil(subtract(inflated, half))
-    if number.bounds.low >= 0:
-        found = up
-    else:
-        positive = exp.GTE(this=exp.paren(number.sql), expression=bare(0))
-        sql = exp.Case().when(positive, up.sql).else_(down.sql)
-        found = replace(up, sql=sql, bounds=up.bounds.hull(down.bounds), wide=up.wide or down.wide)
-    return replace(found, step=unit * found.step, rounded=number.rounded)
+    found = whole_floor(add(replace(number, step=number.step / unit), half))
+    return replace(found, step=unit * found.step)
 
 
 def absolute(number: Number) -> Number:
-    """|x|, by comparison: an engine's abs raises on the least integer."""
+    """|x|. An engine's abs fails on the least integer only, which is outside every type's bounds here."""
     bounds = number.bounds.absolute()
-    (sql,), wide = operands(bounds.hull(-number.bounds), number)
-    found = exp.Case().when(exp.LT(this=sql, expression=bare(0)), exp.Neg(this=sql.copy())).else_(sql.copy())
-    return combined(found, bounds, number, step=number.step, wide=wide)
+    (sql,), wide = operands(bounds, number)
+    return combined(exp.Abs(this=sql), bounds, number, step=number.step, wide=wide)
 
 
 def sign(number: Number) -> Number:
     """-1, 0 or 1."""
-    sql = exp.paren(number.sql)
-    below, above = exp.LT(this=sql, expression=bare(0)), exp.GT(this=sql.copy(), expression=bare(0))
-    same = exp.EQ(this=sql.copy(), expression=bare(0))
-    found = exp.Case().when(below, integer(-1)).when(above, integer(1)).when(same, integer(0))
-    return combined(found, Interval(-1, 1), number, step=Fraction(1), wide=False)
+    sql = exp.cast(exp.Sign(this=number.sql), "BIGINT")
+    return combined(sql, Interval(-1, 1), number, step=Fraction(1), wide=False)
 
 
 def compare(op: str, left: Number, right: Number) -> Truth:

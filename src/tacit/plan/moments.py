@@ -21,7 +21,7 @@ from tacit.plan.values import Number, bare, floor_division
 DAY = 86_400_000_000
 _EPOCH = datetime.date(1970, 1, 1)
 _FIRST, _LAST = (datetime.date(1, 1, 1) - _EPOCH).days, (datetime.date(9999, 12, 31) - _EPOCH).days
-_MOST_POINTS = 20_000
+_MOST_POINTS = 2_000
 _RANGES: Mapping[str, Interval] = MappingProxyType(
     {
         "quarter": Interval(1, 4),
@@ -88,13 +88,13 @@ def part(name: str, number: Number) -> Number:
 def _time_part(name: str, number: Number) -> Number:
     if number.meaning != "timestamp":
         raise QuestionError(f"{name} needs a time. It was given a {number.meaning}.")
+    if not number.stated:
+        raise QuestionError(f"{name} needs a time with bounds in the policy.")
     unit, turns = _TIMES[name]
     # moved by whole days so that it is not negative: then remainders and quotients are those of the clock
     lift = -(number.bounds.low // DAY) * DAY
-    lifted = replace(number, sql=exp.Add(this=exp.paren(number.sql), expression=bare(lift)))
-    whole = exp.paren(exp.IntDiv(this=exp.paren(lifted.sql), expression=bare(unit)))
-    if not number.stated:
-        raise QuestionError(f"{name} needs a time with bounds in the policy.")
+    lifted = exp.paren(exp.Add(this=exp.paren(number.sql), expression=bare(lift)))
+    whole = exp.paren(exp.IntDiv(this=lifted, expression=bare(unit)))
     return Number(exp.Mod(this=whole, expression=bare(turns)), Interval(0, turns - 1), nullable=number.nullable)
 
 
@@ -112,9 +112,14 @@ def truncated(unit: str, number: Number) -> Number:
 
 def _starts(unit: str, bounds: Interval) -> tuple[int, ...] | None:
     """Every value that cutting a day within bounds can give, where there are not too many."""
-    if bounds.high - bounds.low > 7 * _MOST_POINTS:
+    longest = {"year": 366, "quarter": 92, "month": 31, "week": 7}[unit]
+    if bounds.high - bounds.low > longest * _MOST_POINTS:
         return None
-    return tuple(sorted({_start(unit, day) for day in range(bounds.low, bounds.high + 1)}))
+    starts = [_start(unit, bounds.low)]
+    # the longest period from a first day on always ends within the next period
+    while (following := starts[-1] + longest) <= _LAST and _start(unit, following) <= bounds.high:
+        starts.append(_start(unit, following))
+    return tuple(starts)
 
 
 def _start(unit: str, day: int) -> int:
@@ -123,10 +128,8 @@ def _start(unit: str, day: int) -> int:
         "year": lambda: date.replace(month=1, day=1),
         "quarter": lambda: date.replace(month=3 * ((date.month - 1) // 3) + 1, day=1),
         "month": lambda: date.replace(day=1),
-        "week": lambda: date,
+        "week": lambda: date - datetime.timedelta(days=date.weekday()),
     }
-    if unit == "week":
-        return day - date.weekday()
     return days(starts[unit]())
 
 

@@ -142,8 +142,8 @@ def scaled(number: Number, factor: int) -> Number:
 def floor_division(number: Number, divisor: int) -> tuple[exp.Expr, Interval, bool]:
     """floor(x / divisor) as SQL, its bounds, and whether it is wide.
 
-    Engines divide towards zero. x + k * divisor is not negative for k = ceil(-low / divisor), so its quotient is a floor;
-    taking k off again is exact.
+    Engines divide towards zero. x + k * divisor is not negative for k = ceil(-low / divisor), so its quotient is a
+    floor; taking k off again is exact.
     """
     quotient = number.bounds.floor_quotient(divisor)
     if divisor == 1:

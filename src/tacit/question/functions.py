@@ -25,7 +25,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "sign": Function(1, 1, "-1, 0 or 1"),
         "floor": Function(1, 1, "the whole number below"),
         "ceil": Function(1, 1, "the whole number above"),
-        "round": Function(1, 2, "the nearest number with so many decimals, halves away from zero"),
+        "round": Function(1, 2, "the nearest number with so many decimals, halves upwards"),
         "least": Function(2, 20, "the smallest argument that is not NULL"),
         "greatest": Function(2, 20, "the largest argument that is not NULL"),
         "year": Function(1, 1, "the year of a date"),

@@ -1,0 +1,321 @@
+"""Formulas: how an output is computed from noisy numbers, and how their noise carries over to it.
+
+Promise: a formula sees noisy measures and released keys only, so whatever it does costs nothing. Each evaluates for all
+cells at once to an `Estimate`: values, and the slope of the value in each measure. Noise of different measures is
+independent, so to first order the variance of an output is the sum of slope**2 times the measure's variance; measures
+that two parts of a formula share are thereby counted once and with their signs.
+A value that does not exist is NaN. Nothing raises, whatever the noise was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The cells of an answer: noisy measures in grid units, and the keys as they read."""
+
+    size: int
+    noisy: Sequence[Floats]
+    keys: Sequence[Sequence[Any]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Values with their slopes in the measures they depend on. Texts and dates have no slopes."""
+
+    value: NDArray[Any]
+    slopes: Mapping[int, Floats] = field(default_factory=dict)
+
+    def deviation(self, deviations: Sequence[float]) -> Floats:
+        """The standard deviation that noise of these deviations (grid units) gives the value."""
+        total = np.zeros(len(self.value))
+        for measure, slope in self.slopes.items():
+            total = total + np.square(slope * deviations[measure])
+        return np.asarray(np.sqrt(total))
+
+
+class Formula(Protocol):
+    """What every formula can do."""
+
+    def of(self, cells: Cells) -> Estimate:
+        """The values in all cells."""
+
+    @property
+    def measures(self) -> frozenset[int]:
+        """The measures it depends on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """The same everywhere."""
+
+    value: Any
+
+    @property
+    def measures(self) -> frozenset[int]:
+        return frozenset()
+
+    def of(self, cells: Cells) -> Estimate:
+        if isinstance(self.value, (int, float, Fraction)):
+            return Estimate(np.full(cells.size, float(self.value)))
+        if self.value is None:
+            return Estimate(np.full(cells.size, np.nan))
+        return Estimate(np.array([self.value] * cells.size, dtype=object))
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFormula:
+    """A key's own value."""
+
+    place: int
+    numeric: bool
+
+    @property
+    def measures(self) -> frozenset[int]:
+        return frozenset()
+
+    def of(self, cells: Cells) -> Estimate:
+        items = cells.keys[self.place]
+        if self.numeric:
+            return Estimate(np.array([np.nan if item is None else float(item) for item in items], dtype=np.float64))
+        column = np.empty(cells.size, dtype=object)
+        column[:] = items
+        return Estimate(column)
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """A sum of measures, each times a factor: a count, a sum, or a centred sum put back by its count."""
+
+    terms: tuple[tuple[int, Fraction], ...]
+
+    @property
+    def measures(self) -> frozenset[int]:
+        return frozenset(measure for measure, _ in self.terms)
+
+    def of(self, cells: Cells) -> Estimate:
+        value = np.zeros(cells.size)
+        slopes: dict[int, Floats] = {}
+        for measure, factor in self.terms:
+            value = value + float(factor) * cells.noisy[measure]
+            slopes[measure] = np.full(cells.size, float(factor))
+        return Estimate(value, slopes)
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """centre + sum / count, held to the bounds; a noisy count below one is read as one."""
+
+    total: int | None
+    count: int
+    step: Fraction
+    centre: Fraction
+    low: Fraction
+    high: Fraction
+
+    @property
+    def measures(self) -> frozenset[int]:
+        return frozenset({self.count}) | (frozenset() if self.total is None else frozenset({self.total}))
+
+    def of(self, cells: Cells) -> Estimate:
+        count = np.maximum(cells.noisy[self.count], 1.0)
+        if self.total is None:  # every value is the centre
+            return Estimate(np.full(cells.size, float(self.centre)))
+        step = float(self.step)
+        offset = step * cells.noisy[self.total] / count
+        offset = np.clip(offset, float(self.low - self.centre), float(self.high - self.centre))
+        return Estimate(float(self.centre) + offset, {self.total: step / count, self.count: -offset / count})
+
+
+@dataclass(frozen=True, slots=True)
+class Variance:
+    """The mean of squares minus the square of the mean, both around the centre, held to what bounds allow."""
+
+    total: int
+    squares: int
+    count: int
+    step: Fraction
+    square_step: Fraction
+    square_centre: Fraction
+    largest: Fraction  # (high - low)**2 / 4, which no population of bounded numbers exceeds
+    sample: bool
+
+    @property
+    def measures(self) -> frozenset[int]:
+        return frozenset({self.total, self.squares, self.count})
+
+    def of(self, cells: Cells) -> Estimate:
+        count = np.maximum(cells.noisy[self.count], 2.0 if self.sample else 1.0)
+        mean = float(self.step) * cells.noisy[self.total] / count
+        around = float(self.square_step) * cells.noisy[self.squares] / count
+        second = around + float(self.square_centre)
+        factor = count / (count - 1) if self.sample else np.ones(cells.size)
+        value = np.clip(second - mean * mean, 0.0, float(self.largest)) * factor
+        slopes = {
+            self.total: -2 * mean * float(self.step) / count * factor,
+            self.squares: float(self.square_step) / count * factor,
+            self.count: (2 * mean * mean - around) / count * factor,
+        }
+        return Estimate(value, slopes)
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """The square root, with the slope of a small positive number where the value is zero."""
+
+    inside: Formula
+
+    @property
+    def measures(self) -> frozenset[int]:
+        return self.inside.measures
+
+    def of(self, cells: Cells) -> Estimate:
+        inner = self.inside.of(cells)
+        value = np.sqrt(np.maximum(inner.value, 0.0))
+        with np.errstate(divide="ignore"):
+            steepness = np.where(value > 0, 0.5 / np.where(value > 0, value, 1.0), np.inf)
+        return Estimate(value, {measure: slope * steepness for measure, slope in inner.slopes.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """left op right on numbers; dividing by zero gives NaN."""
+
+    op: str
+    left: Formula
+    right: Formula
+
+    @property
+    def measures(self) -> frozenset[int]:
+        return self.left.measures | self.right.measures
+
+    def of(self, cells: Cells) -> Estimate:
+        a, b = self.left.of(cells), self.right.of(cells)
+        with np.errstate(all="ignore"):
+            value, by_left, by_right = _OPERATIONS[self.op](a.value, b.value)
+            slopes: dict[int, Floats] = {}
+            for part, factor in ((a, by_left), (b, by_right)):
+                for measure, slope in part.slopes.items():
+                    slopes[measure] = slopes.get(measure, np.zeros(cells.size)) + slope * factor
+        return Estimate(value, slopes)
+
+
+def _divided(a: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
+    divisor = np.where(b == 0, np.nan, b)
+    return a / divisor, 1 / divisor, -a / (divisor * divisor)
+
+
+def _whole_divided(a: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
+    value, by_left, by_right = _divided(a, b)
+    return np.trunc(value), by_left, by_right
+
+
+def _remainder(a: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
+    divisor = np.where(b == 0, np.nan, b)
+    return np.fmod(a, divisor), np.ones_like(a), -np.trunc(a / divisor)
+
+
+_OPERATIONS: Mapping[str, Callable[[Floats, Floats], tuple[Floats, Floats, Floats]]] = MappingProxyType(
+    {
+        "+": lambda a, b: (a + b, np.ones_like(a), np.ones_like(a)),
+        "-": lambda a, b: (a - b, np.ones_like(a), -np.ones_like(a)),
+        "*": lambda a, b: (a * b, b, a),
+        "/": _divided,
+        "//": _whole_divided,
+        "%": _remainder,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """A function of one number: abs, sign, floor, ceil, round. Steps keep the slope of what they round."""
+
+    function: str
+    inside: Formula
+    decimals: int = 0
+
+    @property
+    def measures(self) -> frozenset[int]:
+        return self.inside.measures
+
+    def of(self, cells: Cells) -> Estimate:
+        inner = self.inside.of(cells)
+        scale = 10.0**self.decimals
+        functions: Mapping[str, Callable[[Floats], Floats]] = {
+            "abs": np.abs,
+            "sign": np.sign,
+            "floor": np.floor,
+            "ceil": np.ceil,
+            "round": lambda x: np.floor(x * scale + 0.5) / scale,
+        }
+        return Estimate(functions[self.function](inner.value), inner.slopes)
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A condition on a cell: 1 where it holds, 0 where not, NaN where a part of it does not exist."""
+
+    op: str
+    parts: tuple[Formula, ...]
+
+    @property
+    def measures(self) -> frozenset[int]:
+        return frozenset().union(*(part.measures for part in self.parts))
+
+    def of(self, cells: Cells) -> Estimate:
+        values = [part.of(cells).value for part in self.parts]
+        return Estimate(np.asarray(_TESTS[self.op](values), dtype=np.float64))
+
+
+def _compare(check: Callable[[Any, Any], Any]) -> Callable[[list[NDArray[Any]]], Floats]:
+    def compare(values: list[NDArray[Any]]) -> Floats:
+        left, right = values
+        missing = _missing(left) | _missing(right)
+        held = [False if absent else bool(check(a, b)) for a, b, absent in zip(left, right, missing, strict=True)]
+        return np.where(missing, np.nan, np.array(held, dtype=np.float64))
+
+    return compare
+
+
+def _missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+    if values.dtype == object:
+        return np.array([item is None for item in values], dtype=np.bool_)
+    return np.asarray(np.isnan(values))
+
+
+def _all(values: list[NDArray[Any]]) -> Floats:
+    stacked = np.stack(values)
+    unsure = np.isnan(stacked).any(axis=0)
+    return np.where((stacked == 0).any(axis=0), 0.0, np.where(unsure, np.nan, 1.0))
+
+
+def _any(values: list[NDArray[Any]]) -> Floats:
+    return 1.0 - _all([1.0 - value for value in values])
+
+
+_TESTS: Mapping[str, Callable[[list[NDArray[Any]]], Floats]] = MappingProxyType(
+    {
+        "=": _compare(lambda a, b: a == b),
+        "<>": _compare(lambda a, b: a != b),
+        "<": _compare(lambda a, b: a < b),
+        "<=": _compare(lambda a, b: a <= b),
+        ">": _compare(lambda a, b: a > b),
+        ">=": _compare(lambda a, b: a >= b),
+        "and": _all,
+        "or": _any,
+        "not": lambda values: 1.0 - values[0],
+        "null": lambda values: _missing(values[0]).astype(np.float64),
+    }
+)

@@ -1,0 +1,200 @@
+"""Rule: which whole numbers to ask the engine for, so that every output follows from them and nothing is paid for twice.
+
+    count(*), count(x)      a count (of rows; of rows where x is not NULL)
+    count(DISTINCT unit)    a count of units
+    avg(x)                  c + S/n, with S the sum of x - c around the public middle c of x, and n the count of x
+    sum(x)                  the sum itself, or S + c n where S or n is bought anyway and the error is less
+    variance, stddev        T/n + q - (S/n)**2, with T the sum of (x - c)**2 - q, q the middle of the squares
+
+Why centred: |x - c| is at most half the width, so S needs half the noise (or far less) of the plain sum.
+Sum against sum: with u the noise of one unit of sensitivity, plain costs max|x| u and centred sqrt(h**2 + c**2) u
+(h half the width), as each of the two measures has the same share.
+
+A measure's numbers are at most 2**32 a row: finer grids are rounded (row by row, a function of the row alone) so
+that sums of two billion rows fit the 64 bits of an answer, and sums never overflow the engine's 128.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from tacit.errors import QuestionError
+from tacit.plan import arithmetic
+from tacit.plan.draft import Draft, Part
+from tacit.plan.formulas import Formula, Linear, Mean, Root, Variance
+from tacit.plan.translate import number_of, value_of
+from tacit.plan.values import Number, Nothing, coarsened, constant
+from tacit.question import tree
+
+LARGEST_ROW = 1 << 32
+UNIT = "tacit_unit"
+
+
+def measure(draft: Draft) -> Draft:
+    """The measures, and for each aggregate the formula that gives it."""
+    aggregates = _aggregates(draft.question)
+    book = _Book(draft)
+    formulas: dict[tree.Aggregate, Formula] = {}
+    # sums last: they look at what the others have bought
+    for aggregate in sorted(aggregates, key=lambda each: each.kind == "sum"):
+        formulas[aggregate] = _formula(aggregate, book)
+    return replace(draft, parts=tuple(book.parts), formulas=formulas)
+
+
+def _aggregates(question: tree.Question) -> list[tree.Aggregate]:
+    """The different aggregates, in the order of the question."""
+    expressions = [output.expression for output in question.outputs]
+    expressions += [question.having] if question.having is not None else []
+    expressions += [order.expression for order in question.order]
+    found = [node for expression in expressions for node in tree.walk(expression) if isinstance(node, tree.Aggregate)]
+    return list(dict.fromkeys(found))
+
+
+def _formula(aggregate: tree.Aggregate, book: _Book) -> Formula:
+    if aggregate.kind == "count_rows":
+        return Linear(((book.rows(), Fraction(1)),))
+    if aggregate.kind == "count_units":
+        return Linear(((book.units(), Fraction(1)),))
+    assert aggregate.argument is not None
+    if aggregate.kind == "count":
+        value = value_of(aggregate.argument, book.draft.scope)
+        if isinstance(value, Nothing):
+            return Linear(())
+        return Linear(((book.count(value.sql, value.nullable), Fraction(1)),))
+    number = _bounded(aggregate, book.draft)
+    if aggregate.kind == "sum":
+        return book.sum(number)
+    if aggregate.kind == "avg":
+        return book.mean(number)
+    variance = book.variance(number, sample=aggregate.kind.endswith("samp"))
+    return Root(variance) if aggregate.kind.startswith("stddev") else variance
+
+
+def _bounded(aggregate: tree.Aggregate, draft: Draft) -> Number:
+    assert aggregate.argument is not None
+    name = aggregate.kind.split("_")[0]
+    number = number_of(aggregate.argument, draft.scope, name)
+    if number.meaning in ("date", "timestamp"):
+        raise QuestionError(f"{name} of a date is not understood. Take {name} of days: a_date - DATE '2020-01-01'.")
+    if not number.stated:
+        raise QuestionError(
+            f"{name} needs a column with bounds, because they decide the noise. "
+            f"State them in the policy: between = [low, high]. Or bound it here: least(greatest(x, 0), 100)."
+        )
+    return coarsened(replace(number, meaning="number"), LARGEST_ROW)
+
+
+@dataclass(slots=True)
+class _Book:
+    """The measures bought so far, each once."""
+
+    draft: Draft
+    parts: list[Part] = field(default_factory=list)
+    places: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def _buy(self, kind: str, text: str, part: Part) -> int:
+        place = self.places.setdefault((kind, text), len(self.parts))
+        if place == len(self.parts):
+            self.parts.append(part)
+        return place
+
+    def rows(self) -> int:
+        """The count of rows."""
+        sql = exp.Count(this=exp.Star())
+        return self._buy("count", "*", Part("count_rows", sql, Fraction(0), Fraction(1), 1, "each row adds 1"))
+
+    def units(self) -> int:
+        """The count of units."""
+        if self.draft.rows_per_unit == 1:
+            return self.rows()  # one row each
+        column = exp.column(UNIT, exp.to_identifier(self.draft.question.alias, quoted=True))
+        sql = exp.Count(this=exp.Distinct(expressions=[column]))
+        return self._buy("units", "", Part("count_units", sql, Fraction(0), Fraction(1), 1, "a unit adds 1 to a cell"))
+
+    def count(self, sql: exp.Expr, nullable: bool) -> int:
+        """The count of rows where something is not NULL."""
+        if not nullable:
+            return self.rows()
+        counted = exp.Count(this=sql.copy())
+        reason = "each row where it is not NULL adds 1"
+        return self._buy("count", _text(sql), Part("count", counted, Fraction(0), Fraction(1), 1, reason))
+
+    def bought_count(self, number: Number) -> int | None:
+        """The count that belongs to a number, if it was bought."""
+        return self.places.get(("count", _text(number.sql) if number.nullable else "*"))
+
+    def total(self, number: Number, centre: int) -> int:
+        """The sum of number - centre: per row at most the distance of the bounds from the centre."""
+        bound = max(number.bounds.high - centre, centre - number.bounds.low)
+        exact = centre * number.step
+        low, high = (_shown(end * number.step) for end in (number.bounds.low, number.bounds.high))
+        around = f", minus {_shown(exact)}" if centre else ""
+        reason = f"each row adds a number from {low} to {high}{around}: at most {_shown(bound * number.step)} in size"
+        part = Part("sum", _sum(number, centre), exact, number.step, bound, reason)
+        return self._buy("sum", f"{centre} {_text(number.sql)}", part)
+
+    def mean(self, number: Number) -> Formula:
+        """avg."""
+        centre = number.bounds.middle
+        count = self.count(number.sql, number.nullable)
+        flat = number.bounds.low == number.bounds.high
+        total = None if flat else self.total(number, centre)
+        low, high = number.bounds.low * number.step, number.bounds.high * number.step
+        return Mean(total, count, number.step, centre * number.step, low, high)
+
+    def sum(self, number: Number) -> Formula:
+        """sum, by whichever measures are least noisy."""
+        bounds, centre = number.bounds, number.bounds.middle
+        count = self.bought_count(number)
+        if bounds.low == bounds.high:
+            count = self.count(number.sql, number.nullable)
+            return Linear(((count, centre * number.step),))
+        half = max(bounds.high - centre, centre - bounds.low)
+        shared = ("sum", f"{centre} {_text(number.sql)}") in self.places
+        if count is not None and (shared or half**2 + centre**2 < bounds.size**2):
+            terms = [(self.total(number, centre), number.step)]
+            terms += [(count, centre * number.step)] if centre else []
+            return Linear(tuple(terms))
+        return Linear(((self.total(number, 0), number.step),))
+
+    def variance(self, number: Number, *, sample: bool) -> Formula:
+        """var_pop, var_samp."""
+        bounds, centre = number.bounds, number.bounds.middle
+        if bounds.low == bounds.high:
+            return Linear(())
+        count, total = self.count(number.sql, number.nullable), self.total(number, centre)
+        distance = arithmetic.subtract(number, constant(centre, number.step))
+        squared = replace(arithmetic.multiply(distance, distance), bounds=distance.bounds.square())
+        squares = coarsened(squared, LARGEST_ROW)
+        middle = squares.bounds.middle
+        return Variance(
+            total=total,
+            squares=self.total(squares, middle),
+            count=count,
+            step=number.step,
+            square_step=squares.step,
+            square_centre=middle * squares.step,
+            largest=((bounds.high - bounds.low) * number.step) ** 2 / 4,
+            sample=sample,
+        )
+
+
+def _sum(number: Number, centre: int) -> exp.Expr:
+    """SUM(x) - c * COUNT(x), which is the sum of x - c: exact in 128 bits, and 0 on no row."""
+    total = exp.Coalesce(this=exp.Sum(this=number.sql.copy()), expressions=[exp.cast(exp.Literal.number(0), "INT128")])
+    if not centre:
+        return total
+    counted = exp.Count(this=number.sql.copy() if number.nullable else exp.Star())
+    factor = exp.cast(exp.Literal.number(centre), "INT128")
+    return exp.Sub(this=total, expression=exp.Mul(this=factor, expression=counted))
+
+
+def _text(sql: exp.Expr) -> str:
+    return sql.sql(dialect="duckdb")
+
+
+def _shown(exact: Fraction) -> str:
+    return str(exact) if exact.denominator == 1 else f"{float(exact):.6g}"

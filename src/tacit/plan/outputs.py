@@ -1,0 +1,153 @@
+"""Rule: outputs, HAVING and ORDER BY as formulas over noisy measures and released keys. They cost nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import singledispatch
+from typing import Literal as OneOf
+
+from tacit.errors import QuestionError
+from tacit.plan.draft import Draft
+from tacit.plan.formulas import Apply, Constant, Formula, KeyFormula, Linear, Operation, Test
+from tacit.plan.plan import OutputPlan
+from tacit.question import tree
+
+_FUNCTIONS = ("abs", "sign", "floor", "ceil", "round")
+
+
+def outputs(draft: Draft) -> Draft:
+    """The formulas of everything the answer shows, is filtered by or is sorted by."""
+    question = draft.question
+    planned = tuple(
+        OutputPlan(output.name, _kind(output.expression, draft), formula_of(output.expression, draft))
+        for output in question.outputs
+    )
+    having = None if question.having is None else _condition(question.having, draft)
+    order = tuple((formula_of(each.expression, draft), each.descending, each.nulls_first) for each in question.order)
+    return replace(draft, outputs=planned, having=having, order=order)
+
+
+def _condition(node: tree.Scalar, draft: Draft) -> Formula:
+    formula = formula_of(node, draft)
+    if not isinstance(formula, Test):
+        raise QuestionError("HAVING needs a condition, such as count(*) > 100.")
+    return formula
+
+
+def _kind(node: tree.Scalar, draft: Draft) -> OneOf["integer", "real", "text", "date", "timestamp", "boolean"]:
+    if isinstance(node, tree.KeyValue):
+        column = draft.key_columns[node.place]
+        if column.meaning == "number":
+            return "integer" if column.step.denominator == 1 else "real"
+        return column.meaning
+    formula = formula_of(node, draft)
+    if isinstance(formula, Test):
+        return "boolean"
+    if isinstance(formula, Constant) and isinstance(formula.value, str):
+        return "text"
+    whole = isinstance(formula, Linear) and all(factor.denominator == 1 for _, factor in formula.terms)
+    return "integer" if whole else "real"
+
+
+@singledispatch
+def formula_of(node: tree.Scalar, draft: Draft) -> Formula:
+    """The formula of an expression about cells."""
+    raise QuestionError(
+        f"{type(node).__name__.upper()} is not understood on aggregates and keys yet. Compute it later."
+    )
+
+
+@formula_of.register
+def _(node: tree.Aggregate, draft: Draft) -> Formula:
+    return draft.formulas[node]
+
+
+@formula_of.register
+def _(node: tree.KeyValue, draft: Draft) -> Formula:
+    return KeyFormula(node.place, draft.key_columns[node.place].meaning in ("number", "boolean"))
+
+
+@formula_of.register
+def _(node: tree.Literal, draft: Draft) -> Formula:
+    return Constant(node.value)
+
+
+@formula_of.register
+def _(node: tree.Negate, draft: Draft) -> Formula:
+    return Operation("-", Constant(0), _number(node.operand, draft))
+
+
+@formula_of.register
+def _(node: tree.Arithmetic, draft: Draft) -> Formula:
+    return Operation(node.op, _number(node.left, draft), _number(node.right, draft))
+
+
+@formula_of.register
+def _(node: tree.Call, draft: Draft) -> Formula:
+    if node.function not in _FUNCTIONS:
+        raise QuestionError(
+            f"{node.function} is not understood on aggregates and keys. Known: {', '.join(_FUNCTIONS)}."
+        )
+    decimals = 0
+    if len(node.arguments) > 1:
+        second = node.arguments[1]
+        if not isinstance(second, tree.Literal) or type(second.value) is not int or abs(second.value) > 12:
+            raise QuestionError("round needs a constant number of decimals from -12 to 12.")
+        decimals = second.value
+    return Apply(node.function, _number(node.arguments[0], draft), decimals)
+
+
+@formula_of.register
+def _(node: tree.Cast, draft: Draft) -> Formula:
+    inside = _number(node.operand, draft)
+    if node.kind not in ("integer", "real"):
+        raise QuestionError(f"A cast to {node.kind} is not understood on aggregates and keys.")
+    return Apply("round", inside) if node.kind == "integer" else inside
+
+
+@formula_of.register
+def _(node: tree.Compare, draft: Draft) -> Formula:
+    left, right = formula_of(node.left, draft), formula_of(node.right, draft)
+    if _is_text(left, draft) != _is_text(right, draft):
+        raise QuestionError("A text or date can only be compared with a constant of its own kind here.")
+    return Test(node.op, (left, right))
+
+
+@formula_of.register
+def _(node: tree.And, draft: Draft) -> Formula:
+    return Test("and", tuple(_condition(part, draft) for part in node.parts))
+
+
+@formula_of.register
+def _(node: tree.Or, draft: Draft) -> Formula:
+    return Test("or", tuple(_condition(part, draft) for part in node.parts))
+
+
+@formula_of.register
+def _(node: tree.Not, draft: Draft) -> Formula:
+    return Test("not", (_condition(node.operand, draft),))
+
+
+@formula_of.register
+def _(node: tree.IsNull, draft: Draft) -> Formula:
+    return Test("null", (formula_of(node.operand, draft),))
+
+
+@formula_of.register
+def _(node: tree.In, draft: Draft) -> Formula:
+    return Test("or", tuple(formula_of(tree.Compare("=", node.operand, value), draft) for value in node.values))
+
+
+def _number(node: tree.Scalar, draft: Draft) -> Formula:
+    formula = formula_of(node, draft)
+    if _is_text(formula, draft):
+        raise QuestionError("A number is needed here, and a text or date was found.")
+    return formula
+
+
+def _is_text(formula: Formula, draft: Draft) -> bool:
+    """What kind of thing cannot be computed with: "text", "date" ..."""
+    if isinstance(formula, KeyFormula):
+        return not formula.numeric
+    return isinstance(formula, Constant) and not isinstance(formula.value, (int, float, Fraction, type(None)))

@@ -1,0 +1,170 @@
+"""The plan of an answer: what is computed exactly, what noise is added, what it costs, and how the answer is finished.
+
+Promise: a plan is made from the question and the policy alone. Its query returns whole numbers, one row for each cell
+that has rows; `measures` says which column gets which noise; `event` is what the release costs, all of it.
+
+How an answer is made from a plan (`tacit.plan.finish` does the last step):
+1. run `query`: columns `query.key_columns`, then `query.measure_columns`, and `query.unit_column` for unknown keys;
+2. known keys: arrange the cells as `keys.cells` lists them, zero where the query had no row, and drop any other row;
+   unknown keys: keep what `keys.selection.choose(unit counts)` keeps, and look at nothing else of the others;
+3. measure i: `measures[i].mechanism.release(column i)`;
+4. `finish(plan, keys, noisy)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from tacit.loss.events import Event
+from tacit.mechanisms import Gaussian, KeySelection, Laplace
+from tacit.plan.formulas import Formula
+from tacit.question import tree
+
+RawKey: TypeAlias = int | str | None
+MeasureKind: TypeAlias = OneOf["count_rows", "count", "count_units", "sum"]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One SELECT over the working copy. `text` renders it in an engine's dialect."""
+
+    ast: exp.Select
+    key_columns: tuple[str, ...]
+    measure_columns: tuple[str, ...]
+    unit_column: str | None
+
+    def text(self, dialect: str = "duckdb", *, pretty: bool = False) -> str:
+        """The query as SQL."""
+        return self.ast.sql(dialect=dialect, pretty=pretty)
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """How far one unit, added or removed, can move a measure's vector of cells; whole numbers on the measure's grid."""
+
+    l1: int
+    l2: Fraction
+    linf: int
+    l0: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One integer column of the query and its noise. The value meant is number * step (+ centre for each row)."""
+
+    name: str
+    kind: MeasureKind
+    centre: Fraction
+    step: Fraction
+    sensitivity: Sensitivity
+    mechanism: Laplace | Gaussian
+    deviation: float  # the noise's standard deviation in grid units
+
+    @property
+    def l1(self) -> int:
+        """L1 sensitivity in grid units."""
+        return self.sensitivity.l1
+
+    @property
+    def l2(self) -> Fraction:
+        """L2 sensitivity in grid units, rounded up."""
+        return self.sensitivity.l2
+
+    @property
+    def linf(self) -> int:
+        """The most one cell changes, in grid units."""
+        return self.sensitivity.linf
+
+
+@dataclass(frozen=True, slots=True)
+class KeyColumn:
+    """A key as the query returns it, and how it reads: number * step, a date, a time, a truth value, or text."""
+
+    name: str
+    meaning: OneOf["number", "date", "timestamp", "boolean", "text"]
+    step: Fraction
+    values: tuple[RawKey, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownKeys:
+    """Every cell is public: all combinations of the keys' values, in order. Without GROUP BY there is one, ()."""
+
+    columns: tuple[KeyColumn, ...]
+    cells: tuple[tuple[RawKey, ...], ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownKeys:
+    """Cells are found in the data: a rule on the number of units in each decides which may be named."""
+
+    columns: tuple[KeyColumn, ...]
+    selection: KeySelection
+
+
+@dataclass(frozen=True, slots=True)
+class OutputPlan:
+    """A column of the answer: computed from noisy measures by a formula, or a key shown as it is."""
+
+    name: str
+    kind: OneOf["integer", "real", "text", "date", "timestamp", "boolean"]
+    formula: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """How far an output will be off: the noise's standard deviation in a cell with so many rows (None: any number)."""
+
+    name: str
+    rows: int | None
+    deviation: float
+    within_95: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How one question will be answered. `question` has its names resolved."""
+
+    question: tree.Question
+    query: Query
+    keys: KnownKeys | UnknownKeys
+    measures: tuple[Measure, ...]
+    outputs: tuple[OutputPlan, ...]
+    having: Formula | None
+    order: tuple[tuple[Formula, bool, bool], ...]
+    limit: int | None
+    rows_per_unit: int
+    epsilon: Fraction | None
+    delta: Fraction
+    event: Event
+    sentences: tuple[str, ...] = ()
+
+    @property
+    def schema(self) -> tuple[tuple[str, str], ...]:
+        """(name, kind) of every column of the answer."""
+        return tuple((output.name, output.kind) for output in self.outputs)
+
+    @property
+    def errors(self) -> tuple[Expected, ...]:
+        """What is expected of every noisy output whose noise does not depend on the data."""
+        from tacit.plan.expected import expected_errors
+
+        return tuple(each for each in expected_errors(self, None) if each.rows is None)
+
+    def errors_at(self, rows: int) -> tuple[Expected, ...]:
+        """What is expected of every noisy output in a cell with this many rows."""
+        from tacit.plan.expected import expected_errors
+
+        return expected_errors(self, rows)
+
+
+def names(items: Sequence[OutputPlan]) -> tuple[str, ...]:
+    """The outputs' names."""
+    return tuple(item.name for item in items)

@@ -1,0 +1,340 @@
+"""Scalars of a question to values on the working copy: `value_of(node, scope)`, one small function for each kind.
+
+Promise: the SQL is generated from our tree alone, and keeps the invariants of `values`: it cannot fail on any row.
+Kinds that do not go together are refused while planning, from the policy's facts and never from a row. Some operations
+repeat their operand, so nesting them multiplies the SQL; it is measured at every step, and too much is refused.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from functools import singledispatch
+from types import MappingProxyType
+
+from sqlglot import exp
+
+from tacit.errors import QuestionError
+from tacit.plan import arithmetic, moments
+from tacit.plan.calls import call
+from tacit.plan.scope import Scope
+from tacit.plan.values import Nothing, Number, Text, Truth, Value, bare, constant, null, truth_as_number, widened
+from tacit.question import tree
+from tacit.question.scalars import moment
+
+_TEXT_COMPARE: Mapping[str, type[exp.Expr]] = MappingProxyType(
+    {"=": exp.EQ, "<>": exp.NEQ, "<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE}
+)
+
+
+_MOST_NODES = 20_000
+
+
+def value_of(node: tree.Scalar, scope: Scope) -> Value:
+    """What the node is on a row."""
+    found = _value(node, scope)
+    if sum(1 for _ in found.sql.walk()) > _MOST_NODES:
+        raise QuestionError("An expression in the question grows too large. Nest divisions and conditions less deeply.")
+    return found
+
+
+@singledispatch
+def _value(node: tree.Scalar, scope: Scope) -> Value:
+    raise QuestionError(f"{type(node).__name__} cannot stand in an expression about one row.")
+
+
+def condition_of(node: tree.Scalar, scope: Scope) -> Truth:
+    """The node as a condition."""
+    found = value_of(node, scope)
+    if isinstance(found, Number) and found.meaning == "boolean":
+        return Truth(exp.EQ(this=exp.paren(found.sql), expression=bare(1)), found.nullable)
+    if isinstance(found, Nothing):
+        return Truth(exp.cast(exp.Null(), "BOOLEAN"), True)
+    if not isinstance(found, Truth):
+        raise QuestionError(f"A condition is needed, and {described(found)} was found. Compare it with something.")
+    return found
+
+
+def number_of(node: tree.Scalar, scope: Scope, user: str) -> Number:
+    """The node as a number, for an operation that needs one."""
+    found = value_of(node, scope)
+    if isinstance(found, Truth):
+        found = truth_as_number(found)
+    if not isinstance(found, Number):
+        raise QuestionError(f"{user} needs a number, and {described(found)} was found.")
+    return found
+
+
+def described(value: Value) -> str:
+    """A value's kind in words."""
+    if isinstance(value, Number):
+        return "a " + {"timestamp": "time", "boolean": "truth value"}.get(value.meaning, value.meaning)
+    return {Text: "a text", Truth: "a condition", Nothing: "NULL"}[type(value)]
+
+
+@_value.register
+def _(node: tree.Name, scope: Scope) -> Value:
+    return scope.value(node)
+
+
+@_value.register
+def _(node: tree.Literal, scope: Scope) -> Value:
+    value = node.value
+    if value is None:
+        return null()
+    if isinstance(value, bool):
+        return Truth(exp.true() if value else exp.false(), nullable=False)
+    if isinstance(value, str):
+        return Text(exp.Literal.string(value), nullable=False, values=(value,), constant=value)
+    if isinstance(value, datetime.datetime):
+        return constant(moments.microseconds(value), meaning="timestamp")
+    if isinstance(value, datetime.date):
+        return constant(moments.days(value), meaning="date")
+    exact = Fraction(value)
+    if max(abs(exact.numerator), exact.denominator) >= 1 << 96:
+        raise QuestionError("A number in the question has too many digits to be computed with exactly.")
+    return constant(exact.numerator, Fraction(1, exact.denominator))
+
+
+@_value.register
+def _(node: tree.Negate, scope: Scope) -> Value:
+    return arithmetic.negate(_plain_number(node.operand, scope, "-"))
+
+
+@_value.register
+def _(node: tree.Arithmetic, scope: Scope) -> Value:
+    left, right = (value_of(side, scope) for side in (node.left, node.right))
+    if isinstance(left, Nothing) or isinstance(right, Nothing):
+        return null()
+    if node.op in ("+", "-") and isinstance(left, Number) and left.meaning == "date":
+        return _date_arithmetic(node, left, right)
+    a, b = (_plain_number(side, scope, node.op) for side in (node.left, node.right))
+    return arithmetic.OPERATIONS[node.op](a, b)
+
+
+def _plain_number(node: tree.Scalar, scope: Scope, user: str) -> Number:
+    found = number_of(node, scope, user)
+    if found.meaning in ("date", "timestamp"):
+        raise QuestionError(f"{user!r} needs a number, and {described(found)} was found. Dates allow date + days.")
+    return replace(found, meaning="number")
+
+
+def _date_arithmetic(node: tree.Arithmetic, left: Number, right: Value) -> Value:
+    """date - date is a number of days; date + days is a date."""
+    if not isinstance(right, Number) or right.step != 1 or right.meaning not in ("date", "number"):
+        raise QuestionError(f"A date allows {node.op} with a whole number of days, and not with {described(right)}.")
+    found = arithmetic.OPERATIONS[node.op](left, right)
+    if right.meaning == "date":
+        if node.op == "+":
+            raise QuestionError("Two dates cannot be added. Their difference is a number of days.")
+        return found
+    return replace(found, meaning="date")
+
+
+@_value.register
+def _(node: tree.Compare, scope: Scope) -> Value:
+    return compared(node.op, value_of(node.left, scope), value_of(node.right, scope))
+
+
+def compared(op: str, left: Value, right: Value) -> Truth:
+    """left op right; a text constant beside a date is read as a date."""
+    if isinstance(left, Nothing) or isinstance(right, Nothing):
+        return Truth(exp.cast(exp.Null(), "BOOLEAN"), True)
+    left, right = _as_moment(left, right), _as_moment(right, left)
+    if isinstance(left, Text) and isinstance(right, Text):
+        sql = _TEXT_COMPARE[op](this=exp.paren(left.sql), expression=exp.paren(right.sql))
+        return Truth(sql, left.nullable or right.nullable)
+    a, b = (truth_as_number(side) if isinstance(side, Truth) else side for side in (left, right))
+    if not isinstance(a, Number) or not isinstance(b, Number):
+        raise QuestionError(f"{described(left)} cannot be compared with {described(right)}.".capitalize())
+    if {a.meaning, b.meaning} == {"date", "timestamp"}:
+        a, b = moments.as_timestamp(a), moments.as_timestamp(b)
+    if a.meaning != b.meaning and {a.meaning, b.meaning} != {"number", "boolean"}:
+        raise QuestionError(f"{described(left)} cannot be compared with {described(right)}.".capitalize())
+    return arithmetic.compare(op, a, b)
+
+
+def _as_moment(value: Value, beside: Value) -> Value:
+    if isinstance(value, Text) and value.constant is not None and isinstance(beside, Number):
+        if beside.meaning == "date" and len(value.constant) <= 10:
+            return constant(moments.days(moment(value.constant, "date")), meaning="date")
+        if beside.meaning in ("date", "timestamp"):
+            read = moment(value.constant, "timestamp")
+            assert isinstance(read, datetime.datetime)
+            return constant(moments.microseconds(read), meaning="timestamp")
+    return value
+
+
+@_value.register
+def _(node: tree.And, scope: Scope) -> Value:
+    parts = [condition_of(part, scope) for part in node.parts]
+    return Truth(_chained(exp.And, parts), any(part.nullable for part in parts))
+
+
+@_value.register
+def _(node: tree.Or, scope: Scope) -> Value:
+    parts = [condition_of(part, scope) for part in node.parts]
+    return Truth(_chained(exp.Or, parts), any(part.nullable for part in parts))
+
+
+def _chained(kind: type[exp.Expr], parts: list[Truth]) -> exp.Expr:
+    first, *rest = (exp.paren(part.sql) if isinstance(part.sql, (exp.And, exp.Or)) else part.sql for part in parts)
+    for part in rest:
+        first = kind(this=first, expression=part)
+    return first
+
+
+@_value.register
+def _(node: tree.Not, scope: Scope) -> Value:
+    inside = condition_of(node.operand, scope)
+    return Truth(exp.Not(this=exp.paren(inside.sql)), inside.nullable)
+
+
+@_value.register
+def _(node: tree.In, scope: Scope) -> Value:
+    operand = value_of(node.operand, scope)
+    checks = [compared("=", operand, value_of(value, scope)) for value in node.values]
+    first = checks[0].sql
+    listed = [check.sql.expression.unnest() for check in checks if check.sql.this == first.this]
+    if len(listed) == len(checks) and isinstance(first, exp.EQ):
+        # a constant that is not on the grid was compared as x <> x, which no value satisfies
+        met = [item for item, check in zip(listed, checks, strict=True) if isinstance(check.sql, exp.EQ)]
+        return Truth(exp.In(this=first.this, expressions=met), operand.nullable)
+    return Truth(exp.paren(_chained(exp.Or, checks)), any(check.nullable for check in checks))
+
+
+@_value.register
+def _(node: tree.Like, scope: Scope) -> Value:
+    operand = value_of(node.operand, scope)
+    if not isinstance(operand, Text):
+        raise QuestionError(f"LIKE needs a text, and {described(operand)} was found.")
+    if node.pattern.endswith("\\"):
+        raise QuestionError("A LIKE pattern cannot end in a backslash.")
+    kind = exp.ILike if node.ignore_case else exp.Like
+    return Truth(kind(this=exp.paren(operand.sql), expression=exp.Literal.string(node.pattern)), operand.nullable)
+
+
+@_value.register
+def _(node: tree.IsNull, scope: Scope) -> Value:
+    inside = value_of(node.operand, scope)
+    return Truth(exp.Is(this=exp.paren(inside.sql), expression=exp.Null()), nullable=False)
+
+
+@_value.register
+def _(node: tree.Case, scope: Scope) -> Value:
+    conditions = [condition_of(branch.condition, scope) for branch in node.branches]
+    values = [*(value_of(branch.value, scope) for branch in node.branches), value_of(node.otherwise, scope)]
+    return _choice(conditions, values)
+
+
+def _choice(conditions: list[Truth], values: list[Value]) -> Value:
+    """The value of the first condition that holds; all values are of one kind."""
+    present = [value for value in values if not isinstance(value, Nothing)]
+    if not present:
+        return null()
+    nullable = any(value.nullable for value in values)
+    if all(isinstance(value, Text) for value in present):
+        texts = [value for value in present if isinstance(value, Text)]
+        known = (
+            None
+            if any(text.values is None for text in texts)
+            else tuple(dict.fromkeys(item for text in texts for item in text.values or ()))
+        )
+        return Text(_case(conditions, [value.sql for value in values]), nullable, known)
+    numbers = [truth_as_number(value) if isinstance(value, Truth) else value for value in present]
+    if not all(isinstance(number, Number) for number in numbers):
+        raise QuestionError("The branches of a CASE (or of COALESCE, IF) must all be numbers, or all texts.")
+    return _number_choice(conditions, values, [number for number in numbers if isinstance(number, Number)], nullable)
+
+
+def _number_choice(conditions: list[Truth], values: list[Value], numbers: list[Number], nullable: bool) -> Number:
+    meanings = {number.meaning for number in numbers}
+    if len(meanings) > 1 and meanings != {"number", "boolean"}:
+        raise QuestionError("The branches of a CASE (or of COALESCE, IF) must be of one kind.")
+    fine = numbers[0]
+    for number in numbers[1:]:
+        fine = arithmetic.common(fine, number)[0]
+    gridded = [arithmetic.common(number, fine)[0] for number in numbers]
+    wide = any(number.wide for number in gridded)
+    bounds = gridded[0].bounds
+    for number in gridded[1:]:
+        bounds = bounds.hull(number.bounds)
+    queue = iter(gridded)
+    sqls = [
+        value.sql if isinstance(value, Nothing) else (widened(number) if wide else number.sql)
+        for value in values
+        for number in ([gridded[0]] if isinstance(value, Nothing) else [next(queue)])
+    ]
+    points = _merged_points(gridded)
+    return Number(
+        _case(conditions, sqls),
+        bounds,
+        gridded[0].step,
+        meanings.pop() if len(meanings) == 1 else "number",
+        nullable=nullable,
+        rounded=any(number.rounded for number in gridded),
+        stated=all(number.stated for number in gridded),
+        wide=wide,
+        points=points,
+    )
+
+
+def _merged_points(numbers: list[Number]) -> tuple[int, ...] | None:
+    merged: set[int] = set()
+    for number in numbers:
+        points = (number.constant,) if number.constant is not None else number.points
+        if points is None:
+            return None
+        merged.update(points)
+    return tuple(sorted(merged))
+
+
+def _case(conditions: list[Truth], sqls: list[exp.Expr]) -> exp.Expr:
+    case = exp.Case()
+    for condition, sql in zip(conditions, sqls, strict=False):
+        case = case.when(condition.sql, sql)
+    return case.else_(sqls[-1])
+
+
+@_value.register
+def _(node: tree.Call, scope: Scope) -> Value:
+    arguments = [value_of(argument, scope) for argument in node.arguments]
+    if any(isinstance(argument, Nothing) for argument in arguments):
+        return null()
+    if node.function in ("least", "greatest"):
+        return _extreme(exp.Least if node.function == "least" else exp.Greatest, arguments)
+    return call(node.function, arguments)
+
+
+def _extreme(kind: type[exp.Expr], arguments: list[Value]) -> Value:
+    """The least or greatest argument that is not NULL."""
+    unconditional = [Truth(exp.true(), False) for _ in arguments[1:]]
+    mixed = _choice(unconditional, arguments)  # checks the kinds, and gives the common grid and the hull of the bounds
+    nullable = all(argument.nullable for argument in arguments)
+    assert isinstance(mixed.sql, exp.Case)
+    first, *rest = [branch.args["true"] for branch in mixed.sql.args["ifs"]] + [mixed.sql.args["default"]]
+    return replace(mixed, sql=kind(this=first, expressions=rest, ignore_nulls=True), nullable=nullable)
+
+
+@_value.register
+def _(node: tree.Cast, scope: Scope) -> Value:
+    inside = value_of(node.operand, scope)
+    if isinstance(inside, Nothing):
+        return inside
+    if node.kind == "text" and isinstance(inside, Text):
+        return inside
+    if isinstance(inside, Truth):
+        inside = truth_as_number(inside)
+    if isinstance(inside, Number):
+        if node.kind == "date" and inside.meaning in ("date", "timestamp"):
+            return moments.as_date(inside, "A cast to DATE")
+        if node.kind == "timestamp" and inside.meaning in ("date", "timestamp"):
+            return moments.as_timestamp(inside)
+        if node.kind in ("integer", "real") and inside.meaning in ("number", "boolean"):
+            plain = replace(inside, meaning="number")
+            return arithmetic.rounded_to(plain, 0) if node.kind == "integer" else plain
+        if node.kind == "boolean" and inside.meaning == "boolean":
+            return inside
+    raise QuestionError(f"{described(inside)} cannot be cast to {node.kind}.".capitalize())

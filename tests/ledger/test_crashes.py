@@ -1,0 +1,50 @@
+"""Killed, starved and raced: short runs of `soak.py`, which does its work in a process that may fork and kill."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SOAK = Path(__file__).with_name("soak.py")
+
+
+def soak(*arguments: str) -> dict[str, Any]:
+    done = subprocess.run([sys.executable, str(SOAK), *arguments], capture_output=True, text=True, timeout=900)
+    assert done.stdout, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout)
+    assert result["problems"] == [], result
+    assert done.returncode == 0
+    return result
+
+
+def test_sixteen_processes_spend_exactly_the_cap_and_charge_a_shared_key_once() -> None:
+    result = soak("processes", "16", "500")
+    assert result["charged"] == result["cap"] == 5850
+    assert result["charged"] + result["repeated"] + result["refused"] == 16 * 500
+    assert result["refused"] >= 16 * 400 + 100 - 5850
+
+
+def test_no_acknowledged_charge_is_lost_when_processes_are_killed_at_random_moments() -> None:
+    result = soak("kills", "200")
+    assert result["killed"] == 200
+    assert result["acknowledged"] > 100
+
+
+@pytest.mark.parametrize(
+    ("stage", "fewest"),
+    [
+        ("charge", 5 * 15),
+        ("answer", 5 * 15),
+        ("register:kill", 60),
+        ("register:ENOSPC from then on", 60),
+        ("open, charge, answer, close:kill", 40),
+        ("open, charge, answer, close:EIO once", 40),
+    ],
+)
+def test_a_fault_at_any_call_refuses_or_wastes_but_never_hides(stage: str, fewest: int) -> None:
+    assert soak("faults", stage)["injected"] >= fewest
