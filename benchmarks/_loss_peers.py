@@ -1,8 +1,8 @@
 """Other people's accountants on the rows of `loss`: dp-accounting, prv-accountant, OpenDP.
 
-Each takes a row and returns its upper bound of epsilon, or None where it has no such mechanism. They are imported when first
-used; a missing one is reported with the line that installs it. A row that costs a peer more than `LIMIT` CPU seconds is
-stopped and marked; rows known to do so are not started.
+Each takes a row and returns its upper bound of epsilon, or None where it has no such mechanism. They are imported
+when first used; a missing one is reported with the line that installs it. A row that costs a peer more than `LIMIT`
+CPU seconds is stopped and marked; rows known to do so are not started.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Exact privacy curves to hold totals against: binomial sums, the analytic Gaussian, convolutions of lattices.
 
-A curve is delta as a function of epsilon. Binomial and lattice sums have positive terms only and err by less than a relative
-1e-11; the Gaussian is evaluated with 40 digits.
+A curve is delta as a function of epsilon. Binomial and lattice sums have positive terms only and err by less than a
+relative 1e-11; the Gaussian is evaluated with 40 digits.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+from fractions import Fraction
 from pathlib import Path
 
 from tacit.ledger import Ledger
@@ -23,7 +24,7 @@ from tacit.loss.events import Pure
 
 THREADS = 32
 BAR = 300.0
-EVENT = Pure("1/1000")
+EVENT = Pure(Fraction(1, 1000))
 SOAK = Path(__file__).resolve().parent.parent / "tests" / "ledger" / "soak.py"
 
 
@@ -112,9 +113,9 @@ def main() -> str:
         f"| the same, questions a second | {asked / shared['seconds']:.0f} | |",
         f"| one caller alone, charges a second | {1e3 / took['charge']:.0f} | |",
         "",
-        f"Medians of one caller: a charge {took['charge']:.2f} ms, storing the answer {took['answer']:.2f} ms, one bare "
-        f"flush of this disk {took['flush']:.2f} ms (each of the two takes two). With group commit {cpu:.2f} ms of CPU a "
-        f"charge. Opening checks every entry: {check:.0f} microseconds of CPU each ({entries} entries).",
+        f"Medians of one caller: a charge {took['charge']:.2f} ms, storing the answer {took['answer']:.2f} ms, one "
+        f"bare flush of this disk {took['flush']:.2f} ms (each of the two takes two). With group commit {cpu:.2f} ms "
+        f"of CPU a charge. Opening checks every entry: {check:.0f} microseconds of CPU each ({entries} entries).",
     ]
     return "\n".join(lines)
 

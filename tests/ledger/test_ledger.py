@@ -342,6 +342,40 @@ def test_a_locked_ledger_refuses_and_works_again_when_the_lock_is_gone(folder: P
     assert not ledger.charge("ana", "key", "q", TENTH).repeated
 
 
+def test_a_read_only_ledger_can_be_looked_at_but_not_charged(
+    folder: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger.charge("ana", "before", "q", TENTH)
+    monkeypatch.setattr(apsw, "SQLITE_OPEN_READWRITE", apsw.SQLITE_OPEN_READONLY)
+    with opened(folder) as frozen:
+        assert frozen.spent() == Spent(Fraction(1, 10))
+        with pytest.raises(LedgerError, match="attempt to write a readonly database"):
+            frozen.charge("ana", "key", "q", TENTH)
+
+
+def test_a_folder_that_is_not_there_is_a_refusal(folder: Path) -> None:
+    with pytest.raises(LedgerError, match="No such file or directory"):
+        Ledger.open(folder / "none" / "ledger", head=folder / "head", budget=Budget(1))
+    with pytest.raises(LedgerError, match="No such file or directory"):
+        Ledger.open(folder / "ledger", head=folder / "none" / "head", budget=Budget(1))
+
+
+def test_the_head_is_not_the_ledger_itself(folder: Path) -> None:
+    with pytest.raises(ParameterError, match="'head' parameter must be another file"):
+        Ledger.open(folder / "ledger", head=folder / "." / "ledger", budget=Budget(1))
+
+
+def test_a_link_and_a_relative_path_lead_to_the_same_ledger(
+    folder: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "link").symlink_to(folder / "ledger")
+    monkeypatch.chdir(folder)
+    with Ledger.open("link", head="head") as same:
+        monkeypatch.chdir("/")
+        same.charge("ana", "key", "q", TENTH)
+        assert ledger.spent() == Spent(Fraction(1, 10))
+
+
 def test_the_triggers_refuse_to_change_remove_or_insert_out_of_order(folder: Path, ledger: Ledger) -> None:
     ledger.charge("ana", "key", "q", TENTH)
     other = apsw.Connection(str(folder / "ledger"))

@@ -283,6 +283,18 @@ def test_rewriting_the_whole_chain_does_not_help(home: Path) -> None:
     refused(home, "Entry 8 is not the one that was sealed")
 
 
+@pytest.mark.parametrize("sequence", range(1, 8))
+def test_an_edited_row_with_a_new_hash_does_not_fit_the_next(home: Path, sequence: int) -> None:
+    with opened(home) as ledger:
+        entry = ledger.entries()[sequence - 1]
+    forged = replace(entry, when="2000-01-01T00:00:00.000000+00:00")
+    edit(
+        home,
+        f"UPDATE entries SET \"when\" = '{forged.when}', hash = '{forged.true_hash()}' WHERE sequence = {sequence}",
+    )
+    refused(home, f"Entry {sequence + 1} does not follow the one before it")
+
+
 def test_a_forged_tail_cannot_wind_the_sum_back(home: Path) -> None:
     connection = apsw.Connection(str(home / "ledger"))
     columns = 'sequence, kind, "when", analyst, key, content, previous, hash'
@@ -336,6 +348,14 @@ def test_a_file_of_another_kind_is_noticed(home: Path, pragma: str, words: str) 
     connection.execute(f"PRAGMA {pragma}")
     connection.close()
     refused(home, words)
+
+
+def test_an_index_that_hides_an_entry_is_noticed(home: Path) -> None:
+    """The rows are whole, but a search for key 0 would find nothing, and the question be drawn again."""
+    whole = (home / "ledger").read_bytes()
+    assert whole.count(b"charged0") == 1
+    (home / "ledger").write_bytes(whole.replace(b"charged0", b"charged9"))
+    refused(home, "The file is damaged: row 3 missing from index")
 
 
 def test_a_file_that_is_no_database_is_refused(home: Path) -> None:

@@ -102,6 +102,7 @@ def test_a_failure_of_the_disk_concerns_everyone_who_shared_the_commit(
         assert len(outcomes) == 3
         assert all(isinstance(outcome, LedgerError) for outcome in outcomes.values())
         faults.armed = False
+        assert ledger._writer._store is None  # the next use opens, and checks, anew
         assert ledger.spent() == Spent(Fraction(0))
         assert not any(ledger.charge("ana", key, "q", TENTH).repeated for key in outcomes)
 
@@ -161,13 +162,34 @@ def test_what_a_killed_process_wrote_is_flushed_before_the_head_speaks_of_it(
         patch.setattr(Store, "close", lambda store: None)  # a killed process does not carry its log over into the file
         with pytest.raises(KeyboardInterrupt):
             ledger.charge("ana", "key", "q", TENTH)
+    order = flushes_and_head_writes(monkeypatch)
+    with opened(folder) as again:
+        assert again._vault.head.read().sequence == 2
+    assert order == ["ledger-wal", "head"]
+
+
+def test_a_receipt_of_an_entry_that_another_process_did_not_seal_is_handed_out_sealed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(folder) as ledger, opened(folder) as other:
+        ledger.spent()
+        with monkeypatch.context() as patch:
+            patch.setattr(other._vault.head, "advance", lambda *given: (_ for _ in ()).throw(KeyboardInterrupt))
+            with pytest.raises(KeyboardInterrupt):
+                other.charge("ana", "key", "q", TENTH)
+        order = flushes_and_head_writes(monkeypatch)
+        assert ledger.charge("ana", "key", "q", TENTH).repeated
+        assert order == ["ledger-wal", "head"]
+        assert ledger._vault.head.read().sequence == 2
+
+
+def flushes_and_head_writes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The order of flushes of whole files and of writes to the head, from now on."""
     order: list[str] = []
     real_sync, real_write = disk.sync_file, disk.pwrite
     monkeypatch.setattr(disk, "sync_file", lambda path: (order.append(path.name), real_sync(path)))
     monkeypatch.setattr(disk, "pwrite", lambda *given: (order.append("head"), real_write(*given))[1])
-    with opened(folder) as again:
-        assert again._vault.head.read().sequence == 2
-    assert order == ["ledger-wal", "head"]
+    return order
 
 
 FORKING = """
@@ -183,6 +205,7 @@ ledger.charge("ana", "before", "q", Pure("1/10"))
 children = []
 for number in range(3):
     child = os.fork()
+    assert ledger._writer._store is None                 # no connection crosses a fork
     if child == 0:
         assert ledger.charge("ana", "before", "q", Pure("1/10")).repeated
         ledger.charge("ana", f"child {number}", "q", Pure("1/10"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 
 import mpmath
@@ -15,110 +14,20 @@ from tacit.loss import atoms, events, moments
 from tacit.loss.curves import delta_curve
 from tacit.loss.events import Event
 from tacit.loss.moments import Direction, infinite_mass, log_moment, real_bound, transform
-
-mp = mpmath.mp
-mp.dps = 30
-ORDERS = np.array([0.05, 0.7, 3.0, 17.0])
-LINE = 1.5 + 6.5j * np.arange(6)
-DIRECTIONS: tuple[Direction, Direction] = ("remove", "add")
-
-Moment = Callable[[mpmath.mpc], mpmath.mpc]
-
-
-@pytest.fixture(autouse=True)
-def _thirty_digits() -> None:
-    mp.dps = 30
-
-
-def mass_moment(p: list[mpmath.mpf], q: list[mpmath.mpf]) -> Moment:
-    """E_P[(p/q)^z] over outcomes with both masses positive."""
-    return lambda z: mpmath.fsum(a * (a / b) ** z for a, b in zip(p, q, strict=True) if a > 0 and b > 0)
-
-
-def response_moment(epsilon: Fraction, options: int = 2, failure: Fraction = Fraction(0)) -> Moment:
-    truth = mpmath.exp(mpmath.mpf(epsilon.numerator) / epsilon.denominator)
-    total = truth + options - 1
-    keep = 1 - mpmath.mpf(failure.numerator) / failure.denominator
-    p = [truth, mpmath.mpf(1), *[mpmath.mpf(1)] * (options - 2)]
-    q = [mpmath.mpf(1), truth, *[mpmath.mpf(1)] * (options - 2)]
-    return mass_moment([keep * a / total for a in p], [keep * b / total for b in q])
-
-
-def density_moment(p: Callable[[mpmath.mpf], mpmath.mpf], q: Callable[..., mpmath.mpf], breaks: list[float]) -> Moment:
-    return lambda z: mpmath.quad(lambda x: p(x) * (p(x) / q(x)) ** z, breaks)
-
-
-def laplace_density(x: mpmath.mpf) -> mpmath.mpf:
-    return mpmath.exp(-abs(x)) / 2
-
-
-def laplace_moment(ratio: float, mix: Callable[..., tuple[mpmath.mpf, mpmath.mpf]]) -> Moment:
-    def moment(z: mpmath.mpc) -> mpmath.mpc:
-        def inside(x: mpmath.mpf) -> mpmath.mpc:
-            p, q = mix(laplace_density(x), laplace_density(x - ratio))
-            return p * (p / q) ** z
-
-        return mpmath.quad(inside, [-80, -20, 0, ratio / 4, ratio / 2, 3 * ratio / 4, ratio, ratio + 20, ratio + 80])
-
-    return moment
-
-
-def plain(p: mpmath.mpf, q: mpmath.mpf) -> tuple[mpmath.mpf, mpmath.mpf]:
-    return p, q
-
-
-def sampled(rate: float, direction: Direction) -> Callable[..., tuple[mpmath.mpf, mpmath.mpf]]:
-    if direction == "remove":
-        return lambda p, q: ((1 - rate) * q + rate * p, q)
-    return lambda p, q: (p, (1 - rate) * p + rate * q)
-
-
-def discrete_laplace_moment(scale: Fraction, shift: int) -> Moment:
-    r = mpmath.exp(-mpmath.mpf(scale.denominator) / scale.numerator)
-    reach = int(80 * scale) + 2 * shift
-    x = range(-reach, reach + 1)
-    return mass_moment(
-        [(1 - r) / (1 + r) * r ** abs(i) for i in x], [(1 - r) / (1 + r) * r ** abs(i - shift) for i in x]
-    )
-
-
-def discrete_gaussian_masses(sigma: float, shift: int) -> tuple[list[mpmath.mpf], list[mpmath.mpf]]:
-    # tilts up to 17 move the mean to -17 shift
-    x = range(-int(14 * sigma) - 17 * shift - 2, int(14 * sigma) + shift + 3)
-    everywhere = range(-int(30 * sigma) - 2, int(30 * sigma) + 3)
-    total = mpmath.fsum(mpmath.exp(-(mpmath.mpf(i) ** 2) / (2 * mpmath.mpf(sigma) ** 2)) for i in everywhere)
-
-    def weight(i: int) -> mpmath.mpf:
-        return mpmath.exp(-(mpmath.mpf(i) ** 2) / (2 * mpmath.mpf(sigma) ** 2)) / total
-
-    return [weight(i) for i in x], [weight(i - shift) for i in x]
-
-
-def bounded_range_moment(reach: float) -> Moment:
-    """From the worst curve over t, found by search: E_P[exp(zL)] = z (z+1) integral of exp(z e) delta(e)."""
-
-    def worst(epsilon: mpmath.mpf) -> mpmath.mpf:
-        def at(t: mpmath.mpf) -> mpmath.mpf:
-            p = (mpmath.exp(reach) - mpmath.exp(t)) / mpmath.expm1(reach)
-            gain = lambda loss: max(mpmath.mpf(0), 1 - mpmath.exp(epsilon - loss))  # noqa: E731
-            return p * gain(t) + (1 - p) * gain(t - reach)
-
-        low, high = max(mpmath.mpf(0), epsilon), min(mpmath.mpf(reach), epsilon + reach)
-        for _ in range(60):  # unimodal in t: ternary search
-            a, b = low + (high - low) / 3, high - (high - low) / 3
-            low, high = (a, high) if at(a) < at(b) else (low, b)
-        return at((low + high) / 2)
-
-    nodes = [(x, w) for x, w in zip(*np.polynomial.legendre.leggauss(24), strict=True)]
-    values = [(mpmath.mpf(x) * reach, mpmath.mpf(w) * reach, worst(mpmath.mpf(x) * reach)) for x, w in nodes]
-
-    def moment(z: mpmath.mpc) -> mpmath.mpc:
-        inside = mpmath.fsum(w * mpmath.exp(z * e) * d for e, w, d in values)
-        below = mpmath.exp(-z * reach) / z - mpmath.exp(-(z + 1) * reach) / (z + 1)
-        return z * (z + 1) * (inside + below)
-
-    return moment
-
+from tacit.loss.transforms import total_log_moment
+from tests.loss.moment_truths import (
+    DIRECTIONS,
+    LINE,
+    ORDERS,
+    Moment,
+    bounded_range_moment,
+    discrete_gaussian_masses,
+    discrete_laplace_moment,
+    laplace_moment,
+    mass_moment,
+    plain,
+    response_moment,
+)
 
 CLOSED: list[tuple[Event, Moment]] = [
     (events.Pure("0.7"), response_moment(Fraction("0.7"))),
@@ -211,129 +120,26 @@ def test_on_the_real_axis_the_exponential_mechanism_costs_its_worst_single_range
         assert bound < log_moment(events.Pure(reach), np.array([c]))[0]
 
 
-# -- Poisson sampling ------------------------------------------------------------------------------
+def test_moments_are_asked_on_the_right_half_plane_and_on_one_line() -> None:
+    for bad in (np.array([0.0]), np.array([1.0, -1.0]), np.array([1.0 + 1j, 2.0 + 1j]), np.array([-1.0 + 1j])):
+        with pytest.raises(ParameterError, match="'z'"):
+            log_moment(events.Laplace(1, 1), bad)
 
 
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize(("mu", "rate"), [(1.0, 0.01), (2.5, 0.001), (0.05, 0.5)])
-def test_sampled_gaussian_moments_are_the_integrals(mu: float, rate: float, direction: Direction) -> None:
-    event = events.PoissonSampled(events.Gaussian(mu, 1), rate)
-    mix = sampled(rate, direction)
-
-    def moment(z: mpmath.mpc) -> mpmath.mpc:
-        def inside(x: mpmath.mpf) -> mpmath.mpc:
-            # "add" is written for the mirror image, P at 0 and Q at mu, like "remove" with the roles exchanged
-            p, q = mpmath.npdf(x, mu), mpmath.npdf(x)
-            first, second = mix(p, q) if direction == "remove" else mix(q, p)
-            return first * (first / second) ** z
-
-        far = 14 + mu * (1 + float(mpmath.re(z)))
-        return mpmath.quad(inside, mpmath.linspace(-12, far, 80), method="gauss-legendre", maxdegree=4)
-
-    pair = transform(event, direction)
+@pytest.mark.parametrize("event", [events.Laplace(1, 3), events.Pure("0.4")], ids=lambda event: event.kind)
+def test_many_pairs_are_summed_as_one_by_one(event: Event) -> None:
+    """Long even lines take a short cut; it must not change the sum."""
+    z = 2.5 + 0.31j * np.arange(300)
+    others = [transform(events.Laplace(1, Fraction(k)), "remove") for k in (2, 5, 7)]
+    others += [transform(events.Pure(Fraction(1, k)), "remove") for k in (2, 5, 7)]
+    pairs = [transform(event, "remove"), *others]
+    for counts in ([1] * 7, [3, 1, 4, 1, 5, 9, 2]):
+        alone = sum(count * pair.log_moment(z) for pair, count in zip(pairs, counts, strict=True))
+        assert np.abs(np.exp(total_log_moment(pairs, counts, z) - alone) - 1).max() < 1e-12
+    orders = np.geomspace(0.01, 1e6, 50)
     with np.errstate(under="ignore"):
-        fixed, slope = pair.roundoff(2.0, 30.0)
-        line = 2.0 + 30j * np.arange(2)
-        found = log_moment(event, line, direction)
-        real = log_moment(event, np.array([9.0]), direction)
-    top = moment(mpmath.mpf(2))
-    for z, value in zip(line, found, strict=True):
-        assert abs(mpmath.exp(mpmath.mpc(value)) - moment(mpmath.mpc(z))) <= top * (fixed + abs(z) * slope) * 2.0**-54
-    for c, value in zip((9.0,), real, strict=True):
-        assert abs(value - mpmath.log(moment(mpmath.mpf(c)))) < 1e-13 * (1 + abs(value))
-
-
-@pytest.mark.parametrize("direction", DIRECTIONS)
-def test_sampled_randomised_response_is_exact(direction: Direction) -> None:
-    rate, epsilon, options = Fraction("0.2"), Fraction("1.5"), 4
-    truth = math.exp(1.5)
-    total = truth + options - 1
-    p, q = [truth, 1, 1, 1], [1, truth, 1, 1]
-    mix = sampled(0.2, direction)
-    pairs = [mix(mpmath.mpf(a) / total, mpmath.mpf(b) / total) for a, b in zip(p, q, strict=True)]
-    moment = mass_moment([a for a, _ in pairs], [b for _, b in pairs])
-    event = events.PoissonSampled(events.RandomizedResponse(epsilon, options), rate)
-    for c, value in zip(ORDERS, log_moment(event, ORDERS, direction), strict=True):
-        assert value == pytest.approx(float(mpmath.log(moment(mpmath.mpf(c)))), abs=1e-12)
-
-
-def test_sampling_an_approximate_guarantee_dilutes_its_failure() -> None:
-    """(1-q)Q + qP against Q fails outright with q delta; P against (1-q)P + qQ never does."""
-    event = events.PoissonSampled(events.Approximate("0.5", "0.01"), "0.1")
-    assert infinite_mass(event, "remove") == pytest.approx(0.001, rel=1e-9)
-    assert infinite_mass(event, "remove") >= 0.001
-    assert infinite_mass(event, "add") == 0
-    e, d, q = 0.5, 0.01, 0.1
-    p = [d, (1 - d) * math.exp(e) / (1 + math.exp(e)), (1 - d) / (1 + math.exp(e)), 0.0]
-    r = [0.0, p[2], p[1], d]
-    removing = [((1 - q) * b + q * a, b) for a, b in zip(p, r, strict=True)]
-    adding = [(a, (1 - q) * a + q * b) for a, b in zip(p, r, strict=True)]
-    for direction, pairs in zip(DIRECTIONS, (removing, adding), strict=True):
-        true = [math.log(sum(a * (a / b) ** c for a, b in pairs if a > 0 and b > 0)) for c in ORDERS]
-        np.testing.assert_allclose(log_moment(event, ORDERS, direction), true, rtol=1e-12, atol=1e-13)
-
-
-@pytest.mark.parametrize("direction", DIRECTIONS)
-def test_sampled_key_selection_is_the_sampled_composition_of_its_rules(direction: Direction) -> None:
-    e, d, q = 0.5, 0.01, 0.1
-    p = [d, (1 - d) * math.exp(e) / (1 + math.exp(e)), (1 - d) / (1 + math.exp(e)), 0.0]
-    r = [0.0, p[2], p[1], d]
-    mix = sampled(q, direction)
-    pairs = [mix(p[i] * p[j] * p[k], r[i] * r[j] * r[k]) for i in range(4) for j in range(4) for k in range(4)]
-    event = events.PoissonSampled(events.KeySelection("0.5", "0.01", 3), "0.1")
-    true = [math.log(sum(a * (a / b) ** c for a, b in pairs if a > 0 and b > 0)) for c in ORDERS]
-    np.testing.assert_allclose(log_moment(event, ORDERS, direction), true, rtol=1e-9, atol=1e-11)
-    lost = sum(a for a, b in pairs if b == 0)
-    assert infinite_mass(event, direction) == pytest.approx(lost, rel=1e-9)
-
-
-@pytest.mark.parametrize("direction", DIRECTIONS)
-def test_sampled_laplace_is_joined_by_chords_from_above(direction: Direction) -> None:
-    moment = laplace_moment(1.2, sampled(0.15, direction))
-    event = events.PoissonSampled(events.Laplace("1.2", 1), "0.15")
-    for c, value in zip((0.7, 5.0), log_moment(event, np.array([0.7, 5.0]), direction), strict=True):
-        true = float(mpmath.log(moment(mpmath.mpf(c))))
-        assert true <= value <= true * (1 + 1e-6)
-
-
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("shift", [1, 4, 5000])
-def test_sampled_discrete_laplace_is_never_below_its_mass_functions(shift: int, direction: Direction) -> None:
-    scale = Fraction(shift) * 2
-    r = math.exp(-float(1 / scale))
-    x = np.arange(-30 * int(scale), 31 * int(scale))
-    p = (1 - r) / (1 + r) * r ** np.abs(x)
-    q = (1 - r) / (1 + r) * r ** np.abs(x - shift)
-    first, second = sampled(0.3, direction)(p, q)
-    event = events.PoissonSampled(events.DiscreteLaplace(shift, scale), "0.3")
-    for c, value in zip((0.7, 5.0), log_moment(event, np.array([0.7, 5.0]), direction), strict=True):
-        true = math.log(float((first * (first / second) ** c).sum()))
-        assert true * (1 - 1e-10) <= value <= true * (1 + 1e-5)
-
-
-@pytest.mark.parametrize("direction", DIRECTIONS)
-def test_sampled_discrete_gaussian_is_exact_on_one_moving_coordinate(direction: Direction) -> None:
-    x = np.arange(-60, 62)
-    p, q = np.exp(-(x**2) / 18.0), np.exp(-((x - 1) ** 2) / 18.0)
-    total = p.sum()
-    first, second = sampled(0.05, direction)(p / total, q / total)
-    event = events.PoissonSampled(events.DiscreteGaussian(1, 3, 1), "0.05")
-    for c, value in zip((0.7, 20.0), log_moment(event, np.array([0.7, 20.0]), direction), strict=True):
-        assert value == pytest.approx(math.log(float((first * (first / second) ** c).sum())), rel=1e-9)
-
-
-def test_a_sample_of_a_sample_is_a_sample() -> None:
-    inner = events.Gaussian(1, 1)
-    twice = events.PoissonSampled(events.PoissonSampled(inner, Fraction(1, 4)), Fraction(1, 2))
-    once = events.PoissonSampled(inner, Fraction(1, 8))
-    for direction in DIRECTIONS:
-        np.testing.assert_array_equal(log_moment(twice, LINE, direction), log_moment(once, LINE, direction))
-
-
-def test_rates_zero_and_one_cost_nothing_and_everything() -> None:
-    inner = events.Laplace(1, 2)
-    assert not log_moment(events.PoissonSampled(inner, 0), ORDERS).any()
-    np.testing.assert_array_equal(log_moment(events.PoissonSampled(inner, 1), ORDERS), log_moment(inner, ORDERS))
+        alone = sum(pair.log_moment(orders) for pair in pairs)
+        np.testing.assert_allclose(total_log_moment(pairs, [1] * 7, orders), alone, rtol=1e-12)
 
 
 # -- bounds where no pair is known -----------------------------------------------------------------

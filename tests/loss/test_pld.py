@@ -269,6 +269,16 @@ def test_a_composition_on_the_lattice_is_the_convolution_with_its_error_counted(
     assert math.fsum(plain[losses > 1.5]) <= tails.above(1.5) < 1
 
 
+def test_every_factor_adds_its_own_rounding_and_too_many_say_nothing() -> None:
+    part = Measure(0.25, -2, np.array([0.1, 0.2, 0.3, 0.15, 0.25]), 0.0)
+    few, many = (lattice.compose([(part, count)], 1.0, 1024) for count in (10, 1000))
+    assert many.relative > 1000 * 8 * 2.0**-52 * 32
+    assert many.relative > 50 * few.relative
+    assert many.error > 50 * few.error
+    hopeless = lattice.compose([(part, 10**13)], 1.0, 1024)
+    assert hopeless.delta(1.0, 5) == (0.0, math.inf)
+
+
 def test_folding_only_adds_and_its_bound_holds() -> None:
     step = discretise.short_binary(0.25)
     part = Measure(step, -4, np.array([0.2, 0, 0, 0.1, 0.1, 0.1, 0, 0, 0.5]), 0.0)

@@ -6,9 +6,9 @@ CASE that asks for NULL first, because `least(greatest(NULL, 0), 10)` is 0 in Du
 
 Two layers. `read` brings the source's type to a plain one (BIGINT, HUGEINT, DOUBLE or VARCHAR; dates as days, times as
 microseconds). `bound` clamps or drops, and rounds reals: with y = x / step, which is exact because step is a power of
-two, the grid value is floor(y), plus one where y - floor(y) >= 1/2. That difference is exact in doubles when it is
-below 1/2 or y is not tiny, and rounds to a number of at least 1/2 otherwise, so the comparison is never wrong
-(floor(y + 1/2) would be: 0.49999999999999994 + 0.5 is 1.0).
+two, the grid value is floor(y), plus one where y - floor(y) >= 1/2. For
+y <= -1/2 or y >= 0 that difference is exact in doubles, and for y between them it rounds to a number of at least 1/2,
+so the comparison is never wrong (floor(y + 1/2) would be: 0.49999999999999994 + 0.5 is 1.0).
 """
 
 from __future__ import annotations
@@ -131,8 +131,9 @@ def _days(expression: str, engine_type: str) -> str:
 
 
 def _microseconds(expression: str, engine_type: str) -> str:
-    zoned = engine_type.upper() == "TIMESTAMP WITH TIME ZONE"
-    moment = expression if zoned else f"TRY_CAST({expression} AS TIMESTAMP)"
+    # Text may carry an offset, which a plain TIMESTAMP would ignore; without one it is UTC, the connection's zone.
+    zoned = engine_type.upper() == "TIMESTAMP WITH TIME ZONE" or kind_of(engine_type) == "text"
+    moment = f"TRY_CAST({expression} AS {'TIMESTAMPTZ' if zoned else 'TIMESTAMP'})"
     return f"CASE WHEN isfinite({moment}) THEN epoch_us({moment}) END"
 
 
@@ -166,9 +167,3 @@ _READERS: Final[Mapping[tuple[Kind, Kind], _Reader]] = {
     ("text", "date"): _varchar,
     ("text", "timestamp"): _varchar,
 }
-
-
-def readable(column: Column, engine_type: str) -> bool:
-    """Whether the source's type can hold what the column is stated to be."""
-    source = kind_of(engine_type)
-    return source is not None and (column.kind, source) in _READERS

@@ -23,7 +23,9 @@ def whole(value: int) -> str:
 
 def double(value: float) -> str:
     """A double literal that reads back as the same double."""
-    return f"CAST({value!r} AS DOUBLE)" if math.isfinite(value) and "e" in repr(value) else f"CAST('{value!r}' AS DOUBLE)"
+    return (
+        f"CAST({value!r} AS DOUBLE)" if math.isfinite(value) and "e" in repr(value) else f"CAST('{value!r}' AS DOUBLE)"
+    )
 
 
 def least_double_from(exact: Fraction) -> float:

@@ -42,7 +42,9 @@ class Secret:
         except FileExistsError:
             return cls(_read(path))
         except OSError:
-            raise EngineError(f"The secret's file cannot be made: {path}. Its folder must exist and be yours.") from None
+            raise EngineError(
+                f"The secret's file cannot be made: {path}. Its folder must exist and be yours."
+            ) from None
         key = os.urandom(LENGTH)
         with os.fdopen(descriptor, "wb") as file:
             file.write(key)
@@ -72,5 +74,7 @@ def _read(path: Path) -> bytes:
             raise EngineError(f"The secret's file must be readable by its owner only: chmod 600 {path}")
         key = file.read(LENGTH + 1)
     if len(key) != LENGTH:
-        raise EngineError(f"The secret's file is damaged: {path} must hold {LENGTH} bytes. Remove it to make a new one.")
+        raise EngineError(
+            f"The secret's file is damaged: {path} must hold {LENGTH} bytes. Remove it to make a new one."
+        )
     return key

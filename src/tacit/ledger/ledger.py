@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeAlias
 
@@ -83,7 +82,7 @@ class Ledger:
         ledger must exist, and what it committed to holds. Analysts not yet known are enrolled. Waits for other
         processes at most `patience` seconds.
         """
-        vault = Vault(Path(path), Path(head), patience)
+        vault = Vault(path, head, patience)
         enrolments = [Enrol(_name("analyst", name), _filter(own)) for name, own in sorted((analysts or {}).items())]
         committed = None if budget is None else _filter(budget)
         vault.register(None if committed is None else lambda identity: _first_entries(identity, committed, enrolments))
@@ -103,7 +102,7 @@ class Ledger:
 
         The file must hold everything that was sealed. The move is recorded, and a copy at the old place is refused.
         """
-        vault = Vault(Path(path), Path(head), patience)
+        vault = Vault(path, head, patience)
         vault.adopt()
         return cls(vault)
 
@@ -223,7 +222,7 @@ class Ledger:
 
 def verify(path: FilePath, *, head: FilePath, patience: float = 30.0) -> Report:
     """Check a ledger that may be damaged, without using it."""
-    return Vault(Path(path), Path(head), patience).report()
+    return Vault(path, head, patience).report()
 
 
 def _first_entries(identity: str, committed: Filter, enrolments: Iterable[Enrol]) -> list[Entry]:

@@ -19,14 +19,17 @@ from tacit.ledger.check import Report, examine
 from tacit.ledger.entry import BEFORE_ALL, Entry, Kind
 from tacit.ledger.head import Head, HeadFile, Place
 from tacit.ledger.store import Store, failures
+from tacit.parameters import refuse
 
 
 class Vault:
     """Where one ledger is kept."""
 
-    def __init__(self, path: Path, head: Path, patience: float) -> None:
-        self.path = path
-        self.head = HeadFile(head, patience)
+    def __init__(self, path: str | os.PathLike[str], head: str | os.PathLike[str], patience: float) -> None:
+        self.path = Path(os.path.realpath(path))  # SQLite puts its log beside the real file, not beside a link to it
+        self.head = HeadFile(Path(os.path.realpath(head)), patience)
+        if self.head.path == self.path:
+            raise refuse("head", "another file than the ledger itself", os.fspath(head))
         self._patience = patience
 
     def connect(self) -> Store:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.loss.transforms import FIXED, SLOPE, TINY, Array, Transform, up
+from tacit.loss.transforms import FIXED, SLOPE, TINY, Array, Transform, even_step, up
 
 _RAISED = 2.0**-46
 """Masses computed by closed forms err by less than this relative amount; they are raised by it."""
@@ -30,29 +30,23 @@ _NEGLIGIBLE = -60.0
 
 
 def exponential_sum(losses: Array, log_masses: Array, z: Array) -> Array:
-    """log sum_i exp(log_masses_i + z losses_i), for real z or z on one vertical line (evenly spaced ones are fast)."""
-    if np.isrealobj(z):
-        exponents = np.multiply.outer(z, losses) + log_masses
-        top = exponents.max(axis=1)
-        return np.asarray(top + np.log(np.exp(exponents - top[:, None]).sum(axis=1)))
-    tilt = float(z[0].real)
-    exponents = tilt * losses + log_masses
-    top_exponent = float(exponents.max())
-    seen = exponents - top_exponent > _NEGLIGIBLE
-    losses, weights = losses[seen], np.exp(exponents[seen] - top_exponent)
-    heights = z.imag
-    step = float(heights[1]) if len(heights) > 1 else 0.0
-    if not (np.all(z.real == tilt) and np.array_equal(heights, step * np.arange(len(heights)))):
-        turns = np.exp(1j * np.multiply.outer(heights, losses))
-        return np.asarray(top_exponent + np.log((turns * weights).sum(axis=1) + TINY))
-    # exp(i (m B + n) step l) = exp(i m B step l) exp(i n step l): two small tables and one matrix product.
-    block = min(_BLOCK, len(heights))
-    starts = step * np.arange(0, len(heights), block)
-    near = np.exp(1j * np.multiply.outer(step * np.arange(block), losses))
+    """log sum_i exp(log_masses_i + z losses_i) for each z; fast where z are evenly spaced on a vertical line."""
+    step = even_step(z)
+    if step == 0.0:
+        table = np.multiply.outer(z, losses) + log_masses
+        top = table.real.max(axis=1)
+        return np.asarray(top + np.log(np.exp(table - top[:, None]).sum(axis=1) + TINY))
+    exponents = float(z[0].real) * losses + log_masses
+    highest = float(exponents.max())
+    seen = exponents - highest > _NEGLIGIBLE
+    losses, weights = losses[seen], np.exp(exponents[seen] - highest)
+    # the two small tables of `exponentials`, summed in one product
+    starts = step * np.arange(0, len(z), _BLOCK)
+    near = np.exp(1j * np.multiply.outer(step * np.arange(_BLOCK), losses))
     far = np.exp(1j * np.multiply.outer(starts, losses)) * weights
     # einsum keeps to one thread: waking others costs more than these small products
-    total = np.einsum("ij,kj->ik", far, near).ravel()[: len(heights)]
-    return np.asarray(top_exponent + np.log(total + TINY))
+    total = np.einsum("ij,kj->ik", far, near).ravel()[: len(z)]
+    return np.asarray(highest + np.log(total + TINY))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,7 +20,7 @@ from typing import Self
 
 import numpy as np
 
-from tacit.loss.transforms import FIXED, SLOPE, TINY, Array, Spread, Transform, slices, up
+from tacit.loss.transforms import FIXED, SLOPE, TINY, Array, Spread, Transform, exponentials, log_product, slices, up
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +71,7 @@ class Response(Transform):
         epsilons = np.array([pair.epsilon for pair in pairs])
         constant = sum(time * pair._constant for time, pair in zip(times, pairs, strict=True))
         logs = sum(
-            (np.log(1.0 + np.exp(np.multiply.outer(-epsilons[rows], 1.0 + 2.0 * z)) + TINY) * times[rows, None]).sum(
-                axis=0
-            )
-            for rows in slices(len(pairs))
+            log_product(1.0 + exponentials(-epsilons[rows], 1.0 + 2.0 * z), times[rows]) for rows in slices(len(pairs))
         )
         return np.asarray(z * float(epsilons @ times) + constant + logs)
 
@@ -111,11 +108,11 @@ class LaplaceShift(Transform):
         times = np.array(counts, dtype=np.float64)
         ratios = np.array([pair.ratio for pair in pairs])
         twice = 2.0 * z + 1.0
+        first, last = (z + 1.0) / twice, z / twice
         logs = sum(
-            (np.log(z + 1.0 + z * np.exp(np.multiply.outer(-ratios[rows], twice))) * times[rows, None]).sum(axis=0)
-            for rows in slices(len(pairs))
+            log_product(first + last * exponentials(-ratios[rows], twice), times[rows]) for rows in slices(len(pairs))
         )
-        return np.asarray(z * float(ratios @ times) + logs - times.sum() * np.log(twice))
+        return np.asarray(z * float(ratios @ times) + logs)
 
     def spread(self, tilt: float) -> Spread:
         # The tilted density grows like exp((c + 1/2) l): take the top `width` of it at the height of its lower end.

@@ -15,8 +15,9 @@ from tacit.loss.line import Line
 from tacit.loss.transforms import Array
 
 UNIT = 2.0**-53
-_NEWTON_STEPS = 60
-_CLOSE = 1e-9  # nats of delta left on the table
+_STEPS = 80
+_CLOSE = 1e-8  # nats of delta left on the table
+_NARROW = 1e-8  # relative width of a bracket that ends the search
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,28 +84,26 @@ class Inverse:
         return value + 8.0 * UNIT * (abs(self.reference) + self.line.tilt * epsilon + abs(value) + 1.0)
 
     def epsilon(self, log_delta: float, ceiling: float) -> float:
-        """An epsilon at which the bound is at most log_delta; `ceiling` when there is none below it."""
-        low, high = 0.0, math.inf
-        point = 0.0
-        for step in range(_NEWTON_STEPS):
+        """An epsilon at which the bound is at most log_delta; the finite `ceiling` when none is found below it."""
+        low, high = 0.0, ceiling
+        point, verified = 0.0, False
+        for step in range(_STEPS):
             bound, fall = self._sums(point)
             excess = self._rise(math.log(bound) + self.reference - self.line.tilt * point, point) - log_delta
+            before = high - low
             if excess <= 0.0:
-                high = point
-                if point == 0.0 or excess > -_CLOSE:
-                    break
+                high, verified = point, True
             else:
                 low = point
-                if point >= ceiling:
-                    return ceiling
-            # log delta is nearly concave: Newton's step lands on the safe side. Aim a hair below the target.
-            slope = fall / bound
-            following = point + (excess + _CLOSE / 2.0) / slope if slope > 0.0 else math.inf
-            if step == 0 and math.isfinite(ceiling):
-                following = ceiling
-            if not low < following < high:
-                following = (low + high) / 2.0 if math.isfinite(high) else max(2.0 * low, ceiling)
-            if math.isfinite(high) and high - low <= 4.0 * UNIT * high:
+            if point == 0.0 and verified:
+                return 0.0
+            if low == ceiling or -_CLOSE < excess <= 0.0 or high - low <= _NARROW * high:
                 break
-            point = min(following, ceiling)
-        return min(high, ceiling)
+            # log delta is nearly concave, so Newton's step lands on the safe side; where it has corners, halve.
+            following = point + (excess + _CLOSE / 2.0) * bound / fall if fall > 0.0 else math.inf
+            if step == 0:
+                following = ceiling
+            elif not low < following < high or (step > 2 and high - low > 0.5 * before):
+                following = (low + high) / 2.0
+            point = following
+        return high

@@ -89,8 +89,8 @@ class Composition:
         start = math.floor(epsilon / self.step) + 1
         if start > top:
             return 0.0, 0.0
-        if top - start >= len(self.cells):  # the circle is too short to tell
-            return 0.0, math.inf
+        if top - start >= len(self.cells) or not math.isfinite(self.relative):
+            return 0.0, math.inf  # the circle is too short, or rounding too large, to tell
         index = np.arange(start, top + 1)
         losses = self.step * index
         if self.log_scale - self.tilt * float(losses[0]) > 300:  # far from where the tilt is of use

@@ -24,7 +24,7 @@ from tacit.loss.transforms import Array, Transform
 TIGHT = 1e-6
 FICTION = 2e-5
 KINK = 1e-4
-COARSE = 1e-4
+COARSE = 2e-4
 _WORK = 250_000  # nodes times entries that are worth more than COARSE
 _MOST_WORK = 4_000_000  # nodes times entries that are never exceeded, whatever epsilon becomes
 _FITTING = 30.0  # an old line is kept while its aliases stay within this factor of TIGHT

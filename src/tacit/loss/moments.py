@@ -45,6 +45,8 @@ _FAINT = 1e-26  # a curve is followed until it falls below this; the rest counts
 
 def log_moment(event: Event, z: Array, direction: Direction = "remove") -> Array:
     """log E_P[exp(z L); L finite] for an array of real orders z > 0, or of points z on one vertical line Re z > 0."""
+    if not np.all(z.real > 0.0) or (np.iscomplexobj(z) and np.ptp(z.real) > 0.0):
+        raise refuse("z", "an array of numbers above 0, or of points on one vertical line to the right of 0", z)
     pair = transform(event, direction)
     if pair.concentration:
         if np.iscomplexobj(z):

@@ -122,6 +122,8 @@ class _Upper:
     def deltas(self, epsilons: Floats) -> Floats:
         """At many epsilons, by running sums."""
         composed, step = self.composed, self.composed.step
+        if not math.isfinite(composed.relative):
+            return np.ones_like(epsilons)
         # Below the lowest the circle is too short to tell, or the tilt is of no use.
         out_of_reach = (composed.log_scale - 300) / (composed.tilt * step)
         lowest = min(max(0, self.top + 1 - len(composed.cells), math.ceil(out_of_reach)), self.top)

@@ -53,6 +53,39 @@ def slices(length: int) -> Iterable[slice]:
     return (slice(start, start + _ROWS) for start in range(0, length, _ROWS))
 
 
+def even_step(z: Array) -> float:
+    """The spacing of nodes c + i j step, j = 0, 1, ..., or 0 where z is not such a line."""
+    if np.isrealobj(z) or len(z) < 2 * _ROWS:
+        return 0.0
+    step = float(z[1].imag)
+    is_even = np.array_equal(z.imag, step * np.arange(len(z))) and bool(np.all(z.real == z[0].real))
+    return step if is_even else 0.0
+
+
+def exponentials(rates: Array, z: Array) -> Array:
+    """exp(rates x z) as a table of rates by nodes.
+
+    On an even line exp(i (m B + n) step r) = exp(i m B step r) exp(i n step r): two small tables and their products.
+    """
+    step = even_step(z)
+    if step == 0.0:
+        return np.asarray(np.exp(np.multiply.outer(rates, z)))
+    starts = float(z[0].real) + 1j * (step * np.arange(0, len(z), _ROWS))
+    far = np.exp(np.multiply.outer(rates, starts))
+    near = np.exp(np.multiply.outer(rates, 1j * (step * np.arange(_ROWS))))
+    return np.asarray((far[:, :, None] * near[:, None, :]).reshape(len(rates), -1)[:, : len(z)])
+
+
+def log_product(factors: Array, times: Array) -> Array:
+    """The sum over rows of log(factors), each row as often as `times` says, on any branch (counts are whole).
+
+    Factors are of the order of 1 and rows are few, so where all count once their product neither over- nor underflows.
+    """
+    if np.all(times == 1.0):
+        return np.asarray(np.log(np.prod(factors, axis=0) + TINY))
+    return np.asarray((np.log(factors + TINY) * times[:, None]).sum(axis=0))
+
+
 def total_log_moment(pairs: Sequence[Transform], counts: Sequence[int], z: Array) -> Array:
     """The sum of the log moments of many pairs (real bounds, where z is real), kind by kind."""
     kinds: dict[type[Transform], tuple[list[Transform], list[int]]] = {}

@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from tacit.errors import QuestionError
 from tacit.plan.intervals import Interval, common_step
-from tacit.plan.values import Number, Truth, bare, combined, constant, floor_division, operands, scaled
+from tacit.plan.values import Number, Truth, bare, combined, constant, enclosed, floor_division, operands, scaled
 
 _QUOTIENT_BITS = 60
 _MOST_FRACTION_BITS = 24
@@ -110,7 +110,7 @@ def _unless_zero(divisor: Number, quotient: exp.Expr) -> exp.Expr:
     if not divisor.bounds.contains(0):
         return quotient
     # a NULL divisor fails the comparison too, and NULL is what it should give
-    return exp.Case().when(exp.NEQ(this=exp.paren(divisor.sql), expression=bare(0)), quotient)
+    return exp.Case().when(exp.NEQ(this=enclosed(divisor.sql), expression=bare(0)), quotient)
 
 
 OPERATIONS: Mapping[str, Callable[[Number, Number], Number]] = MappingProxyType(
@@ -121,7 +121,7 @@ OPERATIONS: Mapping[str, Callable[[Number, Number], Number]] = MappingProxyType(
 def whole_floor(number: Number) -> Number:
     """floor(x)."""
     if number.step.denominator == 1:
-        return replace(number, meaning="number")
+        return replace(number, meaning="number", rounded=False)
     sql, bounds, wide = floor_division(scaled(number, number.step.numerator), number.step.denominator)
     found = combined(sql, bounds, number, step=Fraction(1), wide=wide)
     return replace(found, rounded=False)
@@ -129,7 +129,7 @@ def whole_floor(number: Number) -> Number:
 
 def whole_ceil(number: Number) -> Number:
     """ceil(x) = -floor(-x)."""
-    return replace(number, meaning="number") if number.step.denominator == 1 else negate(whole_floor(negate(number)))
+    return negate(whole_floor(negate(number))) if number.step.denominator != 1 else whole_floor(number)
 
 
 def rounded_to(number: Number, decimals: int) -> Number:
@@ -171,7 +171,7 @@ def _against_constant(op: str, left: Number, exact: Fraction) -> Truth:
     place = exact / left.step
     if left.rounded:
         place = Fraction(floor(place + Fraction(1, 2)))
-    sql = exp.paren(left.sql)
+    sql = enclosed(left.sql)
     if place.denominator != 1 and op in ("=", "<>"):
         never = exp.NEQ(this=sql, expression=sql.copy())  # false on every value, NULL on NULL
         return Truth(never if op == "=" else exp.EQ(this=sql, expression=sql.copy()), left.nullable)

@@ -17,4 +17,5 @@ def bound_rows(draft: Draft) -> Draft:
             f"tacit_rows_per_unit must be from 1 to {table.rows_per_unit}, what the policy allows for table "
             f"{table.name!r}. Got {asked} instead."
         )
-    return replace(draft, rows_per_unit=table.rows_per_unit if asked is None else asked)
+    rows = table.rows_per_unit if asked is None else asked
+    return replace(draft, question=replace(draft.question, rows_per_unit=rows), rows_per_unit=rows)

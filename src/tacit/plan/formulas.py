@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+_LEAST_ROOT = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +173,7 @@ class Variance:
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """The square root, with the slope of a small positive number where the value is zero."""
+    """The square root, with the (large) slope of a small positive number where the value is zero."""
 
     inside: Formula
 
@@ -183,8 +184,7 @@ class Root:
     def of(self, cells: Cells) -> Estimate:
         inner = self.inside.of(cells)
         value = np.sqrt(np.maximum(inner.value, 0.0))
-        with np.errstate(divide="ignore"):
-            steepness = np.where(value > 0, 0.5 / np.where(value > 0, value, 1.0), np.inf)
+        steepness = 0.5 / np.maximum(value, _LEAST_ROOT)
         return Estimate(value, {measure: slope * steepness for measure, slope in inner.slopes.items()})
 
 

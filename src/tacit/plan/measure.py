@@ -1,4 +1,4 @@
-"""Rule: which whole numbers to ask the engine for, so that every output follows from them and nothing is paid for twice.
+"""Rule: which whole numbers to ask the engine for, so that every output follows from them and none is paid for twice.
 
     count(*), count(x)      a count (of rows; of rows where x is not NULL)
     count(DISTINCT unit)    a count of units
@@ -26,7 +26,7 @@ from tacit.plan import arithmetic
 from tacit.plan.draft import Draft, Part
 from tacit.plan.formulas import Formula, Linear, Mean, Root, Variance
 from tacit.plan.translate import number_of, value_of
-from tacit.plan.values import Number, Nothing, coarsened, constant
+from tacit.plan.values import Nothing, Number, coarsened, constant
 from tacit.question import tree
 
 LARGEST_ROW = 1 << 32
@@ -126,14 +126,17 @@ class _Book:
         """The count that belongs to a number, if it was bought."""
         return self.places.get(("count", _text(number.sql) if number.nullable else "*"))
 
-    def total(self, number: Number, centre: int) -> int:
-        """The sum of number - centre: per row at most the distance of the bounds from the centre."""
+    def total(self, number: Number, centre: int, counted: exp.Expr | None = None) -> int:
+        """The sum of number - centre: per row at most the distance of the bounds from the centre.
+
+        `counted` is something simpler that is NULL on the same rows.
+        """
         bound = max(number.bounds.high - centre, centre - number.bounds.low)
         exact = centre * number.step
         low, high = (_shown(end * number.step) for end in (number.bounds.low, number.bounds.high))
         around = f", minus {_shown(exact)}" if centre else ""
         reason = f"each row adds a number from {low} to {high}{around}: at most {_shown(bound * number.step)} in size"
-        part = Part("sum", _sum(number, centre), exact, number.step, bound, reason)
+        part = Part("sum", _sum(number, centre, counted or number.sql), exact, number.step, bound, reason)
         return self._buy("sum", f"{centre} {_text(number.sql)}", part)
 
     def mean(self, number: Number) -> Formula:
@@ -172,7 +175,7 @@ class _Book:
         middle = squares.bounds.middle
         return Variance(
             total=total,
-            squares=self.total(squares, middle),
+            squares=self.total(squares, middle, number.sql),
             count=count,
             step=number.step,
             square_step=squares.step,
@@ -182,14 +185,14 @@ class _Book:
         )
 
 
-def _sum(number: Number, centre: int) -> exp.Expr:
+def _sum(number: Number, centre: int, counted: exp.Expr) -> exp.Expr:
     """SUM(x) - c * COUNT(x), which is the sum of x - c: exact in 128 bits, and 0 on no row."""
     total = exp.Coalesce(this=exp.Sum(this=number.sql.copy()), expressions=[exp.cast(exp.Literal.number(0), "INT128")])
     if not centre:
         return total
-    counted = exp.Count(this=number.sql.copy() if number.nullable else exp.Star())
+    count = exp.Count(this=counted.copy() if number.nullable else exp.Star())
     factor = exp.cast(exp.Literal.number(centre), "INT128")
-    return exp.Sub(this=total, expression=exp.Mul(this=factor, expression=counted))
+    return exp.Sub(this=total, expression=exp.Mul(this=factor, expression=count))
 
 
 def _text(sql: exp.Expr) -> str:

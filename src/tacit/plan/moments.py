@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from tacit.errors import QuestionError
 from tacit.plan.intervals import Interval
-from tacit.plan.values import Number, bare, floor_division
+from tacit.plan.values import Number, bare, enclosed, floor_division
 
 DAY = 86_400_000_000
 _EPOCH = datetime.date(1970, 1, 1)
@@ -69,7 +69,7 @@ def as_timestamp(number: Number) -> Number:
         return number
     dated = as_date(number, "A comparison of a date with a time")
     bounds = dated.bounds * Interval(DAY, DAY)
-    sql = exp.Mul(this=exp.paren(dated.sql), expression=bare(DAY))
+    sql = exp.Mul(this=enclosed(dated.sql), expression=bare(DAY))
     return replace(dated, sql=sql, bounds=bounds, meaning="timestamp", points=None)
 
 
@@ -93,8 +93,8 @@ def _time_part(name: str, number: Number) -> Number:
     unit, turns = _TIMES[name]
     # moved by whole days so that it is not negative: then remainders and quotients are those of the clock
     lift = -(number.bounds.low // DAY) * DAY
-    lifted = exp.paren(exp.Add(this=exp.paren(number.sql), expression=bare(lift)))
-    whole = exp.paren(exp.IntDiv(this=lifted, expression=bare(unit)))
+    lifted = enclosed(exp.Add(this=enclosed(number.sql), expression=bare(lift)))
+    whole = enclosed(exp.IntDiv(this=lifted, expression=bare(unit)))
     return Number(exp.Mod(this=whole, expression=bare(turns)), Interval(0, turns - 1), nullable=number.nullable)
 
 
@@ -138,4 +138,4 @@ def _engine_epoch() -> exp.Expr:
 
 
 def _engine_date(number: Number) -> exp.Expr:
-    return exp.paren(exp.Add(this=_engine_epoch(), expression=exp.cast(exp.paren(number.sql), "INT")))
+    return enclosed(exp.Add(this=_engine_epoch(), expression=exp.cast(enclosed(number.sql), "INT")))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import replace
-from fractions import Fraction
 from functools import singledispatch
 from typing import Literal as OneOf
 
@@ -12,6 +12,7 @@ from tacit.plan.draft import Draft
 from tacit.plan.formulas import Apply, Constant, Formula, KeyFormula, Linear, Operation, Test
 from tacit.plan.plan import OutputPlan
 from tacit.question import tree
+from tacit.question.scalars import moment
 
 _FUNCTIONS = ("abs", "sign", "floor", "ceil", "round")
 
@@ -109,9 +110,17 @@ def _(node: tree.Cast, draft: Draft) -> Formula:
 @formula_of.register
 def _(node: tree.Compare, draft: Draft) -> Formula:
     left, right = formula_of(node.left, draft), formula_of(node.right, draft)
-    if _is_text(left, draft) != _is_text(right, draft):
-        raise QuestionError("A text or date can only be compared with a constant of its own kind here.")
+    left, right = _beside(left, _sort(right, draft)), _beside(right, _sort(left, draft))
+    if _sort(left, draft) != _sort(right, draft):
+        raise QuestionError(f"A {_sort(left, draft)} cannot be compared with a {_sort(right, draft)} here.")
     return Test(node.op, (left, right))
+
+
+def _beside(formula: Formula, other: str) -> Formula:
+    """A text constant beside a date or time is read as one."""
+    if isinstance(formula, Constant) and isinstance(formula.value, str) and other in ("date", "timestamp"):
+        return Constant(moment(formula.value, other))
+    return formula
 
 
 @formula_of.register
@@ -141,13 +150,18 @@ def _(node: tree.In, draft: Draft) -> Formula:
 
 def _number(node: tree.Scalar, draft: Draft) -> Formula:
     formula = formula_of(node, draft)
-    if _is_text(formula, draft):
-        raise QuestionError("A number is needed here, and a text or date was found.")
+    if _sort(formula, draft) != "number":
+        raise QuestionError(f"A number is needed here, and a {_sort(formula, draft)} was found.")
     return formula
 
 
-def _is_text(formula: Formula, draft: Draft) -> bool:
-    """What kind of thing cannot be computed with: "text", "date" ..."""
+def _sort(formula: Formula, draft: Draft) -> str:
+    """What can be compared with what."""
     if isinstance(formula, KeyFormula):
-        return not formula.numeric
-    return isinstance(formula, Constant) and not isinstance(formula.value, (int, float, Fraction, type(None)))
+        meaning = draft.key_columns[formula.place].meaning
+        return "number" if meaning == "boolean" else meaning
+    if isinstance(formula, Constant):
+        for kind, name in ((str, "text"), (datetime.datetime, "timestamp"), (datetime.date, "date")):
+            if isinstance(formula.value, kind):
+                return name
+    return "number"

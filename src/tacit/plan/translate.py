@@ -19,8 +19,21 @@ from sqlglot import exp
 from tacit.errors import QuestionError
 from tacit.plan import arithmetic, moments
 from tacit.plan.calls import call
+from tacit.plan.intervals import Interval
 from tacit.plan.scope import Scope
-from tacit.plan.values import Nothing, Number, Text, Truth, Value, bare, constant, null, truth_as_number, widened
+from tacit.plan.values import (
+    Nothing,
+    Number,
+    Text,
+    Truth,
+    Value,
+    bare,
+    constant,
+    enclosed,
+    null,
+    truth_as_number,
+    widened,
+)
 from tacit.question import tree
 from tacit.question.scalars import moment
 
@@ -30,6 +43,7 @@ _TEXT_COMPARE: Mapping[str, type[exp.Expr]] = MappingProxyType(
 
 
 _MOST_NODES = 20_000
+LARGEST_STATED = 1 << 53  # an extreme with constants on both sides is as good as bounds of the policy
 
 
 def value_of(node: tree.Scalar, scope: Scope) -> Value:
@@ -49,7 +63,7 @@ def condition_of(node: tree.Scalar, scope: Scope) -> Truth:
     """The node as a condition."""
     found = value_of(node, scope)
     if isinstance(found, Number) and found.meaning == "boolean":
-        return Truth(exp.EQ(this=exp.paren(found.sql), expression=bare(1)), found.nullable)
+        return Truth(exp.EQ(this=enclosed(found.sql), expression=bare(1)), found.nullable)
     if isinstance(found, Nothing):
         return Truth(exp.cast(exp.Null(), "BOOLEAN"), True)
     if not isinstance(found, Truth):
@@ -144,7 +158,7 @@ def compared(op: str, left: Value, right: Value) -> Truth:
         return Truth(exp.cast(exp.Null(), "BOOLEAN"), True)
     left, right = _as_moment(left, right), _as_moment(right, left)
     if isinstance(left, Text) and isinstance(right, Text):
-        sql = _TEXT_COMPARE[op](this=exp.paren(left.sql), expression=exp.paren(right.sql))
+        sql = _TEXT_COMPARE[op](this=enclosed(left.sql), expression=enclosed(right.sql))
         return Truth(sql, left.nullable or right.nullable)
     a, b = (truth_as_number(side) if isinstance(side, Truth) else side for side in (left, right))
     if not isinstance(a, Number) or not isinstance(b, Number):
@@ -180,7 +194,7 @@ def _(node: tree.Or, scope: Scope) -> Value:
 
 
 def _chained(kind: type[exp.Expr], parts: list[Truth]) -> exp.Expr:
-    first, *rest = (exp.paren(part.sql) if isinstance(part.sql, (exp.And, exp.Or)) else part.sql for part in parts)
+    first, *rest = (enclosed(part.sql) if isinstance(part.sql, (exp.And, exp.Or)) else part.sql for part in parts)
     for part in rest:
         first = kind(this=first, expression=part)
     return first
@@ -189,7 +203,7 @@ def _chained(kind: type[exp.Expr], parts: list[Truth]) -> exp.Expr:
 @_value.register
 def _(node: tree.Not, scope: Scope) -> Value:
     inside = condition_of(node.operand, scope)
-    return Truth(exp.Not(this=exp.paren(inside.sql)), inside.nullable)
+    return Truth(exp.Not(this=enclosed(inside.sql)), inside.nullable)
 
 
 @_value.register
@@ -202,7 +216,7 @@ def _(node: tree.In, scope: Scope) -> Value:
         # a constant that is not on the grid was compared as x <> x, which no value satisfies
         met = [item for item, check in zip(listed, checks, strict=True) if isinstance(check.sql, exp.EQ)]
         return Truth(exp.In(this=first.this, expressions=met), operand.nullable)
-    return Truth(exp.paren(_chained(exp.Or, checks)), any(check.nullable for check in checks))
+    return Truth(enclosed(_chained(exp.Or, checks)), any(check.nullable for check in checks))
 
 
 @_value.register
@@ -213,13 +227,13 @@ def _(node: tree.Like, scope: Scope) -> Value:
     if node.pattern.endswith("\\"):
         raise QuestionError("A LIKE pattern cannot end in a backslash.")
     kind = exp.ILike if node.ignore_case else exp.Like
-    return Truth(kind(this=exp.paren(operand.sql), expression=exp.Literal.string(node.pattern)), operand.nullable)
+    return Truth(kind(this=enclosed(operand.sql), expression=exp.Literal.string(node.pattern)), operand.nullable)
 
 
 @_value.register
 def _(node: tree.IsNull, scope: Scope) -> Value:
     inside = value_of(node.operand, scope)
-    return Truth(exp.Is(this=exp.paren(inside.sql), expression=exp.Null()), nullable=False)
+    return Truth(exp.Is(this=enclosed(inside.sql), expression=exp.Null()), nullable=False)
 
 
 @_value.register
@@ -315,7 +329,23 @@ def _extreme(kind: type[exp.Expr], arguments: list[Value]) -> Value:
     nullable = all(argument.nullable for argument in arguments)
     assert isinstance(mixed.sql, exp.Case)
     first, *rest = [branch.args["true"] for branch in mixed.sql.args["ifs"]] + [mixed.sql.args["default"]]
-    return replace(mixed, sql=kind(this=first, expressions=rest, ignore_nulls=True), nullable=nullable)
+    chosen = kind(this=first, expressions=rest, ignore_nulls=True)
+    if isinstance(mixed, Number):
+        return _held_extreme(kind, replace(mixed, sql=chosen, nullable=nullable), arguments)
+    return replace(mixed, sql=chosen, nullable=nullable)
+
+
+def _held_extreme(kind: type[exp.Expr], mixed: Number, arguments: list[Value]) -> Number:
+    """least(...) is at most every argument that is never NULL, greatest(...) at least."""
+    bounds = mixed.bounds
+    for argument in arguments:
+        if isinstance(argument, Number) and not argument.nullable:
+            on_grid = arithmetic.common(argument, mixed)[0].bounds
+            if kind is exp.Least:
+                bounds = Interval(bounds.low, max(min(bounds.high, on_grid.high), bounds.low))
+            else:
+                bounds = Interval(min(max(bounds.low, on_grid.low), bounds.high), bounds.high)
+    return replace(mixed, bounds=bounds, stated=mixed.stated or bounds.size < LARGEST_STATED)
 
 
 @_value.register

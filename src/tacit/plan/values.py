@@ -74,6 +74,14 @@ class Nothing:
 Value: TypeAlias = Number | Text | Truth | Nothing
 
 
+_ALONE = (exp.Column, exp.Literal, exp.Cast, exp.Paren, exp.Count, exp.Length, exp.Abs, exp.Lower, exp.Upper)
+
+
+def enclosed(sql: exp.Expr) -> exp.Expr:
+    """A copy that can stand beside any sign: in brackets, unless it is one word or one call."""
+    return sql.copy() if isinstance(sql, _ALONE) else exp.paren(sql)
+
+
 def integer(value: int) -> exp.Expr:
     """A whole constant as SQL, of type BIGINT (or HUGEINT): a bare 5 would be a 32-bit number that can overflow."""
     return exp.cast(bare(value), "BIGINT" if abs(value) < NARROW else "INT128")
@@ -98,7 +106,7 @@ def null() -> Nothing:
 
 def widened(number: Number) -> exp.Expr:
     """The number's SQL as HUGEINT."""
-    return number.sql if number.wide else exp.cast(exp.paren(number.sql, copy=False), "INT128")
+    return number.sql if number.wide else exp.cast(enclosed(number.sql), "INT128")
 
 
 def operands(bounds: Interval, *numbers: Number) -> tuple[list[exp.Expr], bool]:
@@ -109,7 +117,7 @@ def operands(bounds: Interval, *numbers: Number) -> tuple[list[exp.Expr], bool]:
             "Use narrower bounds in the policy, fewer decimals, or fewer factors."
         )
     wide = bounds.size >= NARROW or any(number.wide for number in numbers)
-    return [exp.paren(widened(n) if wide else n.sql) for n in numbers], wide
+    return [enclosed(widened(n) if wide else n.sql) for n in numbers], wide
 
 
 def combined(sql: exp.Expr, bounds: Interval, *numbers: Number, step: Fraction, wide: bool) -> Number:
@@ -149,13 +157,13 @@ def floor_division(number: Number, divisor: int) -> tuple[exp.Expr, Interval, bo
     if divisor == 1:
         return number.sql, quotient, number.wide
     if number.bounds.low >= 0:
-        return exp.IntDiv(this=exp.paren(number.sql), expression=bare(divisor)), quotient, number.wide
+        return exp.IntDiv(this=enclosed(number.sql), expression=bare(divisor)), quotient, number.wide
     turns = -(number.bounds.low // divisor)
     shift = Interval(turns * divisor, turns * divisor)
     (sql,), wide = operands((number.bounds + shift).hull(shift), number)
-    moved = exp.paren(exp.Add(this=sql, expression=integer(shift.low)))
+    moved = enclosed(exp.Add(this=sql, expression=integer(shift.low)))
     divided = exp.IntDiv(this=moved, expression=bare(divisor))
-    return exp.Sub(this=exp.paren(divided), expression=integer(turns)), quotient, wide
+    return exp.Sub(this=enclosed(divided), expression=integer(turns)), quotient, wide
 
 
 def coarsened(number: Number, most: int) -> Number:
@@ -171,6 +179,8 @@ def coarsened(number: Number, most: int) -> Number:
     moved = replace(number, sql=exp.Add(this=sql, expression=integer(half)), bounds=lifted, wide=wide)
     divided, bounds, wide = floor_division(moved, 1 << shift)
     step = number.step * (1 << shift)
+    if wide and bounds.size < NARROW:
+        divided, wide = exp.cast(enclosed(divided), "BIGINT"), False
     return replace(number, sql=divided, bounds=bounds, step=step, wide=wide, points=None, rounded=True)
 
 

@@ -17,8 +17,6 @@ from typing import Any
 
 from tacit.question import tree
 
-_NAMELESS = (tree.Output, tree.Key)
-
 
 def canonical(question: tree.Question) -> str:
     """Stable JSON text of a question."""
@@ -37,8 +35,16 @@ def _aliases(question: tree.Question) -> dict[str, str]:
 
 @singledispatch
 def _plain(node: Any, aliases: dict[str, str]) -> Any:
-    skipped = {"alias", "name"} if isinstance(node, (tree.Question, tree.Join, *_NAMELESS)) else set()
-    content = {field.name: getattr(node, field.name) for field in fields(node) if field.name not in skipped}
+    skipped = "name" if isinstance(node, (tree.Output, tree.Key)) else ""
+    content = {field.name: getattr(node, field.name) for field in fields(node) if field.name != skipped}
+    return {"is": type(node).__name__, **{name: _plain(value, aliases) for name, value in content.items()}}
+
+
+@_plain.register(tree.Question)
+@_plain.register(tree.Join)
+def _(node: tree.Question | tree.Join, aliases: dict[str, str]) -> Any:
+    content = {field.name: getattr(node, field.name) for field in fields(node) if field.name != "alias"}
+    content["table"] = node.table.lower()
     return {"is": type(node).__name__, **{name: _plain(value, aliases) for name, value in content.items()}}
 
 

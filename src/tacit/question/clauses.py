@@ -98,7 +98,7 @@ def _default_name(node: exp.Expr) -> str:
         return str(node.name) or "column"
     if isinstance(node, exp.Count) and isinstance(node.this, exp.Star):
         return "count"
-    return shown(node).lower()
+    return " ".join(node.sql(dialect="duckdb", normalize_functions="lower").split())[:120]
 
 
 def keys_of(select: exp.Select, outputs: Sequence[tree.Output]) -> tuple[tree.Key, ...]:

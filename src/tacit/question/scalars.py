@@ -62,6 +62,8 @@ _KINDS: Mapping[exp.DType, tree.CastKind] = MappingProxyType(
         exp.DType.DOUBLE: "real",
         exp.DType.DATE: "date",
         exp.DType.TIMESTAMP: "timestamp",
+        exp.DType.TIMESTAMPNTZ: "timestamp",
+        exp.DType.DATETIME: "timestamp",
         exp.DType.BOOLEAN: "boolean",
         exp.DType.TEXT: "text",
         exp.DType.VARCHAR: "text",

@@ -1,0 +1,7 @@
+"""What a person gets to see: answers, estimates, and how a budget stands. Made of released and public numbers only."""
+
+from tacit.answer.answer import Answer
+from tacit.answer.estimate import Estimate, reasons
+from tacit.answer.standing import Standing
+
+__all__ = ["Answer", "Estimate", "Standing", "reasons"]

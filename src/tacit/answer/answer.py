@@ -1,0 +1,297 @@
+"""What leaves: a table of noisy values, how far each may be off, and the receipt that paid for it.
+
+Promise: an `Answer` is made from released numbers only, so all that it shows and all that is done with it is free. It
+is read from the bytes that the ledger stores, the first time and every time after: a repeated answer equals the first.
+Its intervals cover the noise that was added for privacy. They do not cover what clamping and bounding left out, nor
+the sampling of the people in the table.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import html
+import io
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from statistics import NormalDist
+from typing import Any, Final
+
+from tacit import parameters
+from tacit.answer.shown import bars, off, readable, safe, shown
+from tacit.errors import TacitError
+from tacit.parameters import Number
+
+_TIMES: Final = {"date": datetime.date.fromisoformat, "timestamp": datetime.datetime.fromisoformat}
+_MOST_SHOWN: Final = 200
+_WIDE: Final = 2**63
+_NOTE: Final = "+/- covers the noise in 95 of 100 cases, not what clamping left out"
+
+# The types of a column follow from its kind alone, whether or not a value is missing this time.
+_PANDAS: Final = {
+    "integer": "Int64",
+    "real": "float64",
+    "text": "string",
+    "boolean": "boolean",
+    "date": "object",
+    "timestamp": "datetime64[us]",
+}
+_POLARS: Final = {
+    "integer": "Int64",
+    "real": "Float64",
+    "text": "String",
+    "boolean": "Boolean",
+    "date": "Date",
+    "timestamp": "Datetime",
+}
+_ARROW: Final = {
+    "integer": ("int64",),
+    "real": ("float64",),
+    "text": ("string",),
+    "boolean": ("bool_",),
+    "date": ("date32",),
+    "timestamp": ("timestamp", "us"),
+}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Answer:
+    """A released table. `deviations` holds the noise's standard deviation beside each value, None for keys.
+
+    `repeated` says that it was stored before and cost nothing; it does not make an answer another one.
+    """
+
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    columns: tuple[tuple[Any, ...], ...]
+    deviations: tuple[tuple[float, ...] | None, ...]
+    heavy_tailed: bool
+    facts: dict[str, str] = field(hash=False)
+    repeated: bool = field(default=False, compare=False)
+
+    # -- to and from the ledger ------------------------------------------------------------------------
+
+    def to_bytes(self) -> bytes:
+        """What the ledger stores."""
+        columns = [[_plain(value) for value in column] for column in self.columns]
+        content = {
+            "names": self.names,
+            "kinds": self.kinds,
+            "columns": columns,
+            "deviations": self.deviations,
+            "heavy_tailed": self.heavy_tailed,
+            "facts": self.facts,
+        }
+        return json.dumps(content, sort_keys=True, ensure_ascii=True, allow_nan=False).encode()
+
+    @classmethod
+    def from_bytes(cls, payload: bytes, *, repeated: bool = False) -> Answer:
+        """What `to_bytes` wrote."""
+        content = json.loads(payload)
+        columns = tuple(
+            tuple(_read(kind, value) for value in column)
+            for kind, column in zip(content["kinds"], content["columns"], strict=True)
+        )
+        deviations = tuple(None if each is None else tuple(each) for each in content["deviations"])
+        names, kinds = tuple(content["names"]), tuple(content["kinds"])
+        return cls(names, kinds, columns, deviations, content["heavy_tailed"], content["facts"], repeated)
+
+    def named(self, names: tuple[str, ...]) -> Answer:
+        """The same answer under the names that this asker gave its columns."""
+        return replace(self, names=names)
+
+    # -- looking ---------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.columns[0]) if self.columns else 0
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """The rows, in order."""
+        return zip(*self.columns, strict=True)
+
+    def __getitem__(self, name: str) -> tuple[Any, ...]:
+        """A column by its name."""
+        if name not in self.names:
+            raise parameters.refuse("name", f"one of {', '.join(self.names)}", name)
+        return self.columns[self.names.index(name)]
+
+    @property
+    def receipt(self) -> dict[str, str]:
+        """Who paid what for it, and where it stands in the ledger."""
+        return dict(self.facts)
+
+    def intervals(self, level: Number = "0.95") -> dict[str, list[tuple[float, float] | None]]:
+        """For each noisy column an interval around every value that holds the exact one with about this probability.
+
+        About: several noises are combined to first order, and the wider of the normal and the Laplace law is taken.
+        They cover the noise only, not what clamping and bounding left out.
+        """
+        wanted = float(parameters.open_probability("level", level))
+        found: dict[str, list[tuple[float, float] | None]] = {}
+        for name, column, reaches in zip(self.names, self.columns, self._reaches(wanted), strict=True):
+            if reaches is not None:
+                found[name] = [
+                    None if value is None else (value - each, value + each)
+                    for value, each in zip(column, reaches, strict=True)
+                ]
+        return found
+
+    def _reaches(self, level: float) -> Iterator[list[float] | None]:
+        """How far each value may be off. Whole numbers are off by whole numbers, so theirs is rounded up."""
+        reach = _reach(level, self.heavy_tailed)
+        for kind, spread in zip(self.kinds, self.deviations, strict=True):
+            exact = kind == "integer"
+            yield None if spread is None else [_up(reach * each) if exact else reach * each for each in spread]
+
+    def __str__(self) -> str:
+        header, *body = self._cells(_MOST_SHOWN)
+        widths = [max(len(row[place]) for row in (header, *body)) for place in range(len(header))]
+        lines = [
+            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in (header, *body)
+        ]
+        if len(self) > _MOST_SHOWN:
+            lines.append(f"... and {len(self) - _MOST_SHOWN:,} more rows")
+        return "\n".join([*lines, f"({_NOTE}; {self._price()})"])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        header, *body = ([html.escape(cell) for cell in row] for row in self._cells(_MOST_SHOWN))
+        head = "".join(f"<th>{cell}</th>" for cell in header)
+        drawn = [bars(column, reaches) for column, reaches in zip(self.columns, self._reaches(0.95), strict=True)]
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{cell}{bar[place]}</td>" for cell, bar in zip(row, drawn, strict=True)) + "</tr>"
+            for place, row in enumerate(body)
+        )
+        return (
+            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+            f"<p>{html.escape(_NOTE)}; {html.escape(self._price())}.</p>"
+        )
+
+    def _price(self) -> str:
+        return "stored answer, nothing charged" if self.repeated else f"epsilon {readable(self.facts['epsilon'])}"
+
+    def _cells(self, most: int) -> Iterator[list[str]]:
+        yield [safe(name) for name in self.names]
+        reaches = list(self._reaches(0.95))
+        for place, row in enumerate(self.rows()):
+            if place == most:
+                return
+            yield [
+                shown(value) if reach is None or value is None else f"{shown(value)} +/- {off(reach[place])}"
+                for value, reach in zip(row, reaches, strict=True)
+            ]
+
+    def chart(self) -> Any:
+        """An Altair chart of the noisy columns with their error bars."""
+        spec = self.chart_spec()
+        return _library("altair").Chart.from_dict(spec)
+
+    def chart_spec(self) -> dict[str, Any]:
+        """The chart as Vega-Lite: a bar for every value, a line for where the exact one lies (95 of 100 times)."""
+        keys = [column for column, spread in zip(self.columns, self.deviations, strict=True) if spread is None]
+        labels = [", ".join(shown(part) for part in key) for key in zip(*keys, strict=True)] or [""] * len(self)
+        values = [
+            {"column": name, "label": label, "value": value, "low": value - reach, "high": value + reach}
+            for name, column, reaches in zip(self.names, self.columns, self._reaches(0.95), strict=True)
+            if reaches is not None
+            for label, value, reach in zip(labels, column, reaches, strict=True)
+            if value is not None and math.isfinite(reach)
+        ]
+        label = {"field": "label", "type": "nominal", "sort": None, "title": None}
+        ends = {"y": {"field": "low", "type": "quantitative"}, "y2": {"field": "high"}}
+        bar = {"mark": "bar", "encoding": {"x": label, "y": {"field": "value", "type": "quantitative", "title": None}}}
+        return {
+            "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+            "data": {"values": values},
+            "facet": {"row": {"field": "column", "type": "nominal", "sort": None, "title": None}},
+            "spec": {"layer": [bar, {"mark": "rule", "encoding": {"x": label, **ends}}]},
+            "resolve": {"scale": {"y": "independent"}},
+        }
+
+    def card(self) -> str:
+        """A paragraph to paste beside the figures."""
+        facts = self.facts
+        return (
+            f"These figures were released with tacit under differential privacy: neighbours differ by {facts['unit']}, "
+            f"epsilon = {readable(facts['epsilon'])}, delta = {readable(facts['delta'])}, noise: {facts['noise']}. "
+            f"At most {facts['rows_per_unit']} row(s) of each unit were used; values were clamped to public bounds. "
+            f"Intervals cover the noise, not the clamping. Ledger entry {facts['entry']}."
+        )
+
+    # -- going elsewhere -------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns by name."""
+        return {name: list(column) for name, column in zip(self.names, self.columns, strict=True)}
+
+    def to_csv(self) -> str:
+        """Comma-separated text with a header."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(self.names)
+        writer.writerows(self.rows())
+        return out.getvalue()
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame."""
+        pandas = _library("pandas")
+        return pandas.DataFrame(
+            {name: pandas.Series(column, dtype=_PANDAS[kind]) for name, kind, column in self._typed()}
+        )
+
+    def to_polars(self) -> Any:
+        """A polars DataFrame."""
+        polars = _library("polars")
+        schema = {name: getattr(polars, _POLARS[kind]) for name, kind, _ in self._typed()}
+        return polars.DataFrame({name: column for name, _, column in self._typed()}, schema=schema)
+
+    def to_arrow(self) -> Any:
+        """A pyarrow Table."""
+        arrow = _library("pyarrow")
+
+        def array(kind: str, column: list[Any]) -> Any:
+            name, *unit = _ARROW[kind]
+            return arrow.array(column, type=getattr(arrow, name)(*unit))
+
+        return arrow.table({name: array(kind, column) for name, kind, column in self._typed()})
+
+    def _typed(self) -> Iterator[tuple[str, str, list[Any]]]:
+        """Name, kind and values of each column; whole numbers beyond 64 bits as reals."""
+        for name, kind, column in zip(self.names, self.kinds, self.columns, strict=True):
+            if kind == "integer" and not all(value is None or -_WIDE <= value < _WIDE for value in column):
+                yield name, "real", [None if value is None else float(value) for value in column]
+            else:
+                yield name, kind, list(column)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+
+def _reach(level: float, heavy_tailed: bool) -> float:
+    """How many standard deviations hold this share of the noise."""
+    normal = NormalDist().inv_cdf((1 + level) / 2)
+    return max(normal, -math.log1p(-level) / math.sqrt(2)) if heavy_tailed else normal
+
+
+def _up(reach: float) -> float:
+    return math.ceil(reach) if math.isfinite(reach) else reach
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, (datetime.date, datetime.datetime)) else value
+
+
+def _read(kind: str, value: Any) -> Any:
+    return _TIMES[kind](value) if kind in _TIMES and value is not None else value
+
+
+def _library(name: str) -> Any:
+    import importlib
+
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise TacitError(f"This needs {name}, which is not installed. Install it with: pip install {name}") from None

@@ -1,0 +1,76 @@
+"""What a question will cost and how far its columns will be off, before anything is spent; and why, and what to change.
+
+Promise: made from plans alone, which read no row. The changes that `reasons` names were planned, not guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from tacit import parameters
+from tacit.answer.shown import readable
+from tacit.plan import Plan
+from tacit.plan.formulas import Cells
+from tacit.plan.plan import Expected, Measure
+
+_KINDS = {"count_rows": "count of rows", "count": "count of values", "count_units": "count of units", "sum": "sum"}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Estimate:
+    """Prints as a small table. `share` is the part of the whole budget that it would take, None where unknown."""
+
+    plan: Plan
+    errors: tuple[Expected, ...]
+    share: Fraction | None = None
+
+    def __str__(self) -> str:
+        exact = self.plan.epsilon
+        asked = "the rho asked for" if exact is None else f"epsilon {readable(parameters.as_text(exact))}"
+        part = "" if self.share is None else f" ({float(self.share):.2%} of the whole budget)"
+        lines = [f"{each.name}: +/- {each.within_95:.4g} (95 of 100 times)" for each in self.errors]
+        if len(self.errors) < sum(bool(output.formula.measures) for output in self.plan.outputs):
+            lines.append("Others depend on how many rows a cell has: estimate(..., rows=1000).")
+        return "\n".join([f"cost: {asked}, delta {float(self.plan.delta):.3g}{part}", *lines])
+
+    __repr__ = __str__
+
+
+def reasons(plan: Plan, rows: int, changes: Iterable[tuple[str, Plan]]) -> str:
+    """Why each output is as imprecise as it is, and by how much each change (already planned) would help."""
+    alternatives = [(words, {each.name: each.deviation for each in other.errors_at(rows)}) for words, other in changes]
+    return "\n".join(
+        sentence
+        for expected in plan.errors_at(rows)
+        for sentence in (*_why(plan, expected, rows), *_helps(expected, alternatives))
+    )
+
+
+def _why(plan: Plan, expected: Expected, rows: int) -> Iterator[str]:
+    yield f"{expected.name} is off by +/- {expected.within_95:.4g}, 95 of 100 times, in a cell of {rows:,} rows."
+    output = next(each for each in plan.outputs if each.name == expected.name)
+    made_up = [np.array([0.0 if each.kind == "sum" else float(rows)]) for each in plan.measures]
+    slopes = output.formula.of(Cells(1, made_up, [[None] for _ in plan.keys.columns])).slopes
+    parts = {place: float(slope[0] * plan.measures[place].deviation) ** 2 for place, slope in slopes.items()}
+    total = sum(parts.values())
+    if total > 0:
+        place = max(parts, key=lambda each: parts[each])
+        yield f"  {parts[place] / total:.0%} of its noise is that of the {_measure(plan.measures[place])}."
+
+
+def _measure(measure: Measure) -> str:
+    around = f" around {float(measure.centre):.6g}" if measure.centre else ""
+    moved = f"one unit can move it by {float(measure.l1 * measure.step):.6g}"
+    bounds = "; bounds half as wide would halve that" if measure.kind == "sum" else ""
+    return f"{_KINDS[measure.kind]}{around} ({moved}{bounds})"
+
+
+def _helps(expected: Expected, alternatives: Iterable[tuple[str, dict[str, float]]]) -> Iterator[str]:
+    for words, errors in alternatives:
+        after = errors.get(expected.name)
+        if after and expected.deviation > 1.05 * after:
+            yield f"  {words}: {expected.deviation / after:.1f} times less noise."

@@ -1,0 +1,62 @@
+"""How a released number, name or interval reads: in a terminal, in a notebook, in a sentence.
+
+Promise: text that came from a table or a question cannot rewrite a terminal; numbers are grouped and short.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+
+def shown(value: Any) -> str:
+    """A value of a cell."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.6g}" if isinstance(value, float) else safe(str(value))
+
+
+def safe(text: str) -> str:
+    """Text from a table or a question as it can be printed: control characters could rewrite a terminal."""
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
+
+
+def off(reach: float) -> str:
+    """How far a value may be off."""
+    return f"{reach:,}" if isinstance(reach, int) and reach < 10**6 else f"{reach:.3g}"
+
+
+def bars(column: tuple[Any, ...], reaches: list[float] | None) -> list[str]:
+    """For each value a small drawing of its interval, all on one scale that holds zero; nothing for keys."""
+    if reaches is None:
+        return [""] * len(column)
+    drawn = [value is not None and math.isfinite(reach) for value, reach in zip(column, reaches, strict=True)]
+    ends = [
+        end
+        for value, reach, draw in zip(column, reaches, drawn, strict=True)
+        if draw
+        for end in (value - reach, value + reach)
+    ]
+    low, high = min([0.0, *ends]), max([0.0, *ends])
+
+    def place(number: float) -> str:
+        return f"{2 + 96 * (number - low) / ((high - low) or 1.0):.1f}"
+
+    def drawing(value: float, reach: float) -> str:
+        line = f'<line x1="{place(value - reach)}" x2="{place(value + reach)}" y1="5" y2="5" stroke="currentColor"/>'
+        return f'<br><svg width="100" height="10">{line}<circle cx="{place(value)}" cy="5" r="2.5"/></svg>'
+
+    return [drawing(value, reach) if draw else "" for value, reach, draw in zip(column, reaches, drawn, strict=True)]
+
+
+def readable(exact: str) -> str:
+    """The text of an exact number as a person writes it: 1/10 is 0.1, 1/10000000 is 1e-07."""
+    try:
+        return f"{float(Fraction(exact)):.6g}"
+    except (ValueError, OverflowError):
+        return exact

@@ -1,0 +1,47 @@
+"""How a budget stands, in words: which share of it is spent.
+
+The committed filter counts in a unit of its own (a divergence, say), of which only shares mean something to a person.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tacit.loss.budget import Budget
+from tacit.loss.filters import Filter, Spent
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Standing:
+    """What one payer has spent of a budget. Prints as a sentence."""
+
+    payer: str
+    budget: Budget
+    share: Fraction
+
+    @classmethod
+    def of(cls, payer: str, committed: Filter, spent: Spent) -> Standing:
+        """The standing under a committed filter."""
+        return cls(payer, committed.budget, share_of(spent, committed.limit))
+
+    @property
+    def left(self) -> Fraction:
+        """The share that is left."""
+        return 1 - self.share
+
+    def __str__(self) -> str:
+        # rounded against the asker: spending is never shown too small
+        return (
+            f"{self.payer}: {math.ceil(self.share * 1000) / 10:.1f} % of epsilon {float(self.budget.epsilon):.6g}, "
+            f"delta {float(self.budget.delta):.3g} is spent, {math.floor(self.left * 1000) / 10:.1f} % is left."
+        )
+
+    __repr__ = __str__
+
+
+def share_of(amount: Spent, limit: Spent) -> Fraction:
+    """The share of a limit: of the loss or of the deltas, whichever is used up sooner. May exceed 1 for a price."""
+    parts = ((amount.loss, limit.loss), (amount.delta, limit.delta))
+    return max(part / whole if whole else Fraction(2 if part else 0) for part, whole in parts)

@@ -1,0 +1,96 @@
+"""What was asked, for reading: the ledger's canonical question written like SQL again.
+
+Promise: for looking at only, never to be run. The ledger keeps the canonical text, which is what counts; a kind of
+node that is not known here is shown by its name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+Node = Mapping[str, Any]
+_AGGREGATES: Final = {"count_rows": "count(*)", "count_units": "count(distinct unit)"}
+
+
+def in_words(canonical: str) -> str:
+    """The question in one line."""
+    content = json.loads(canonical)
+    if not isinstance(content, dict) or content.get("is") != "Question":
+        return canonical
+    keys = [key["expression"] for key in content["keys"]]
+
+    def text(node: Any) -> str:
+        if isinstance(node, dict) and node.get("is") == "KeyValue":
+            return text(keys[node["place"]])
+        return _text(node, text)
+
+    parts = [
+        "select",
+        ", ".join(text(output["expression"]) for output in content["outputs"]),
+        f"from {content['table']}",
+    ]
+    parts += [f"{join['kind']} join {join['table']}" for join in content["joins"]]
+    if content["where"] is not None:
+        parts.append(f"where {text(content['where'])}")
+    if keys:
+        parts.append(f"group by {', '.join(map(text, keys))}")
+    if content["having"] is not None:
+        parts.append(f"having {text(content['having'])}")
+    if content["order"]:
+        parts.append("order by " + ", ".join(_order(each, text) for each in content["order"]))
+    if content["limit"] is not None:
+        parts.append(f"limit {content['limit']}")
+    return " ".join(parts)
+
+
+def _order(node: Node, text: Callable[[Any], str]) -> str:
+    return text(node["expression"]) + (" desc" if node["descending"] else "")
+
+
+def _text(node: Any, text: Callable[[Any], str]) -> str:
+    if not isinstance(node, dict):
+        return str(node)
+    write = _WRITERS.get(str(node.get("is")))
+    return f"{node.get('is')}(...)" if write is None else write(node, text)
+
+
+def _aggregate(node: Node, text: Callable[[Any], str]) -> str:
+    kind = str(node["kind"])
+    return _AGGREGATES[kind] if kind in _AGGREGATES else f"{kind}({text(node['argument'])})"
+
+
+def _literal(node: Node, _: Callable[[Any], str]) -> str:
+    value = node["value"]
+    return f"'{value}'" if node["kind"] in ("str", "date", "datetime") else "NULL" if value is None else str(value)
+
+
+def _operator(node: Node, text: Callable[[Any], str]) -> str:
+    sides = [text(node[side]) for side in ("left", "right")]
+    nested = [isinstance(node[side], dict) and node[side].get("is") == "Arithmetic" for side in ("left", "right")]
+    shown = [f"({side})" if deep else side for side, deep in zip(sides, nested, strict=True)]
+    return f"{shown[0]} {node['op']} {shown[1]}"
+
+
+def _case(node: Node, text: Callable[[Any], str]) -> str:
+    return f"case ... else {text(node['otherwise'])} end"
+
+
+_WRITERS: Final[Mapping[str, Callable[[Node, Callable[[Any], str]], str]]] = {
+    "Name": lambda node, _: str(node["column"]),
+    "Literal": _literal,
+    "Aggregate": _aggregate,
+    "Arithmetic": _operator,
+    "Compare": _operator,
+    "And": lambda node, text: " and ".join(map(text, node["parts"])),
+    "Or": lambda node, text: "(" + " or ".join(map(text, node["parts"])) + ")",
+    "Not": lambda node, text: f"not ({text(node['operand'])})",
+    "Negate": lambda node, text: f"-{text(node['operand'])}",
+    "IsNull": lambda node, text: f"{text(node['operand'])} is null",
+    "In": lambda node, text: f"{text(node['operand'])} in ({', '.join(map(text, node['values']))})",
+    "Like": lambda node, text: f"{text(node['operand'])} like '{node['pattern']}'",
+    "Call": lambda node, text: f"{node['function']}({', '.join(map(text, node['arguments']))})",
+    "Cast": lambda node, text: f"cast({text(node['operand'])} as {node['kind']})",
+    "Case": _case,
+}

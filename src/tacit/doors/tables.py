@@ -1,0 +1,168 @@
+"""Tables for a terminal: answers with their error bars, estimates, policies and the ledger.
+
+Promise: what came from rows or from another person is shown as plain characters. Control characters, which could move
+the cursor or recolour a terminal, are written out as escapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from tacit.answer import Answer, Estimate
+from tacit.answer.shown import readable, safe
+from tacit.answer.standing import share_of
+from tacit.doors.asked import in_words
+from tacit.ledger import Entry
+from tacit.loss.filters import Spent
+from tacit.policy import ColumnUnit, PathUnit, Policy
+
+LONGEST_CELL = 200
+HOPELESS = 1e15
+"""An error of this size means that the noise drowned what was divided by."""
+
+
+def table(*headings: str, texts: Iterable[int] = (0,), wraps: Iterable[int] = ()) -> Table:
+    """A light table. The columns in `texts` are text and the others numbers; those in `wraps` may be broken."""
+    built = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    texts, wraps = set(texts), set(wraps)
+    for place, heading in enumerate(headings):
+        built.add_column(
+            Text(plain(heading)), justify="left" if place in texts else "right", no_wrap=place not in wraps
+        )
+    return built
+
+
+def plain(value: object) -> str:
+    """The value as text that is safe to print."""
+    text = safe(str(value))
+    return text if len(text) <= LONGEST_CELL else text[: LONGEST_CELL - 3] + "..."
+
+
+def key(cell: Any) -> str:
+    """What a group is called: a year has no thousands separator."""
+    if cell is None:
+        return "NULL"
+    return f"{cell:.12g}" if isinstance(cell, float) else plain(cell)
+
+
+def exact(number: Fraction) -> str:
+    """A short decimal: 1/10 reads 0.1."""
+    return readable(str(number))
+
+
+def _digits(spread: float) -> int:
+    """How many decimals are worth showing beside this error."""
+    decimals = 0
+    while spread * 10**decimals < 10 and decimals < 6:
+        decimals += 1
+    return decimals
+
+
+def noisy(cell: float | None, around: tuple[float, float] | None) -> str:
+    """A released number with its error, to as many digits as mean something."""
+    if cell is None:
+        return "NULL"
+    if around is None:
+        return f"{cell:,.6g} +/- ?"
+    spread = (around[1] - around[0]) / 2
+    if isinstance(cell, int):
+        return f"{cell:,} +/- {spread:,.0f}" if spread >= 1 else f"{cell:,} +/- {spread:.2g}"
+    decimals = _digits(spread)
+    return f"{cell:,.{decimals}f} +/- {spread:,.{decimals}f}"
+
+
+def intervals(released: Answer) -> list[list[tuple[float, float] | None] | None]:
+    """The 95 % intervals of each column by its place, since two columns may have one name; None for keys.
+
+    A value that the noise drowned altogether has none.
+    """
+    by_place = released.named(tuple(map(str, range(len(released.names))))).intervals()
+    columns = [by_place.get(str(place)) for place in range(len(released.names))]
+    return [None if column is None else list(map(_useful, column)) for column in columns]
+
+
+def _useful(interval: tuple[float, float] | None) -> tuple[float, float] | None:
+    return interval if interval is not None and interval[1] - interval[0] < HOPELESS else None
+
+
+def answer(released: Answer) -> Table:
+    """An answer; +/- is the half width of its 95 % interval."""
+    around = intervals(released)
+    shown = table(*released.names, texts=(place for place, each in enumerate(around) if each is None))
+    columns = [
+        [key(cell) for cell in column] if each is None else list(map(noisy, column, each))
+        for column, each in zip(released.columns, around, strict=True)
+    ]
+    for row in zip(*columns, strict=True):
+        shown.add_row(*map(Text, row))
+    return shown
+
+
+def fit(console: Console, shown: Table) -> Table:
+    """The table on a console at least as wide as it needs: a released number must not be cut short."""
+    needed = Measurement.get(console, console.options.update(max_width=10**6), shown).maximum
+    console.width = max(console.width, needed)
+    return shown
+
+
+def footer(released: Answer) -> str:
+    """What it cost, in one line."""
+    if released.repeated:
+        return f"The stored answer of ledger entry {released.facts['entry']}: nothing was charged."
+    facts = released.facts
+    delta = "" if Fraction(facts["delta"]) == 0 else f", delta {readable(facts['delta'])}"
+    return (
+        f"epsilon {readable(facts['epsilon'])}{delta}, ledger entry {facts['entry']}. +/- covers noise, not clamping."
+    )
+
+
+def estimate(estimated: Estimate) -> Table:
+    """The expected error of each column."""
+    shown = table("column", "+/- (95 %)", "standard deviation")
+    for each in estimated.errors:
+        shown.add_row(Text(plain(each.name)), f"{each.within_95:,.4g}", f"{each.deviation:,.4g}")
+    return shown
+
+
+def policy(checked: Policy) -> Table:
+    """The tables of a policy: whose rows they hold, how many of each, and what may be asked about."""
+    shown = table("table", "unit", "rows of a unit", "columns", texts=(0, 1, 3), wraps=(3,))
+    for name, each in checked.tables.items():
+        bound = "" if each.public else f"{each.rows_per_unit:,}"
+        shown.add_row(plain(name), plain(_unit(each.unit)), bound, plain(", ".join(each.columns) or "none"))
+    return shown
+
+
+def _unit(unit: object) -> str:
+    if unit is None:
+        return "public"
+    if isinstance(unit, PathUnit):
+        return f"{unit.key} -> {unit.table}"
+    return unit.column if isinstance(unit, ColumnUnit) else "row"
+
+
+def ledger(entries: Sequence[Entry], limit: Spent) -> Table:
+    """Who asked what, when, and which share of the dataset's budget it took."""
+    shown = table("entry", "when (UTC)", "who", "share", "question", texts=(1, 2, 4), wraps=(4,))
+    for entry in entries:
+        if entry.cost is not None:
+            shown.add_row(
+                str(entry.sequence),
+                entry.when[:19].replace("T", " "),
+                plain(entry.analyst),
+                f"{float(share_of(entry.cost, limit)):.1%}",
+                Text(plain(in_words(entry.question or ""))),
+            )
+    return shown
+
+
+def is_plain(console: Console) -> bool:
+    """Whether only ASCII may be printed."""
+    return not console.encoding.lower().startswith("utf")

@@ -1,0 +1,63 @@
+"""Discovering: which tables are in these files, and what are their columns called? For `tacit init`.
+
+Promise: names and types only; no row is read. A CSV file's columns are all text, since it states no types.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import PurePath
+
+from tacit.engines.sources import kind_of, open_relation
+from tacit.errors import EngineError
+from tacit.policy.check import Schema
+from tacit.policy.policy import Source
+from tacit.policy.read import format_of
+
+
+def discover(paths: Iterable[str]) -> tuple[dict[str, Source], Schema]:
+    """The tables in these files, by name, and their columns. A DuckDB file may hold several."""
+    import duckdb
+
+    found: dict[str, Source] = {}
+    for path in paths:
+        for name, source in _tables(path):
+            if name in found:
+                raise EngineError(f"Two tables would both be called {name!r}: {found[name].path} and {path}.")
+            found[name] = source
+    with duckdb.connect() as connection:
+        relations = {name: open_relation(connection, name, source, ".") for name, source in found.items()}
+    return found, {
+        name: {column: kind_of(engine_type) for column, engine_type in relation.types.items()}
+        for name, relation in relations.items()
+    }
+
+
+def _tables(path: str) -> list[tuple[str, Source]]:
+    kind = format_of(path)
+    if kind == "csv":
+        return [(_name(path), Source("csv", path))]
+    if kind == "parquet":
+        return [(_name(path), Source("parquet", path))]
+    if kind == "duckdb":
+        return [(name, Source("duckdb", path, name)) for name in _inside(path)]
+    raise EngineError(f"The kind of {path} is not known. Endings: .duckdb, .csv, .csv.gz, .parquet.")
+
+
+def _inside(path: str) -> list[str]:
+    import duckdb
+
+    try:
+        with duckdb.connect(path, read_only=True) as connection:
+            rows = connection.execute(
+                "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY table_name"
+            ).fetchall()
+    except duckdb.Error:
+        raise EngineError(f"The DuckDB file cannot be read: {path}. It must exist and not be in use.") from None
+    return [str(name) for (name,) in rows]
+
+
+def _name(path: str) -> str:
+    stem = PurePath(path).name.split(".")[0]
+    return re.sub(r"\W+", "_", stem).strip("_") or "table"

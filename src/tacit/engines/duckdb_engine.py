@@ -1,0 +1,138 @@
+"""The DuckDB engine: registers a policy's tables into a bounded working copy, and runs pushed-down queries on it.
+
+Promise: `register` reads rows and may refuse in words, because only the owner registers. `run` is called after the
+charge, and either returns an `Exact` or raises one fixed `EngineError`, the same for every cause. Queries run in a
+locked worker process over a read-only copy. A source that changed since it was registered is noticed: `is_stale` says
+so before the charge, and `run` refuses.
+"""
+
+from __future__ import annotations
+
+import shutil
+import weakref
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from tacit.engines import sources, working_copy
+from tacit.engines.exact import Exact
+from tacit.engines.process import FAILED, Limits, Worker
+from tacit.engines.secret import Secret
+from tacit.errors import EngineError
+from tacit.policy.check import Schema
+from tacit.policy.policy import Policy
+
+STALE: Final = "A source changed since it was registered. Open the policy again to register it anew."
+_BUILD_MEMORY: Final = 3 * 2**30
+
+
+class Expression(Protocol):
+    """A query that can be written in a dialect (a sqlglot expression)."""
+
+    def sql(self, dialect: str = ...) -> str:
+        """The query's text in this dialect."""
+        ...
+
+
+class Pushed(Protocol):
+    """What the engine needs of a plan's query: its tree, and which of its columns are keys and which measures."""
+
+    @property
+    def ast(self) -> Expression:
+        """The query over the working copy."""
+        ...
+
+    @property
+    def key_columns(self) -> Sequence[str]:
+        """Names of the columns that hold group keys."""
+        ...
+
+    @property
+    def measure_columns(self) -> Sequence[str]:
+        """Names of the columns that hold whole numbers."""
+        ...
+
+
+class DuckDBEngine:
+    """The tables of one policy, ready to be asked. Close it when done, or use it in a `with` statement."""
+
+    def __init__(self, policy: Policy, path: Path, schema: Schema, limits: Limits, fingerprint: str) -> None:
+        self._policy = policy
+        self._path = path
+        self._schema = schema
+        self._fingerprint = fingerprint
+        self._worker = Worker(str(path), limits)
+        folder = path.parent if policy.working_copy is None else None
+        self._end = weakref.finalize(self, _end, self._worker, folder)
+
+    @classmethod
+    def register(
+        cls,
+        policy: Policy,
+        secret: Secret | None = None,
+        *,
+        frames: Mapping[str, Any] | None = None,
+        limits: Limits | None = None,
+        progress: working_copy.Progress | None = None,
+    ) -> DuckDBEngine:
+        """The engine over a current working copy, which is built when there is none."""
+        limits = Limits() if limits is None else limits
+        frames = {} if frames is None else frames
+        # Taken first: a source that changes from here on is noticed, at the latest when a question is asked.
+        fingerprint = sources.fingerprint(policy)
+        path = working_copy.path_of(policy)
+        if working_copy.is_current(policy, path):
+            schema = working_copy.describe(policy, frames)
+        else:
+            if secret is None:
+                in_file = policy.working_copy is not None
+                secret = Secret.in_file(path.with_name(path.name + ".secret")) if in_file else Secret.in_memory()
+            try:
+                schema = working_copy.build(
+                    policy, secret, path, frames, memory=_BUILD_MEMORY, threads=limits.threads, progress=progress
+                )
+            except BaseException:
+                if policy.working_copy is None:
+                    shutil.rmtree(path.parent, ignore_errors=True)
+                raise
+        engine = cls(policy, path, schema, limits, fingerprint)
+        engine._worker.start()
+        return engine
+
+    def schema(self) -> Schema:
+        """Names and kinds of the columns of each table's source."""
+        return self._schema
+
+    def is_stale(self) -> bool:
+        """Whether a source's files changed since this engine was made. To be asked before the charge."""
+        return sources.fingerprint(self._policy) != self._fingerprint
+
+    def run(self, query: Pushed) -> Exact:
+        """The exact result of a query that has been paid for."""
+        if self.is_stale():
+            raise EngineError(STALE)
+        keys, measures = list(query.key_columns), list(query.measure_columns)
+        reply = self._worker.ask({"sql": query.ast.sql(dialect="duckdb"), "keys": keys, "measures": measures})
+        try:
+            rows = int(reply["rows"])
+            columns = [list(column) for column in reply["keys"]]
+            cells = list(zip(*columns, strict=True)) if columns else [()] * rows
+            return Exact(cells, dict(zip(measures, reply["measures"], strict=True)))
+        except (KeyError, TypeError, ValueError):
+            raise EngineError(FAILED) from None
+
+    def close(self) -> None:
+        """End the worker; a copy in memory is removed."""
+        self._end()
+
+    def __enter__(self) -> DuckDBEngine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _end(worker: Worker, folder: Path | None) -> None:
+    worker.close()
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,162 @@
+"""The worker's process as its owner sees it: start it, ask it, kill it when its time is up.
+
+Promise: `ask` returns within the deadline or raises the one fixed `EngineError`. The text is the same whatever went
+wrong, because what went wrong may depend on private rows. A worker that failed to answer is killed and a new one is
+started for the next question.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import tacit
+from tacit.engines import wire
+from tacit.errors import EngineError
+
+FAILED: Final = "The engine could not answer within its time and memory. What was charged stays charged."
+_ENVIRONMENT: Final = ("PATH", "LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "LANG", "LC_ALL")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a worker may use: bytes of memory for the engine and for the whole process, threads, seconds a question."""
+
+    memory: int = 2 * 2**30
+    address_space: int = 6 * 2**30
+    threads: int = 2
+    seconds: float = 120.0
+    start_seconds: float = 60.0
+
+
+class Worker:
+    """A worker over one working copy. Questions are asked one at a time, from any thread."""
+
+    def __init__(self, path: str, limits: Limits) -> None:
+        self._path = path
+        self._limits = limits
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._owner = 0
+
+    @property
+    def pid(self) -> int | None:
+        """The process's number while there is one."""
+        return self._process.pid if self._process is not None else None
+
+    def start(self) -> None:
+        """Have a running worker. Called early so that the first question does not wait for it."""
+        with self._lock:
+            self._running()
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The worker's reply to one request."""
+        with self._lock:
+            reply = self._exchange(self._running(), request, self._limits.seconds)
+        if "failed" in reply:
+            raise EngineError(FAILED)
+        return reply
+
+    def close(self) -> None:
+        """End the process. A closed worker starts again when asked."""
+        with self._lock:
+            self._kill()
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is not None and self._owner != os.getpid():
+            self._process = None  # the parent's worker, reached through a fork: its pipe is not ours to use
+        if self._process is not None and self._process.poll() is None:
+            return self._process
+        self._kill()
+        process = self._launch()
+        setup = {
+            "path": self._path,
+            "memory": self._limits.memory,
+            "threads": self._limits.threads,
+            "address_space": self._limits.address_space,
+        }
+        reply = self._exchange(process, setup, self._limits.start_seconds)
+        if "failed" in reply:
+            self._kill()
+            raise EngineError(FAILED)
+        return process
+
+    def _launch(self) -> subprocess.Popen[bytes]:
+        environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+        home = str(Path(tacit.__file__).resolve().parent.parent)
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [home, environment.get("PYTHONPATH")]))
+        self._process = subprocess.Popen(  # our own interpreter and module, no shell
+            [sys.executable, "-P", "-B", "-m", "tacit.engines.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            cwd="/",
+            start_new_session=True,
+            bufsize=0,
+        )
+        self._owner = os.getpid()
+        return self._process
+
+    def _exchange(self, process: subprocess.Popen[bytes], message: dict[str, Any], seconds: float) -> dict[str, Any]:
+        deadline = time.monotonic() + seconds
+        try:
+            _write(process, wire.pack(message), deadline)
+            body = _read(process, wire.length(_read(process, wire.HEADER.size, deadline)), deadline)
+            reply: dict[str, Any] = wire.unpack(body)
+        except (OSError, EOFError, TimeoutError, ValueError):
+            self._kill()
+            raise EngineError(FAILED) from None
+        except BaseException:
+            self._kill()  # interrupted half-way: the next reply on this pipe would answer the wrong question
+            raise
+        return reply
+
+    def _kill(self) -> None:
+        process, self._process = self._process, None
+        if process is None or self._owner != os.getpid():
+            return
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
+def _write(process: subprocess.Popen[bytes], content: bytes, deadline: float) -> None:
+    assert process.stdin is not None
+    descriptor = process.stdin.fileno()
+    os.set_blocking(descriptor, False)
+    left = memoryview(content)
+    while left:
+        _wait(descriptor, select.POLLOUT, deadline)
+        left = left[os.write(descriptor, left) :]
+
+
+def _read(process: subprocess.Popen[bytes], count: int, deadline: float) -> bytes:
+    assert process.stdout is not None
+    descriptor = process.stdout.fileno()
+    parts: list[bytes] = []
+    while count:
+        _wait(descriptor, select.POLLIN, deadline)
+        part = os.read(descriptor, min(count, 2**20))
+        if not part:
+            raise EOFError
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)
+
+
+def _wait(descriptor: int, event: int, deadline: float) -> None:
+    left = deadline - time.monotonic()
+    waiting = select.poll()
+    waiting.register(descriptor, event)
+    if left <= 0 or not waiting.poll(left * 1000):
+        raise TimeoutError

@@ -1,0 +1,130 @@
+"""The worker: a process of its own that holds the working copy, read-only and locked, and runs one query at a time.
+
+Promise: what goes wrong here stays here. The process can write no file, dumps no core, and has a limit on its address
+space, because the engine's own memory limit does not bind scalar functions. The connection has no external access, no
+extensions, no replacement scans, and its configuration is locked. One SELECT statement is run per message; its result
+must be whole numbers and text. Any failure is the single word "failed": the engine's own message goes nowhere.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from tacit.engines import wire
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+def lock_process(address_space: int) -> None:
+    """No files written, no core dumped, no more memory than this."""
+    resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def open_locked(path: str, memory: int, threads: int) -> DuckDBPyConnection:
+    """The working copy, read-only, with every way out of the engine closed and the locks locked."""
+    import duckdb
+
+    connection = duckdb.connect(
+        path,
+        read_only=True,
+        config={
+            "memory_limit": f"{memory}B",
+            "threads": threads,
+            "temp_directory": "",
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "allow_community_extensions": "false",
+            "allow_persistent_secrets": "false",
+        },
+    )
+    connection.execute("SET python_enable_replacements = false")
+    connection.execute("SET preserve_insertion_order = false")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+    return connection
+
+
+def answer(connection: DuckDBPyConnection, request: dict[str, Any]) -> dict[str, Any]:
+    """The result of one query as plain columns, or {"failed": true}."""
+    import duckdb
+
+    try:
+        parsed = connection.extract_statements(request["sql"])
+        if len(parsed) != 1 or parsed[0].type != duckdb.StatementType.SELECT:
+            return {"failed": True}
+        cursor = connection.execute(parsed[0])
+        names = [column[0] for column in cursor.description or ()]
+        rows = cursor.fetchall()
+        by_name = {name: [row[index] for row in rows] for index, name in enumerate(names)}
+        keys = [[_key(value) for value in by_name[name]] for name in request["keys"]]
+        measures = [[_measure(value) for value in by_name[name]] for name in request["measures"]]
+        return {"rows": len(rows), "keys": keys, "measures": measures}
+    except (duckdb.Error, MemoryError, KeyError, TypeError):
+        return {"failed": True}
+
+
+def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    """Read the set-up, open the copy, then answer until the other end closes."""
+    setup = _receive(incoming)
+    if setup is None:
+        return
+    import duckdb
+
+    try:
+        connection = open_locked(setup["path"], setup["memory"], setup["threads"])
+        # The limit comes after the libraries are loaded and before the first query.
+        lock_process(setup["address_space"])
+        _send(outgoing, {"ready": True})
+    except (duckdb.Error, OSError, ValueError):
+        _send(outgoing, {"failed": True})
+        return
+    while (request := _receive(incoming)) is not None:
+        _send(outgoing, answer(connection, request))
+
+
+def _key(value: Any) -> int | str | None:
+    if isinstance(value, bool):
+        return int(value)
+    if value is None or isinstance(value, (int, str)):
+        return value
+    raise TypeError("a key is a whole number, text or NULL")
+
+
+def _measure(value: Any) -> int:
+    # The sum of no values is NULL in SQL and 0 here.
+    if value is None:
+        return 0
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise TypeError("a measure is a whole number")
+
+
+def _receive(incoming: BinaryIO) -> dict[str, Any] | None:
+    header = incoming.read(wire.HEADER.size)
+    if len(header) < wire.HEADER.size:
+        return None
+    body = incoming.read(wire.length(header))
+    message: dict[str, Any] = wire.unpack(body)
+    return message
+
+
+def _send(outgoing: BinaryIO, message: dict[str, Any]) -> None:
+    try:
+        packed = wire.pack(message)
+    except (ValueError, MemoryError):
+        packed = wire.pack({"failed": True})
+    outgoing.write(packed)
+    outgoing.flush()
+
+
+if __name__ == "__main__":
+    # The wire is a private copy of standard output; what a library might print goes nowhere.
+    private = os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    with os.fdopen(0, "rb", closefd=False) as questions, os.fdopen(private, "wb") as answers:
+        serve(questions, answers)

@@ -1,0 +1,44 @@
+"""How far outputs will be off, before anything is spent: the same formulas, at a cell that is made up.
+
+The made-up cell has a number of rows that the asker names, its values spread evenly over the middle of their bounds.
+Sums and counts are off by the same amount in every cell; means and variances by less where there are more rows.
+"""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+
+import numpy as np
+
+from tacit.mechanisms import Laplace
+from tacit.plan.formulas import Cells, Linear
+from tacit.plan.plan import Expected, Plan
+
+_NORMAL_95 = NormalDist().inv_cdf(0.975)
+
+
+def expected_errors(plan: Plan, rows: int | None) -> tuple[Expected, ...]:
+    """One for each output that is noisy; without `rows` the ones that depend on it have a deviation of infinity."""
+    deviations = [measure.deviation for measure in plan.measures]
+    found = []
+    for output in plan.outputs:
+        if not output.formula.measures:
+            continue
+        fixed = isinstance(output.formula, Linear)
+        if not fixed and rows is None:
+            continue
+        made_up = [np.array([float(rows or 1) if measure.kind != "sum" else 0.0]) for measure in plan.measures]
+        cells = Cells(1, made_up, [[None] for _ in plan.keys.columns])
+        spread = float(output.formula.of(cells).deviation(deviations)[0])
+        found.append(Expected(output.name, None if fixed else rows, spread, _within_95(plan, output.formula, spread)))
+    return tuple(found)
+
+
+def _within_95(plan: Plan, formula: object, spread: float) -> float:
+    """What 95 of 100 errors stay below: exact for one measure alone, by the normal law for several."""
+    if isinstance(formula, Linear) and len(formula.terms) == 1:
+        place, factor = formula.terms[0]
+        return float(plan.measures[place].mechanism.error("0.95")) * abs(float(factor))
+    several = len(plan.measures) > 1 and any(isinstance(each.mechanism, Laplace) for each in plan.measures)
+    # a sum of a few Laplace numbers has heavier tails than the normal law: ln(20)/sqrt 2 = 2.12 deviations at the most
+    return spread * (2.1184 if several else _NORMAL_95)

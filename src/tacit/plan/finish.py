@@ -1,0 +1,93 @@
+"""The last step of an answer: outputs from noisy numbers, then HAVING, ORDER BY and LIMIT. All of it is free.
+
+Promise: only noisy measures and released keys come in, so nothing here can cost privacy or depend on a row.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.plan.formulas import Cells, Formula
+from tacit.plan.moments import calendar_date
+from tacit.plan.plan import KeyColumn, OutputPlan, Plan, RawKey
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A table: for each output its values, and the standard deviation of their noise (None for what has none)."""
+
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    columns: tuple[list[Any], ...]
+    deviations: tuple[list[float] | None, ...]
+
+
+def finish(plan: Plan, keys: Sequence[tuple[RawKey, ...]], noisy: Sequence[NDArray[Any]]) -> Finished:
+    """The answer's table. `keys` are the cells as the query gave them, `noisy` the released measures for them."""
+    readable = [[read_key(column, key[place]) for key in keys] for place, column in enumerate(plan.keys.columns)]
+    cells = Cells(len(keys), [np.asarray(column, dtype=np.float64) for column in noisy], readable)
+    rows = _sorted(plan, cells, _kept(plan.having, cells))
+    if plan.limit is not None:
+        rows = rows[: plan.limit]
+    spreads = [measure.deviation for measure in plan.measures]
+    columns, deviations = [], []
+    for output in plan.outputs:
+        estimate = output.formula.of(cells)
+        columns.append([_shown(output, estimate.value[row]) for row in rows])
+        spread = estimate.deviation(spreads) if estimate.slopes else None
+        deviations.append(None if spread is None else [float(spread[row]) for row in rows])
+    kinds = tuple(output.kind for output in plan.outputs)
+    return Finished(tuple(output.name for output in plan.outputs), kinds, tuple(columns), tuple(deviations))
+
+
+def read_key(column: KeyColumn, raw: RawKey) -> Any:
+    """A key of the query as it reads."""
+    if raw is None or isinstance(raw, str):
+        return raw
+    if column.meaning == "date":
+        return calendar_date(raw)
+    if column.meaning == "timestamp":
+        return datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=raw)
+    if column.meaning == "boolean":
+        return bool(raw)
+    exact = raw * column.step
+    return exact.numerator if exact.denominator == 1 else exact
+
+
+def _kept(having: Formula | None, cells: Cells) -> list[int]:
+    if having is None:
+        return list(range(cells.size))
+    return [int(row) for row in np.flatnonzero(having.of(cells).value == 1.0)]
+
+
+def _sorted(plan: Plan, cells: Cells, rows: list[int]) -> list[int]:
+    # sorted by the last criterion first: the sort is stable
+    for formula, descending, nulls_first in reversed(plan.order):
+        values = formula.of(cells).value
+        present = [row for row in rows if not _missing(values[row])]
+        absent = [row for row in rows if _missing(values[row])]
+        present.sort(key=lambda row: values[row], reverse=descending)
+        rows = absent + present if nulls_first else present + absent
+    return rows
+
+
+def _missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _shown(output: OutputPlan, value: Any) -> Any:
+    if _missing(value):
+        return None
+    if output.kind == "integer":
+        return round(float(value))
+    if output.kind == "boolean":
+        return bool(value)
+    return float(value) if isinstance(value, (float, int, Fraction)) else value

@@ -1,0 +1,125 @@
+"""`make_plan`: the rules, in order, from a question to its plan. Pure: it reads the policy and never a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from tacit import parameters
+from tacit.loss.targets import epsilon_of_concentrated
+from tacit.parameters import Number
+from tacit.plan.add_noise import add_noise
+from tacit.plan.bound_change import bound_change
+from tacit.plan.bound_rows import bound_rows
+from tacit.plan.build_query import UNITS, build_query, key_column, measure_column
+from tacit.plan.deviation import deviation
+from tacit.plan.draft import Asked, Draft
+from tacit.plan.explain import explain
+from tacit.plan.filter_rows import filter_rows
+from tacit.plan.find_keys import find_keys
+from tacit.plan.join_public import join_public
+from tacit.plan.measure import measure
+from tacit.plan.outputs import outputs
+from tacit.plan.plan import KnownKeys, Measure, Plan, Query, UnknownKeys
+from tacit.plan.resolve import resolve
+from tacit.policy import Policy
+from tacit.question import tree
+
+RULES: tuple[Callable[[Draft], Draft], ...] = (
+    resolve,
+    bound_rows,
+    join_public,
+    filter_rows,
+    find_keys,
+    measure,
+    outputs,
+    bound_change,
+    add_noise,
+    build_query,
+    explain,
+)
+
+
+def make_plan(
+    question: tree.Question,
+    policy: Policy,
+    *,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    delta: Number = 0,
+    weights: Mapping[str, Number] | None = None,
+    rows_per_unit: int | None = None,
+) -> Plan:
+    """The plan that answers `question` for epsilon (and delta), or for rho; the policy's default without either."""
+    if rows_per_unit is not None:
+        question = replace(question, rows_per_unit=parameters.whole("rows_per_unit", rows_per_unit, least=1))
+    draft = Draft(question, policy, _asked(policy, epsilon, rho, delta, weights))
+    for rule in RULES:
+        draft = rule(draft)
+    return _plan(draft)
+
+
+def _asked(
+    policy: Policy, epsilon: Number | None, rho: Number | None, delta: Number, weights: Mapping[str, Number] | None
+) -> Asked:
+    exact_delta = parameters.probability("delta", delta)
+    if exact_delta == 1:
+        raise parameters.refuse("delta", "a number of at least 0 and below 1", delta)
+    shares = (
+        None if weights is None else {name: parameters.positive("weights", weight) for name, weight in weights.items()}
+    )
+    if rho is not None:
+        if epsilon is not None:
+            raise parameters.refuse("epsilon or rho", "given as one of the two", "both")
+        exact_rho = parameters.positive("rho", rho)
+        if exact_delta == 0:
+            raise parameters.refuse("delta", "above 0 where rho is given, to say what rho is worth", delta)
+        _affordable(policy, epsilon_of_concentrated(exact_rho, exact_delta), "rho", rho)
+        return Asked(None, exact_rho, exact_delta, shares)
+    exact = policy.default_epsilon if epsilon is None else parameters.positive("epsilon", epsilon)
+    _affordable(policy, exact, "epsilon", epsilon)
+    return Asked(exact, None, exact_delta, shares)
+
+
+def _affordable(policy: Policy, epsilon: Fraction, name: str, given: object) -> None:
+    if epsilon > policy.largest_epsilon:
+        allowed = f"worth at most epsilon {parameters.as_text(policy.largest_epsilon)}, the policy's largest"
+        raise parameters.refuse(name, allowed, given)
+
+
+def _plan(draft: Draft) -> Plan:
+    assert draft.query is not None
+    measures = tuple(
+        Measure(measure_column(place), part.kind, part.centre, part.step, each, mechanism, deviation(mechanism))
+        for place, (part, each, mechanism) in enumerate(
+            zip(draft.parts, draft.sensitivities, draft.mechanisms, strict=True)
+        )
+    )
+    keys: KnownKeys | UnknownKeys
+    if draft.cells is not None:
+        keys = KnownKeys(draft.key_columns, draft.cells)
+    else:
+        assert draft.selection is not None
+        keys = UnknownKeys(draft.key_columns, draft.selection)
+    query = Query(
+        draft.query,
+        tuple(key_column(place) for place in range(len(draft.key_sql))),
+        tuple(each.name for each in measures),
+        UNITS if draft.cells is None else None,
+    )
+    return Plan(
+        question=draft.question,
+        query=query,
+        keys=keys,
+        measures=measures,
+        outputs=draft.outputs,
+        having=draft.having,
+        order=draft.order,
+        limit=draft.question.limit,
+        rows_per_unit=draft.rows_per_unit,
+        epsilon=draft.asked.epsilon,
+        delta=draft.asked.delta,
+        event=draft.event,
+        sentences=draft.sentences,
+    )

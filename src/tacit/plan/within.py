@@ -1,0 +1,93 @@
+"""The epsilon that an accuracy needs: `epsilon_for(question, policy, within)`.
+
+Promise: the plan made with the epsilon returned has every noisy output within the goal (95 of 100 times, in a cell with
+`rows` rows), and an epsilon a hundredth smaller has not, unless the policy's largest is not enough, which is refused.
+A goal is a number in the output's own unit, or a share such as "5%" of the largest value that rows of a cell can give.
+It is found by halving on plans, which are pure; the error falls as epsilon grows.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from tacit import parameters
+from tacit.errors import QuestionError
+from tacit.parameters import Number
+from tacit.plan.formulas import Linear, Mean, Root, Variance
+from tacit.plan.make import make_plan
+from tacit.plan.plan import Plan
+from tacit.policy import Policy
+from tacit.question import tree
+
+_DIGITS = 1000  # epsilon in thousandths of the policy's largest, then of what was found
+
+
+def epsilon_for(
+    question: tree.Question,
+    policy: Policy,
+    within: Number,
+    *,
+    delta: Number = 0,
+    rows: int | None = None,
+) -> Fraction:
+    """The least epsilon (to a hundredth) at which the answer is within the goal; `rows` is a guess of a cell's rows."""
+    share = isinstance(within, str) and within.strip().endswith("%")
+    if share:
+        goal = parameters.positive("within", str(within).strip()[:-1]) / 100
+    else:
+        goal = parameters.positive("within", within)
+    if rows is not None:
+        parameters.whole("rows", rows, least=1)
+
+    def misses(epsilon: Fraction) -> float:
+        return _worst(make_plan(question, policy, epsilon=epsilon, delta=delta), rows, share) / float(goal)
+
+    largest = policy.largest_epsilon
+    if misses(largest) > 1:
+        raise QuestionError(
+            f"Within {within} needs more than epsilon {parameters.as_text(largest)}, the policy's largest for one "
+            f"question. Ask for less accuracy, fewer outputs, larger cells, or fewer rows of each unit."
+        )
+    low, high = Fraction(0), largest
+    while high - low > high / 100:
+        # errors go roughly like 1/epsilon, so the first step comes close; halving does the rest
+        middle = (low + high) / 2 if low else max(high * Fraction(misses(high)).limit_denominator(10**6), high / 10**6)
+        middle = min(max(middle, low + (high - low) / 8), high - (high - low) / 8)
+        short = Fraction(round(middle * 10**9) or 1, 10**9)
+        if misses(short) > 1:
+            low = short
+        else:
+            high = short
+    return high
+
+
+def _worst(plan: Plan, rows: int | None, share: bool) -> float:
+    """The largest error over the outputs, in their own unit or as a share of their largest value."""
+    worst = 0.0
+    for output in plan.outputs:
+        if not output.formula.measures:
+            continue
+        if rows is None and (share or not isinstance(output.formula, Linear)):
+            raise QuestionError(
+                f"How exact {output.name!r} is depends on how many rows a cell has. Say about how many: rows=1000."
+            )
+        found = next(each for each in plan.errors_at(rows or 1) if each.name == output.name)
+        worst = max(worst, found.within_95 / (_size(plan, output.formula, rows or 1) if share else 1.0))
+    return worst
+
+
+def _size(plan: Plan, formula: object, rows: int) -> float:
+    """The largest size of an output over `rows` rows."""
+    if isinstance(formula, Linear):
+        per_row = sum(
+            abs(factor) * (plan.measures[place].linf // plan.rows_per_unit if plan.measures[place].kind == "sum" else 1)
+            for place, factor in formula.terms
+        )
+        return float(per_row) * rows
+    if isinstance(formula, Mean):
+        return float(max(abs(formula.low), abs(formula.high)))
+    if isinstance(formula, Variance):
+        return float(formula.largest)
+    if isinstance(formula, Root):
+        return _size(plan, formula.inside, rows) ** 0.5
+    raise QuestionError('A share ("5%") is understood for counts, sums, means and variances. Give a number instead.')

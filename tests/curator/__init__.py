@@ -1,0 +1,1 @@
+"""Tests of the curator and of what it gives out."""

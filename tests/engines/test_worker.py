@@ -1,0 +1,214 @@
+"""The worker is locked in, killed in time, and says nothing of its own."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from tacit.engines import wire
+from tacit.engines.process import FAILED, Limits, Worker
+from tacit.engines.worker import answer, open_locked
+from tacit.errors import EngineError
+
+GOOD = "SELECT count(*) AS n FROM tacit_copy.t"
+
+
+def make_copy(folder: Path) -> str:
+    path = folder / "c.copy"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE SCHEMA tacit_copy")
+        connection.execute("CREATE TABLE tacit_copy.t AS SELECT range AS a, 'x' AS s FROM range(10)")
+    (folder / "loot.csv").write_text("a\n1\n")
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("worker")
+
+
+@pytest.fixture(scope="module")
+def worker(folder: Path) -> Iterator[Worker]:
+    worker = Worker(make_copy(folder), Limits(seconds=30))
+    yield worker
+    worker.close()
+
+
+def ask(worker: Worker, sql: str, keys: tuple[str, ...] = (), measures: tuple[str, ...] = ("n",)) -> dict[str, Any]:
+    return worker.ask({"sql": sql, "keys": list(keys), "measures": list(measures)})
+
+
+def refused(worker: Worker, sql: str) -> None:
+    with pytest.raises(EngineError) as refusal:
+        ask(worker, sql)
+    assert str(refusal.value) == FAILED
+    assert refusal.value.__cause__ is None
+    assert refusal.value.__context__ is None or refusal.value.__suppress_context__
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) AS n FROM read_csv('{folder}/loot.csv')",
+        "SELECT count(*) AS n FROM '{folder}/loot.csv'",
+        "SELECT count(*) AS n FROM read_text('/etc/passwd')",
+        "SELECT count(*) AS n FROM read_blob('/etc/passwd')",
+        "SELECT count(*) AS n FROM glob('/etc/*')",
+        "SELECT count(*) AS n FROM read_parquet('https://example.com/x.parquet')",
+        "ATTACH ':memory:' AS other",
+        "ATTACH '{folder}/other.duckdb' AS other",
+        "COPY tacit_copy.t TO '{folder}/out.csv'",
+        "COPY (SELECT 1 AS n) TO '{folder}/out.csv'",
+        "EXPORT DATABASE '{folder}/out'",
+        "PRAGMA database_list",
+        "PRAGMA enable_profiling",
+        "SET enable_external_access = true",
+        "SET threads = 1",
+        "RESET ALL",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "CREATE TABLE x AS SELECT 1 AS n",
+        "CREATE TEMP TABLE x AS SELECT 1 AS n",
+        "DELETE FROM tacit_copy.t",
+        "WITH gone AS (DELETE FROM tacit_copy.t RETURNING *) SELECT count(*) AS n FROM gone",
+        "CALL pragma_version()",
+        "EXPLAIN SELECT 1 AS n",
+        "SELECT 1 AS n; SELECT 2 AS n",
+        "SELECT getenv('HOME') AS n",
+        "SELECT count(*) AS n FROM worker",
+        "SELECT nonsense FROM tacit_copy.t",
+        "SELECT 1.5 AS n",
+        "SELECT 0.5::DOUBLE AS n",
+        "SELECT 'text' AS n",
+        "SELECT true AS n",
+        "SELECT error('the secret of row 7') AS n",
+        "SELECT count(*) AS other FROM tacit_copy.t",
+        "",
+        ";",
+        "not sql at all",
+    ],
+)
+def test_everything_but_one_select_of_whole_numbers_is_refused_in_the_same_words(
+    worker: Worker, folder: Path, sql: str
+) -> None:
+    refused(worker, sql.format(folder=folder))
+    assert ask(worker, GOOD)["measures"] == [[10]]
+    assert sorted(os.listdir(folder)) == ["c.copy", "loot.csv"]
+
+
+def test_the_refusals_come_from_the_locks_and_not_only_from_the_statement_check(folder: Path, worker: Worker) -> None:
+    assert ask(worker, GOOD)  # the copy is there
+    connection = open_locked(str(folder / "c.copy"), 2**28, 1)
+    try:
+        with pytest.raises(duckdb.PermissionException):
+            connection.execute(f"SELECT * FROM read_csv('{folder}/loot.csv')")
+        with pytest.raises(duckdb.PermissionException):
+            connection.execute(f"COPY tacit_copy.t TO '{folder}/out.csv'")
+        with pytest.raises(duckdb.PermissionException):
+            connection.execute(f"ATTACH '{folder}/other.duckdb'")
+        with pytest.raises(duckdb.PermissionException):
+            connection.execute("LOAD httpfs")
+        with pytest.raises(duckdb.InvalidInputException, match="locked"):
+            connection.execute("SET threads = 2")
+        with pytest.raises(duckdb.InvalidInputException, match="locked"):
+            connection.execute("SET enable_external_access = true")
+        with pytest.raises(duckdb.InvalidInputException, match="read-only"):
+            connection.execute("DELETE FROM tacit_copy.t")
+    finally:
+        connection.close()
+
+
+def test_keys_are_whole_numbers_text_or_null_and_an_empty_sum_is_zero(worker: Worker) -> None:
+    reply = ask(
+        worker,
+        "SELECT a, s, a > 8 AS b, CASE WHEN a > 8 THEN NULL ELSE a END AS c, sum(CASE WHEN a < 0 THEN a END) AS n "
+        "FROM tacit_copy.t WHERE a IN (8, 9) GROUP BY ALL ORDER BY a",
+        ("a", "s", "b", "c"),
+    )
+    assert reply == {"rows": 2, "keys": [[8, 9], ["x", "x"], [0, 1], [8, None]], "measures": [[0, 0]]}
+    with pytest.raises(EngineError):
+        ask(worker, "SELECT 1 AS n, DATE '2020-01-01' AS k", ("k",))
+
+
+def test_a_worker_that_takes_too_long_is_killed_and_the_next_question_is_answered(folder: Path, worker: Worker) -> None:
+    assert ask(worker, GOOD)
+    slow = Worker(str(folder / "c.copy"), Limits(seconds=1))
+    try:
+        slow.start()
+        first = slow.pid
+        assert first is not None
+        began = time.monotonic()
+        refused(
+            slow, "SELECT count(*) AS n FROM range(1000000000) a, range(1000000000) b WHERE hash(a.range, b.range) = 1"
+        )
+        assert time.monotonic() - began < 20  # generous: the query would take years
+        with pytest.raises(ProcessLookupError):
+            os.kill(first, 0)
+        assert ask(slow, GOOD)["measures"] == [[10]]
+        assert slow.pid != first
+    finally:
+        slow.close()
+
+
+def test_a_worker_that_wants_too_much_memory_fails_in_the_same_words(folder: Path, worker: Worker) -> None:
+    assert ask(worker, GOOD)
+    small = Worker(str(folder / "c.copy"), Limits(memory=2**27, address_space=2**31, seconds=60))
+    try:
+        refused(small, "SELECT length(repeat(s, 4000000000)) AS n FROM tacit_copy.t")
+        refused(small, "SELECT count(DISTINCT range) AS n FROM range(100000000)")
+        assert ask(small, GOOD)["measures"] == [[10]]
+    finally:
+        small.close()
+
+
+def test_the_limits_hold_in_the_process_itself(worker: Worker) -> None:
+    assert ask(worker, GOOD)
+    limits = Path(f"/proc/{worker.pid}/limits").read_text()
+    values = {line[:26].strip(): line[26:].split()[:2] for line in limits.splitlines()}
+    assert values["Max address space"] == [str(6 * 2**30)] * 2
+    assert values["Max file size"] == ["0", "0"]
+    assert values["Max core file size"] == ["0", "0"]
+
+
+def test_a_worker_killed_from_outside_is_replaced(worker: Worker) -> None:
+    assert ask(worker, GOOD)
+    assert worker.pid is not None
+    os.kill(worker.pid, 9)
+    time.sleep(0.2)
+    assert ask(worker, GOOD)["measures"] == [[10]]
+
+
+def test_a_missing_copy_fails_in_the_same_words(tmp_path: Path) -> None:
+    lost = Worker(str(tmp_path / "absent.copy"), Limits())
+    with pytest.raises(EngineError) as refusal:
+        lost.start()
+    assert str(refusal.value) == FAILED
+    lost.close()
+
+
+def test_messages_are_plain_and_bounded() -> None:
+    message = {"sql": "é\n'", "keys": [1, 2**80, None, True], "measures": [[-1]]}
+    packed = wire.pack(message)
+    header, body = packed[: wire.HEADER.size], packed[wire.HEADER.size :]
+    assert wire.length(header) == len(body)
+    assert wire.unpack(body) == message
+    with pytest.raises(ValueError, match="too long"):
+        wire.length(wire.HEADER.pack(2**30 + 1))
+    with pytest.raises(ValueError, match=r"JSON|Out of range"):
+        wire.pack(float("nan"))
+
+
+def test_an_engine_failure_inside_the_worker_is_one_word(folder: Path, worker: Worker) -> None:
+    assert ask(worker, GOOD)
+    connection = open_locked(str(folder / "c.copy"), 2**28, 1)
+    try:
+        sql = "SELECT error('row 7') AS n"
+        assert answer(connection, {"sql": sql, "keys": [], "measures": ["n"]}) == {"failed": True}
+    finally:
+        connection.close()
