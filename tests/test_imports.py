@@ -42,8 +42,10 @@ def test_the_check_for_heavy_modules_notices_one() -> None:
 
 def test_the_names_of_tacit_are_frozen() -> None:
     assert tacit.__all__ == [
+        "Answer",
         "Budget",
         "BudgetExceeded",
+        "Curator",
         "EngineError",
         "LedgerError",
         "ParameterError",
@@ -51,6 +53,12 @@ def test_the_names_of_tacit_are_frozen() -> None:
         "QuestionError",
         "TacitError",
         "__version__",
+        "anything",
+        "between",
+        "date_between",
+        "one_of",
+        "open",
+        "protect",
     ]
 
 

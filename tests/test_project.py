@@ -298,10 +298,10 @@ def test_running_one_benchmark_again_leaves_the_other_figures_alone() -> None:
     assert again == replace(again, "noise", "## Noise\n\nnew")
 
 
-def test_the_demo_runs_without_a_terminal_and_shows_every_lecture_figure() -> None:
+def test_the_small_examples_run_without_a_terminal_and_show_every_lecture_figure() -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "80"}
     done = subprocess.run(
-        [sys.executable, "-m", "tacit.demo"], capture_output=True, text=True, check=True, env=environment
+        [sys.executable, "-m", "tacit.demo", "mechanisms"], capture_output=True, text=True, check=True, env=environment
     )
     assert done.stderr == ""
     assert "\x1b" not in done.stdout

@@ -10,6 +10,9 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from tacit.answer import Answer
+    from tacit.curator import Curator, protect
+    from tacit.curator import open_policy as open
     from tacit.errors import (
         BudgetExceeded,
         EngineError,
@@ -20,12 +23,15 @@ if TYPE_CHECKING:
         TacitError,
     )
     from tacit.loss import Budget
+    from tacit.policy import anything, between, date_between, one_of
 
 __version__: Final = "0.1.0"
 
 __all__ = [
+    "Answer",
     "Budget",
     "BudgetExceeded",
+    "Curator",
     "EngineError",
     "LedgerError",
     "ParameterError",
@@ -33,17 +39,32 @@ __all__ = [
     "QuestionError",
     "TacitError",
     "__version__",
+    "anything",
+    "between",
+    "date_between",
+    "one_of",
+    "open",
+    "protect",
 ]
 
+# name -> its room, and what it is called there
 _HOME: Final = {
-    "Budget": "tacit.loss",
-    "BudgetExceeded": "tacit.errors",
-    "EngineError": "tacit.errors",
-    "LedgerError": "tacit.errors",
-    "ParameterError": "tacit.errors",
-    "PolicyError": "tacit.errors",
-    "QuestionError": "tacit.errors",
-    "TacitError": "tacit.errors",
+    "Answer": ("tacit.answer", "Answer"),
+    "Budget": ("tacit.loss", "Budget"),
+    "BudgetExceeded": ("tacit.errors", "BudgetExceeded"),
+    "Curator": ("tacit.curator", "Curator"),
+    "EngineError": ("tacit.errors", "EngineError"),
+    "LedgerError": ("tacit.errors", "LedgerError"),
+    "ParameterError": ("tacit.errors", "ParameterError"),
+    "PolicyError": ("tacit.errors", "PolicyError"),
+    "QuestionError": ("tacit.errors", "QuestionError"),
+    "TacitError": ("tacit.errors", "TacitError"),
+    "anything": ("tacit.policy", "anything"),
+    "between": ("tacit.policy", "between"),
+    "date_between": ("tacit.policy", "date_between"),
+    "one_of": ("tacit.policy", "one_of"),
+    "open": ("tacit.curator", "open_policy"),
+    "protect": ("tacit.curator", "protect"),
 }
 
 
@@ -52,7 +73,8 @@ if not TYPE_CHECKING:  # a type checker reads the imports above, and so still no
     def __getattr__(name: str) -> Any:
         if name not in _HOME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(importlib.import_module(_HOME[name]), name)
+        room, called = _HOME[name]
+        value = getattr(importlib.import_module(room), called)
         globals()[name] = value  # the next look-up finds it without coming here
         return value
 

@@ -6,7 +6,7 @@ import datetime
 import math
 from typing import Any
 
-import pandas as pd
+import pyarrow as pa
 
 import tacit
 from tacit.curator import Curator, protect
@@ -17,7 +17,7 @@ TOWNS = ("Ayr", "Bern", "O'Hara", 'Q"t', "Zürich", "")
 DAY = datetime.datetime(2024, 1, 1)
 
 
-def people(count: int = 240) -> pd.DataFrame:
+def people(count: int = 240) -> pa.Table:
     """Up to three rows of each person; the last person's are the strangest."""
     rows: list[dict[str, Any]] = []
     for row in range(count):
@@ -29,7 +29,8 @@ def people(count: int = 240) -> pd.DataFrame:
                 "age": row % 90,
                 "pay": math.nan if strange else 10.0 * (row % 100),
                 "town": TOWNS[row % len(TOWNS)],
-                "day": None if strange else DAY + datetime.timedelta(days=row % 300),
+                "day": None if strange else (DAY + datetime.timedelta(days=row % 300)).date(),
+                "seen": None if strange else DAY + datetime.timedelta(hours=row % 700),
                 "member": row % 3 == 0,
                 "code": "12x" if strange else str(row % 5),
             }
@@ -42,27 +43,29 @@ def people(count: int = 240) -> pd.DataFrame:
                 "age": age,
                 "pay": pay,
                 "town": f"nowhere{row}",
-                "day": datetime.datetime(9000, 1, 1),
+                "day": datetime.date(9000, 1, 1),
+                "seen": datetime.datetime(1971, 1, 1),
                 "member": True,
                 "code": "999999999999999999999999",
             }
         )
-    return pd.DataFrame(rows)
+    return pa.Table.from_pylist(rows)
 
 
-def without_one(table: pd.DataFrame) -> pd.DataFrame:
+def without_one(table: pa.Table) -> pa.Table:
     """The neighbour: the strangest person removed."""
-    return table[table["pid"] != 10**6].reset_index(drop=True)
+    return pa.Table.from_pylist([row for row in table.to_pylist() if row["pid"] != 10**6], schema=table.schema)
 
 
-def curated(table: pd.DataFrame | None = None, **options: Any) -> Curator:
+def curated(table: pa.Table | None = None, **options: Any) -> Curator:
     """A curator over the table."""
     columns = {
         "sex": one_of("F", "M"),
         "age": between(0, 99),
         "pay": between(0, 1000),
         "town": anything(),
-        "day": date_between(datetime.datetime(2024, 1, 1), datetime.datetime(2024, 12, 31)),
+        "day": date_between("2024-01-01", "2024-12-31"),
+        "seen": between(DAY, datetime.datetime(2024, 12, 31)),
         "member": anything(),
         "code": anything(),
     }

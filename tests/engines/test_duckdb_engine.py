@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -135,6 +136,23 @@ def test_a_copy_in_memory_is_private_and_gone_when_closed(tmp_path: Path) -> Non
     engine.close()
     assert not path.parent.exists()
     assert [each.name for each in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_a_forked_child_has_a_worker_of_its_own_and_leaves_its_parents_alone(tmp_path: Path) -> None:
+    with DuckDBEngine.register(people(as_csv(tmp_path), tmp_path)) as engine:
+        assert opened(engine, COUNT) == {(): [5]}
+        before = engine._worker.pid
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of a fork beside threads
+            child = os.fork()
+        if child == 0:
+            answered = opened(engine, COUNT) == {(): [5]} and engine._worker.pid != before
+            engine._worker.close()
+            engine.close()
+            os._exit(0 if answered else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert engine._worker.pid == before
+        assert opened(engine, COUNT) == {(): [5]}
 
 
 def test_the_copy_is_kept_until_the_source_or_the_policy_changes(tmp_path: Path) -> None:

@@ -199,6 +199,23 @@ def test_chords_of_a_curve_lie_on_or_above_it(event: Event) -> None:
         assert made >= float(delta_curve(event, np.array([epsilon]), "remove")[0]) * (1 - 1e-12)
 
 
+def test_chords_are_never_a_rounding_below_the_points_they_join() -> None:
+    """Evaluated exactly at the very floats of the atoms, also far out where a delta is 1e-20."""
+    points = np.linspace(-3.0, 3.0, 301)
+    heights = np.array([float(mpmath.erfc(p + 1) / 2 - mpmath.exp(-p * p - 2 * p - 1) * 0) for p in points + 3.0])
+    heights = np.minimum(1.0, heights + np.maximum(0.0, -np.expm1(points)))
+    heights[200:] = heights[200] * np.exp(-14.0 * (points[200:] - points[200]))
+    pair = atoms.from_curve(points, heights)
+    for at, height in zip(points, heights, strict=True):
+        made = mpmath.fsum(
+            mpmath.exp(mass) * max(mpmath.mpf(0), -mpmath.expm1(mpmath.mpf(at) - mpmath.mpf(loss)))
+            for loss, mass in zip(pair.losses, pair.log_masses, strict=True)
+        )
+        hull = made + pair.infinite
+        assert hull >= min(height, mpmath.mpf(height)) or not on_the_hull(points, heights, at)
+    assert mpmath.fsum(mpmath.exp(mass) for mass in pair.log_masses) + pair.infinite >= 1
+
+
 def test_chords_survive_a_curve_that_is_not_convex() -> None:
     """The hull of the points is what a convex curve below them can reach."""
     points = np.array([-1.0, 0.0, 0.5, 1.0, 2.0])

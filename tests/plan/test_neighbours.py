@@ -6,6 +6,7 @@ Random tables, policies and questions; every unit of a table is taken away in tu
 
 from __future__ import annotations
 
+import datetime
 import os
 from collections.abc import Iterator
 from fractions import Fraction
@@ -22,7 +23,7 @@ from tacit.policy import Column, Policy, Table
 from tacit.question import read
 from tests.plan.copies import clinic, exact, public, table
 
-CASES = int(os.environ.get("TACIT_CASES", "250"))
+CASES = int(os.environ.get("TACIT_CASES", "120"))
 WORDS = ("a", "b", "", "Ä", "long word")
 
 
@@ -35,8 +36,6 @@ def columns(draw: st.DrawFn) -> list[Column]:
     real_width = draw(st.sampled_from([Fraction(1, 1000), Fraction(3), Fraction(10**9)]))
     nullable = draw(st.booleans())
     known = draw(st.sampled_from([None, ("a", "b"), ("a",)]))
-    import datetime
-
     first = draw(st.sampled_from([datetime.date(1, 1, 1), datetime.date(1969, 12, 30), datetime.date(2023, 5, 17)]))
     last = first + datetime.timedelta(days=draw(st.sampled_from([0, 3, 45, 800])))
     utc = datetime.UTC
@@ -257,8 +256,8 @@ def test_neighbours_never_differ_by_more_than_the_planned_sensitivity(
 
 
 def check_whole(plan: Plan, cells: dict[Any, tuple[int, ...]]) -> None:
-    """Whole numbers only, and known keys hold every cell that comes back."""
+    """Whole numbers only, and known keys hold every cell that comes back (a public table may break its promise)."""
     for key, numbers in cells.items():
         assert all(type(number) is int for number in numbers)
-        if plan.query.unit_column is None:
+        if plan.query.unit_column is None and not plan.question.joins:
             assert key in set(plan.keys.cells)  # type: ignore[union-attr]

@@ -31,11 +31,11 @@ class Estimate:
     def __str__(self) -> str:
         exact = self.plan.epsilon
         asked = "the rho asked for" if exact is None else f"epsilon {readable(parameters.as_text(exact))}"
-        part = "" if self.share is None else f" ({float(self.share):.2%} of the whole budget)"
+        part = "" if self.share is None else f" ({100 * float(self.share):.2g} % of the whole budget)"
         lines = [f"{each.name}: +/- {each.within_95:.4g} (95 of 100 times)" for each in self.errors]
         if len(self.errors) < sum(bool(output.formula.measures) for output in self.plan.outputs):
             lines.append("Others depend on how many rows a cell has: estimate(..., rows=1000).")
-        return "\n".join([f"cost: {asked}, delta {float(self.plan.delta):.3g}{part}", *lines])
+        return "\n".join([f"cost: {asked}, delta {readable(parameters.as_text(self.plan.delta))}{part}", *lines])
 
     __repr__ = __str__
 

@@ -6,6 +6,7 @@ Promise: text that came from a table or a question cannot rewrite a terminal; nu
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -55,8 +56,7 @@ def bars(column: tuple[Any, ...], reaches: list[float] | None) -> list[str]:
 
 
 def readable(exact: str) -> str:
-    """The text of an exact number as a person writes it: 1/10 is 0.1, 1/10000000 is 1e-07."""
-    try:
-        return f"{float(Fraction(exact)):.6g}"
-    except (ValueError, OverflowError):
-        return exact
+    """The text of an exact loss as a person writes it, six digits, rounded up: 1/10 is 0.1, 1/3 is 0.333334."""
+    number = Fraction(exact)
+    upward = Context(prec=6, rounding=ROUND_CEILING)
+    return f"{float(upward.divide(Decimal(number.numerator), Decimal(number.denominator))):.6g}"

@@ -9,8 +9,10 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from tacit.answer.shown import readable
 from tacit.loss.budget import Budget
 from tacit.loss.filters import Filter, Spent
+from tacit.parameters import as_text
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -34,8 +36,8 @@ class Standing:
     def __str__(self) -> str:
         # rounded against the asker: spending is never shown too small
         return (
-            f"{self.payer}: {math.ceil(self.share * 1000) / 10:.1f} % of epsilon {float(self.budget.epsilon):.6g}, "
-            f"delta {float(self.budget.delta):.3g} is spent, {math.floor(self.left * 1000) / 10:.1f} % is left."
+            f"{self.payer}: {math.ceil(self.share * 1000) / 10:.1f} % of epsilon {readable(as_text(self.budget.epsilon))}, "
+            f"delta {readable(as_text(self.budget.delta))} is spent, {math.floor(self.left * 1000) / 10:.1f} % is left."
         )
 
     __repr__ = __str__

@@ -23,6 +23,8 @@ REFUSED: Final = 1
 WRONG_USAGE: Final = 2
 OUT_OF_BUDGET: Final = 3
 INTERRUPTED: Final = 130
+ENGINE_INTERRUPTED: Final = "Query interrupted"
+"""What DuckDB makes of Ctrl-C while it registers a table."""
 
 
 def _out() -> Console:
@@ -48,7 +50,9 @@ class Door(TyperGroup):
         except TacitError as refusal:
             _aside().print(str(refusal), style="red")
             raise typer.Exit(_code(refusal)) from None
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, RuntimeError) as ended:
+            if isinstance(ended, RuntimeError) and str(ended) != ENGINE_INTERRUPTED:
+                raise
             _aside().print("Interrupted. What was charged stays charged; asking again brings its answer.", style="red")
             raise typer.Exit(INTERRUPTED) from None
 
@@ -245,11 +249,13 @@ def ask(
     from tacit.curator import open_policy
     from tacit.doors import tables
 
+    options: dict[str, Any] = {"delta": delta, "within": within, "rows": rows, "rows_per_unit": rows_per_unit}
+    _preview(policy).plan(sql, epsilon, **options)  # a mistake is told before anything is registered or committed to
     aside = _aside()
     with aside.status("Registering the tables, if they changed..."):
-        curator = open_policy(policy, analyst=analyst)
+        curator = open_policy(policy.absolute(), analyst=analyst)  # the engine's worker lives in another folder
     with curator:
-        answer = curator.ask(sql, epsilon, delta=delta, within=within, rows=rows, rows_per_unit=rows_per_unit)
+        answer = curator.ask(sql, epsilon, **options)
         left = str(curator.budget())
     if as_json:
         facts = {"receipt": answer.receipt, "repeated": answer.repeated}

@@ -79,12 +79,8 @@ def noisy(cell: float | None, around: tuple[float, float] | None) -> str:
 
 
 def intervals(released: Answer) -> list[list[tuple[float, float] | None] | None]:
-    """The 95 % intervals of each column by its place, since two columns may have one name; None for keys.
-
-    A value that the noise drowned altogether has none.
-    """
-    by_place = released.named(tuple(map(str, range(len(released.names))))).intervals()
-    columns = [by_place.get(str(place)) for place in range(len(released.names))]
+    """The 95 % intervals of each column in turn; None for keys. A value that the noise drowned altogether has none."""
+    columns = map(released.intervals().get, released.names)
     return [None if column is None else list(map(_useful, column)) for column in columns]
 
 
@@ -157,7 +153,7 @@ def ledger(entries: Sequence[Entry], limit: Spent) -> Table:
                 str(entry.sequence),
                 entry.when[:19].replace("T", " "),
                 plain(entry.analyst),
-                f"{float(share_of(entry.cost, limit)):.1%}",
+                f"{float(share_of(entry.cost, limit)):.2%}",
                 Text(plain(in_words(entry.question or ""))),
             )
     return shown

@@ -8,6 +8,7 @@ so before the charge, and `run` refuses.
 
 from __future__ import annotations
 
+import os
 import shutil
 import weakref
 from collections.abc import Mapping, Sequence
@@ -63,7 +64,7 @@ class DuckDBEngine:
         self._fingerprint = fingerprint
         self._worker = Worker(str(path), limits)
         folder = path.parent if policy.working_copy is None else None
-        self._end = weakref.finalize(self, _end, self._worker, folder)
+        self._end = weakref.finalize(self, _end, self._worker, folder, os.getpid())
 
     @classmethod
     def register(
@@ -132,7 +133,9 @@ class DuckDBEngine:
         self.close()
 
 
-def _end(worker: Worker, folder: Path | None) -> None:
+def _end(worker: Worker, folder: Path | None, owner: int) -> None:
+    if os.getpid() != owner:
+        return  # a forked child ends: the worker and the copy are still its parent's
     worker.close()
     if folder is not None:
         shutil.rmtree(folder, ignore_errors=True)

@@ -13,11 +13,10 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import tacit
 from tacit.engines import wire
 from tacit.errors import EngineError
 
@@ -31,7 +30,7 @@ class Limits:
 
     memory: int = 2 * 2**30
     address_space: int = 6 * 2**30
-    threads: int = 2
+    threads: int = field(default_factory=lambda: min(os.cpu_count() or 1, 8))
     seconds: float = 120.0
     start_seconds: float = 60.0
 
@@ -90,7 +89,7 @@ class Worker:
 
     def _launch(self) -> subprocess.Popen[bytes]:
         environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-        home = str(Path(tacit.__file__).resolve().parent.parent)
+        home = str(Path(__file__).resolve().parents[2])  # where this package is imported from
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [home, environment.get("PYTHONPATH")]))
         self._process = subprocess.Popen(  # our own interpreter and module, no shell
             [sys.executable, "-P", "-B", "-m", "tacit.engines.worker"],

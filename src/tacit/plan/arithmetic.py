@@ -16,7 +16,18 @@ from sqlglot import exp
 
 from tacit.errors import QuestionError
 from tacit.plan.intervals import Interval, common_step
-from tacit.plan.values import Number, Truth, bare, combined, constant, enclosed, floor_division, operands, scaled
+from tacit.plan.values import (
+    Number,
+    Truth,
+    bare,
+    cast_to,
+    combined,
+    constant,
+    enclosed,
+    floor_division,
+    operands,
+    scaled,
+)
 
 _QUOTIENT_BITS = 60
 _MOST_FRACTION_BITS = 24
@@ -151,7 +162,7 @@ def absolute(number: Number) -> Number:
 
 def sign(number: Number) -> Number:
     """-1, 0 or 1."""
-    sql = exp.cast(exp.Sign(this=number.sql), "BIGINT")
+    sql = cast_to(exp.Sign(this=number.sql), "BIGINT")
     return combined(sql, Interval(-1, 1), number, step=Fraction(1), wide=False)
 
 

@@ -12,6 +12,7 @@ from sqlglot import exp
 from tacit.plan.draft import Draft
 from tacit.plan.join_public import SCHEMA
 from tacit.plan.measure import UNIT
+from tacit.plan.values import cast_to
 
 RANK = "tacit_rank"
 UNITS = "tacit_units"
@@ -26,7 +27,7 @@ def build_query(draft: Draft) -> Draft:
     if draft.cells is None:
         selected.append(exp.alias_(_units(draft, alias), UNITS))
     if not selected:
-        selected.append(exp.alias_(exp.cast(exp.Literal.number(0), "BIGINT"), measure_column(0)))
+        selected.append(exp.alias_(cast_to(exp.Literal.number(0), "BIGINT"), measure_column(0)))
     table = exp.table_(exp.to_identifier(question.table, quoted=True), db=SCHEMA, alias=alias)
     query = exp.select(*selected, copy=False).from_(table, copy=False)
     for join in draft.joins:

@@ -9,7 +9,7 @@ from sqlglot import exp
 from tacit.errors import QuestionError
 from tacit.plan import arithmetic, moments
 from tacit.plan.intervals import Interval
-from tacit.plan.values import Number, Text, Truth, Value, bare, truth_as_number
+from tacit.plan.values import Number, Text, Truth, Value, bare, cast_to, truth_as_number
 from tacit.question.functions import DATE_PARTS
 
 _LONGEST = 1_000
@@ -60,9 +60,9 @@ def _text_call(function: str, arguments: list[Value]) -> Value:
 
 def _length(text: Text) -> Number:
     """The number of characters, at most 1,000: a longer text may not weigh more."""
-    length = exp.cast(exp.Length(this=text.sql), "BIGINT")
+    length = cast_to(exp.Length(this=text.sql), "BIGINT")
     cut = exp.GT(this=length.copy(), expression=bare(_LONGEST))
-    sql = exp.Case().when(cut, exp.cast(bare(_LONGEST), "BIGINT")).else_(length)
+    sql = exp.Case().when(cut, cast_to(bare(_LONGEST), "BIGINT")).else_(length)
     return Number(sql, Interval(0, _LONGEST), nullable=text.nullable)
 
 

@@ -26,7 +26,7 @@ from tacit.plan import arithmetic
 from tacit.plan.draft import Draft, Part
 from tacit.plan.formulas import Formula, Linear, Mean, Root, Variance
 from tacit.plan.translate import number_of, value_of
-from tacit.plan.values import Nothing, Number, coarsened, constant
+from tacit.plan.values import Nothing, Number, cast_to, coarsened, constant
 from tacit.question import tree
 
 LARGEST_ROW = 1 << 32
@@ -187,11 +187,11 @@ class _Book:
 
 def _sum(number: Number, centre: int, counted: exp.Expr) -> exp.Expr:
     """SUM(x) - c * COUNT(x), which is the sum of x - c: exact in 128 bits, and 0 on no row."""
-    total = exp.Coalesce(this=exp.Sum(this=number.sql.copy()), expressions=[exp.cast(exp.Literal.number(0), "INT128")])
+    total = exp.Coalesce(this=exp.Sum(this=number.sql.copy()), expressions=[cast_to(exp.Literal.number(0), "INT128")])
     if not centre:
         return total
     count = exp.Count(this=counted.copy() if number.nullable else exp.Star())
-    factor = exp.cast(exp.Literal.number(centre), "INT128")
+    factor = cast_to(exp.Literal.number(centre), "INT128")
     return exp.Sub(this=total, expression=exp.Mul(this=factor, expression=count))
 
 

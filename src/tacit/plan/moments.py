@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from tacit.errors import QuestionError
 from tacit.plan.intervals import Interval
-from tacit.plan.values import Number, bare, enclosed, floor_division
+from tacit.plan.values import Number, bare, cast_to, enclosed, floor_division
 
 DAY = 86_400_000_000
 _EPOCH = datetime.date(1970, 1, 1)
@@ -79,7 +79,7 @@ def part(name: str, number: Number) -> Number:
         return _time_part(name, number)
     dated = as_date(number, name)
     engine_name = exp.Var(this=_ENGINE_NAMES.get(name, name.upper()))
-    sql = exp.cast(exp.Extract(this=engine_name, expression=_engine_date(dated)), "BIGINT")
+    sql = cast_to(exp.Extract(this=engine_name, expression=_engine_date(dated)), "BIGINT")
     low, high = calendar_date(dated.bounds.low), calendar_date(dated.bounds.high)
     bounds = Interval(low.year, high.year) if name == "year" else _RANGES[name]
     return Number(sql, bounds, nullable=number.nullable)
@@ -103,8 +103,8 @@ def truncated(unit: str, number: Number) -> Number:
     dated = as_date(number, "date_trunc")
     if unit == "day":
         return dated
-    cut = exp.cast(exp.TimestampTrunc(this=_engine_date(dated), unit=exp.Var(this=unit.upper())), "DATE")
-    sql = exp.cast(exp.Sub(this=cut, expression=_engine_epoch()), "BIGINT")
+    cut = cast_to(exp.TimestampTrunc(this=_engine_date(dated), unit=exp.Var(this=unit.upper())), "DATE")
+    sql = cast_to(exp.Sub(this=cut, expression=_engine_epoch()), "BIGINT")
     points = _starts(unit, dated.bounds)
     bounds = Interval(_start(unit, dated.bounds.low), dated.bounds.high)
     return replace(dated, sql=sql, bounds=bounds, step=Fraction(1), points=points)
@@ -134,8 +134,8 @@ def _start(unit: str, day: int) -> int:
 
 
 def _engine_epoch() -> exp.Expr:
-    return exp.cast(exp.Literal.string("1970-01-01"), "DATE")
+    return cast_to(exp.Literal.string("1970-01-01"), "DATE")
 
 
 def _engine_date(number: Number) -> exp.Expr:
-    return enclosed(exp.Add(this=_engine_epoch(), expression=exp.cast(enclosed(number.sql), "INT")))
+    return enclosed(exp.Add(this=_engine_epoch(), expression=cast_to(enclosed(number.sql), "INT")))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from tacit.plan.intervals import Interval
-from tacit.plan.values import EVERY_INTEGER, Meaning, Number, Text, Value
+from tacit.plan.values import EVERY_INTEGER, Meaning, Number, Text, Value, cast_to
 from tacit.policy import Column, Table
 from tacit.question import tree
 
@@ -79,6 +79,6 @@ def _held(number: Number) -> Number:
     low, high = number.bounds.low, number.bounds.high
     below = exp.LT(this=number.sql.copy(), expression=exp.Literal.number(low))
     above = exp.GT(this=number.sql.copy(), expression=exp.Literal.number(high))
-    low_sql, high_sql = (exp.cast(exp.Literal.number(end), "BIGINT") for end in (low, high))
+    low_sql, high_sql = (cast_to(exp.Literal.number(end), "BIGINT") for end in (low, high))
     sql = exp.Case().when(below, low_sql).when(above, high_sql).else_(number.sql)
     return replace(number, sql=sql)

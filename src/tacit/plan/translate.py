@@ -28,6 +28,7 @@ from tacit.plan.values import (
     Truth,
     Value,
     bare,
+    cast_to,
     constant,
     enclosed,
     null,
@@ -65,7 +66,7 @@ def condition_of(node: tree.Scalar, scope: Scope) -> Truth:
     if isinstance(found, Number) and found.meaning == "boolean":
         return Truth(exp.EQ(this=enclosed(found.sql), expression=bare(1)), found.nullable)
     if isinstance(found, Nothing):
-        return Truth(exp.cast(exp.Null(), "BOOLEAN"), True)
+        return Truth(cast_to(exp.Null(), "BOOLEAN"), True)
     if not isinstance(found, Truth):
         raise QuestionError(f"A condition is needed, and {described(found)} was found. Compare it with something.")
     return found
@@ -73,7 +74,10 @@ def condition_of(node: tree.Scalar, scope: Scope) -> Truth:
 
 def number_of(node: tree.Scalar, scope: Scope, user: str) -> Number:
     """The node as a number, for an operation that needs one."""
-    found = value_of(node, scope)
+    return _as_number(value_of(node, scope), user)
+
+
+def _as_number(found: Value, user: str) -> Number:
     if isinstance(found, Truth):
         found = truth_as_number(found)
     if not isinstance(found, Number):
@@ -114,7 +118,8 @@ def _(node: tree.Literal, scope: Scope) -> Value:
 
 @_value.register
 def _(node: tree.Negate, scope: Scope) -> Value:
-    return arithmetic.negate(_plain_number(node.operand, scope, "-"))
+    inside = value_of(node.operand, scope)
+    return null() if isinstance(inside, Nothing) else arithmetic.negate(_plain_number(inside, "-"))
 
 
 @_value.register
@@ -124,12 +129,11 @@ def _(node: tree.Arithmetic, scope: Scope) -> Value:
         return null()
     if node.op in ("+", "-") and isinstance(left, Number) and left.meaning == "date":
         return _date_arithmetic(node, left, right)
-    a, b = (_plain_number(side, scope, node.op) for side in (node.left, node.right))
-    return arithmetic.OPERATIONS[node.op](a, b)
+    return arithmetic.OPERATIONS[node.op](_plain_number(left, node.op), _plain_number(right, node.op))
 
 
-def _plain_number(node: tree.Scalar, scope: Scope, user: str) -> Number:
-    found = number_of(node, scope, user)
+def _plain_number(value: Value, user: str) -> Number:
+    found = _as_number(value, user)
     if found.meaning in ("date", "timestamp"):
         raise QuestionError(f"{user!r} needs a number, and {described(found)} was found. Dates allow date + days.")
     return replace(found, meaning="number")
@@ -155,7 +159,7 @@ def _(node: tree.Compare, scope: Scope) -> Value:
 def compared(op: str, left: Value, right: Value) -> Truth:
     """left op right; a text constant beside a date is read as a date."""
     if isinstance(left, Nothing) or isinstance(right, Nothing):
-        return Truth(exp.cast(exp.Null(), "BOOLEAN"), True)
+        return Truth(cast_to(exp.Null(), "BOOLEAN"), True)
     left, right = _as_moment(left, right), _as_moment(right, left)
     if isinstance(left, Text) and isinstance(right, Text):
         sql = _TEXT_COMPARE[op](this=enclosed(left.sql), expression=enclosed(right.sql))

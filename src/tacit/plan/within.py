@@ -8,6 +8,7 @@ It is found by halving on plans, which are pure; the error falls as epsilon grow
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 from tacit import parameters
@@ -18,8 +19,6 @@ from tacit.plan.make import make_plan
 from tacit.plan.plan import Plan
 from tacit.policy import Policy
 from tacit.question import tree
-
-_DIGITS = 1000  # epsilon in thousandths of the policy's largest, then of what was found
 
 
 def epsilon_for(
@@ -89,5 +88,5 @@ def _size(plan: Plan, formula: object, rows: int) -> float:
     if isinstance(formula, Variance):
         return float(formula.largest)
     if isinstance(formula, Root):
-        return _size(plan, formula.inside, rows) ** 0.5
+        return math.sqrt(_size(plan, formula.inside, rows))
     raise QuestionError('A share ("5%") is understood for counts, sums, means and variances. Give a number instead.')

@@ -68,7 +68,9 @@ def _parsed(text: str, dialect: str) -> exp.Select:
         raise QuestionError(
             f"The question could not be parsed{_where(bad)}. Check commas, brackets and quotes."
         ) from None
-    except (RecursionError, ValueError, AttributeError, TypeError, KeyError, IndexError):
+    except RecursionError:  # the parser takes some twenty calls for one level
+        raise QuestionError("The question nests too deep to be parsed. Make it flatter.") from None
+    except (ValueError, AttributeError, TypeError, KeyError, IndexError):
         # the parser stumbling over odd text is the text's fault and depends on nothing else
         raise QuestionError("The question could not be parsed. Write it in plainer SQL.") from None
     statements = [statement for statement in statements if statement is not None]

@@ -1,0 +1,299 @@
+"""The command line: every command, its exit codes, and what a person sees after a mistake."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from tacit import curator
+from tacit.doors.cli import app
+
+ROWS = 2_000
+POLICY = """\
+name = "visits"
+working_copy = "visits.copy"
+ledger = "visits.ledger"
+[budget]
+epsilon = 1
+[questions]
+largest_epsilon = 1
+[tables.visits]
+source = "visits.csv"
+unit = "patient_id"
+rows_per_unit = 2
+[tables.visits.columns]
+sex = { type = "text", one_of = ["F", "M"], nullable = false }
+age = { type = "integer", between = [0, 100] }
+"""
+COUNT = "SELECT count(*) AS n FROM visits"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with visits.csv (1,000 people of two visits each; half are F) and its policy."""
+    lines = ["patient_id,sex,age"]
+    lines += [f"{row // 2},{'FM'[row % 2]},{20 + row % 50}" for row in range(ROWS)]
+    (tmp_path / "visits.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "visits.toml").write_text(POLICY)
+    monkeypatch.setenv("TACIT_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str, code: int = 0) -> Result:
+    """Run a command. Whatever it ends with must be an exit, never an escaped exception."""
+    done = CliRunner().invoke(app, list(arguments))
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    assert done.exit_code == code, done.output
+    assert "Traceback" not in done.output
+    return done
+
+
+def test_help_names_every_command_and_shows_examples() -> None:
+    shown = run("--help").stdout
+    for command in ("demo", "init", "check", "estimate", "ask", "explain", "ledger"):
+        assert f"\n  {command} " in shown
+        assert f"tacit {command} " in " ".join(run(command, "--help").stdout.split())
+
+
+def test_the_version_is_printed_alone() -> None:
+    import tacit
+
+    assert run("--version").stdout == f"tacit {tacit.__version__}\n"
+
+
+# -- init and check ----------------------------------------------------------------------------------
+
+
+def test_a_policy_is_begun_from_a_csv_filled_in_checked_and_asked(folder: Path) -> None:
+    (folder / "visits.toml").unlink()
+    assert "tacit check visits.toml" in run("init", "visits.csv").stderr
+    policy = folder / "visits.toml"
+    draft = policy.read_text()
+    assert "# age = " in draft
+    assert "unit" in run("check", "visits.toml", code=1).stderr  # what only the owner knows is still open
+    filled = draft.replace('unit = "FILL IN"', 'unit = "patient_id"').replace("rows_per_unit = 1", "rows_per_unit = 2")
+    policy.write_text(filled + 'age = { type = "integer", between = [0, 100] }\n')
+    assert "visits.toml is in order" in run("check", "visits.toml").stdout
+    answer = json.loads(run("ask", "visits.toml", "SELECT count(age) FROM visits", "--epsilon", "1/2", "--json").stdout)
+    assert abs(answer["rows"][0][0] - ROWS) < 200  # Laplace of scale 4: e^-50 is the chance of more
+
+
+def test_a_begun_policy_holds_no_value_of_any_row(folder: Path) -> None:
+    (folder / "visits.csv").write_text("patient_id,sex,age\n4711,zebra,99\n")
+    shown = run("init", "visits.csv", "--output", "-").stdout
+    assert "patient_id" in shown
+    assert not [value for value in ("4711", "zebra") if value in shown]
+
+
+def test_a_policy_that_exists_is_not_overwritten(folder: Path) -> None:
+    assert "exists already" in run("init", "visits.csv", code=2).stderr
+    assert (folder / "visits.toml").read_text() == POLICY
+
+
+def test_paths_in_a_begun_policy_are_relative_to_where_it_lies(folder: Path) -> None:
+    (folder / "policies").mkdir()
+    run("init", "visits.csv", "--output", "policies/v.toml")
+    assert 'source = "../visits.csv"' in (folder / "policies" / "v.toml").read_text()
+
+
+def test_check_names_every_problem_and_the_nearest_column(folder: Path) -> None:
+    (folder / "visits.toml").write_text(POLICY.replace("age =", "agee =").replace("sex =", "gender ="))
+    shown = run("check", "visits.toml", code=1).stderr
+    assert "Did you mean 'age'?" in shown
+    assert "tables.visits.columns.gender" in shown
+
+
+def test_check_as_json_lists_what_may_be_asked_about(folder: Path) -> None:
+    assert json.loads(run("check", "visits.toml", "--json").stdout)["tables"] == {"visits": ["sex", "age"]}
+
+
+# -- estimate and explain ----------------------------------------------------------------------------
+
+
+def test_an_estimate_is_the_error_of_the_noise_and_leaves_no_ledger(folder: Path) -> None:
+    found = json.loads(run("estimate", "visits.toml", COUNT, "--epsilon", "0.1", "--json").stdout)
+    (error,) = found["errors"]
+    # Two rows of a person at epsilon 0.1: a Laplace of scale 20, and P(|noise| > 20 ln 20) = 0.05.
+    assert error["within_95"] == pytest.approx(59.9, abs=1.1)
+    assert found["epsilon"] == "1/10"
+    assert sorted(path.name for path in folder.iterdir()) == ["visits.csv", "visits.toml"]
+
+
+def test_fewer_rows_of_each_person_mean_less_noise(folder: Path) -> None:
+    arguments = ("estimate", "visits.toml", COUNT, "--epsilon", "0.1", "--json")
+    both = json.loads(run(*arguments).stdout)["errors"][0]["deviation"]
+    one = json.loads(run(*arguments, "--rows-per-unit", "1").stdout)["errors"][0]["deviation"]
+    assert one == pytest.approx(both / 2, rel=0.01)
+
+
+def test_an_estimate_finds_the_epsilon_that_an_accuracy_needs(folder: Path) -> None:
+    shown = run("estimate", "visits.toml", COUNT, "--within", "60").stdout
+    assert "Would cost epsilon 0.1" in shown or "Would cost epsilon 0.099" in shown
+    assert "Nothing was charged" in shown
+
+
+def test_a_mean_is_estimated_once_the_rows_are_guessed(folder: Path) -> None:
+    mean = "SELECT avg(age) AS mean FROM visits"
+    assert "--rows" in run("estimate", "visits.toml", mean).stdout
+    assert "mean" in run("estimate", "visits.toml", mean, "--rows", "1000").stdout
+
+
+def test_explain_shows_sentences_and_the_query_and_why(folder: Path) -> None:
+    shown = run("explain", "visits.toml", COUNT, "--epsilon", "0.1", "--why").stdout
+    assert "1. " in shown
+    assert "COUNT(*)" in shown
+    assert "n is off by" in shown
+    content = json.loads(run("explain", "visits.toml", COUNT, "--json").stdout)
+    assert set(content) == {"sentences", "query", "event"}
+
+
+# -- ask ---------------------------------------------------------------------------------------------
+
+
+def test_asking_prints_a_table_with_errors_and_asking_again_is_free(folder: Path) -> None:
+    sql = "SELECT sex, count(*) AS n FROM visits GROUP BY sex"
+    first = run("ask", "visits.toml", sql, "--epsilon", "0.5")
+    assert "+/- 12" in first.stdout  # scale 4: 4 ln 20 = 11.98
+    assert "epsilon 0.5, ledger entry 2" in first.stdout
+    again = run("ask", "visits.toml", sql.lower() + " ", "--epsilon", "0.5")
+    assert "nothing was charged" in again.stdout
+    assert first.stdout.splitlines()[:3] == again.stdout.splitlines()[:3]
+    rows = list(csv.reader(io.StringIO(run("ask", "visits.toml", sql, "--epsilon", "0.5", "--csv").stdout)))
+    assert [row[0] for row in rows] == ["sex", "F", "M"]
+    content = json.loads(run("ask", "visits.toml", sql, "--epsilon", "0.5", "--json").stdout)
+    assert content["repeated"] is True
+    assert all(abs(n - ROWS / 2) < 200 for _, n in content["rows"])  # e^-50 is the chance of more
+    assert content["intervals_95"][0] is None
+    assert all(low < n < high for (_, n), (low, high) in zip(content["rows"], content["intervals_95"][1], strict=True))
+
+
+def test_two_columns_of_one_name_both_keep_their_errors(folder: Path) -> None:
+    sql = "SELECT sex AS x, count(*) AS x FROM visits GROUP BY sex"
+    content = json.loads(run("ask", "visits.toml", sql, "--json").stdout)
+    assert content["intervals_95"][0] is None
+    assert len(content["intervals_95"][1]) == 2
+
+
+def test_a_budget_that_does_not_cover_the_question_is_exit_code_3(folder: Path) -> None:
+    run("ask", "visits.toml", COUNT, "--epsilon", "0.75")
+    refused = run("ask", "visits.toml", COUNT, "--epsilon", "0.5", code=3)
+    assert "0.25" in refused.stderr
+    assert refused.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("ask", "visits.toml", "SELECT * FROM visits"), 1, "Rows themselves never leave"),
+        (("ask", "visits.toml", "SELECT avg(agee) FROM visits"), 1, "Did you mean"),
+        (("ask", "visits.toml", COUNT, "--epsilon", "lots"), 2, "epsilon"),
+        (("ask", "visits.toml", COUNT, "--epsilon", "-1"), 2, "epsilon"),
+        (("ask", "visits.toml", COUNT, "--json", "--csv"), 2, "one of --json and --csv"),
+        (("ask", "visits.toml"), 2, "SQL"),
+        (("ask", "nothing.toml", COUNT), 1, "no such file"),
+        (("estimate", "visits.toml", COUNT, "--within", "0.001"), 1, "more than epsilon"),
+        (("check", "visits.csv"), 1, "not TOML"),
+        (("init", "visits.docx"), 1, "not known"),
+        (("init", "nothing.csv"), 1, "cannot be read"),
+        (("ledger", "visits.toml"), 1, "ledger"),
+        (("ledger", "export", "visits.toml", "--format", "xml"), 1, "ledger"),
+        (("demo", "opera"), 2, "Demos: clinic, mechanisms"),
+        (("serve",), 2, "serve"),
+    ],
+    ids=lambda value: "-".join(value)[:40] if isinstance(value, tuple) else None,
+)
+def test_a_mistake_gives_a_sentence_and_a_code(folder: Path, arguments: tuple[str, ...], code: int, words: str) -> None:
+    refused = run(*arguments, code=code)
+    assert words in refused.stderr
+    assert refused.stdout == ""
+    assert not (folder / "visits.ledger").exists()  # nothing was committed to
+
+
+@pytest.mark.parametrize("bug", [ZeroDivisionError(), RuntimeError("a bug")], ids=["arithmetic", "runtime"])
+def test_a_true_bug_is_not_hidden(folder: Path, monkeypatch: pytest.MonkeyPatch, bug: Exception) -> None:
+    def broken(path: object) -> None:
+        raise bug
+
+    monkeypatch.setattr(curator, "check_policy", broken)
+    assert CliRunner().invoke(app, ["check", "visits.toml"]).exception is bug
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt(), RuntimeError("Query interrupted")], ids=["here", "in the engine"])
+def test_an_interrupt_gives_one_line_and_code_130(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, end: BaseException
+) -> None:
+    def interrupted(path: object) -> None:
+        raise end
+
+    monkeypatch.setattr(curator, "check_policy", interrupted)
+    assert run("check", "visits.toml", code=130).stderr.count("\n") == 1
+
+
+# -- the ledger --------------------------------------------------------------------------------------
+
+
+def test_the_ledger_is_shown_verified_and_exported(folder: Path) -> None:
+    run("ask", "visits.toml", "SELECT count(*) FROM visits WHERE age > 30", "--epsilon", "0.25", "--analyst", "ana")
+    shown = run("ledger", "visits.toml").stdout
+    assert "select count(*) from visits where age > 30" in shown
+    assert "ana" in shown
+    assert "25.00%" in shown
+    assert "select" not in run("ledger", "visits.toml", "--analyst", "bob").stdout
+    state = json.loads(run("ledger", "--json", "visits.toml").stdout)
+    assert (state["unit"], state["spent"]["loss"], state["limit"]["loss"]) == ("epsilon", "1/4", "1")
+    assert "3 entries" in run("ledger", "verify", "visits.toml").stdout
+    assert len(json.loads(run("ledger", "export", "visits.toml").stdout)) == 3
+    assert run("ledger", "export", "visits.toml", "--format", "csv").stdout.count("\n") == 4
+
+
+def test_a_damaged_ledger_is_found_and_not_used(folder: Path) -> None:
+    run("ask", "visits.toml", COUNT)
+    path = folder / "visits.ledger"
+    content = path.read_bytes()
+    at = content.index(b"count_rows")
+    path.write_bytes(content[:at] + b"COUNT" + content[at + 5 :])
+    assert json.loads(run("ledger", "verify", "visits.toml", "--json", code=1).stdout)["sound"] is False
+    assert run("ledger", "verify", "visits.toml", code=1).stderr
+    run("ask", "visits.toml", COUNT, code=1)
+
+
+def test_a_name_from_the_data_cannot_steer_the_terminal(folder: Path) -> None:
+    (folder / "visits.toml").write_text(POLICY.replace('one_of = ["F", "M"]', 'one_of = ["F", "\\u001b[2J"]'))
+    shown = run("ask", "visits.toml", "SELECT sex, count(*) FROM visits GROUP BY sex").stdout
+    assert "\x1b" not in shown
+    assert "\\x1b[2J" in shown
+
+
+def test_a_wide_answer_is_not_cut_short(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    counts = ", ".join(f"count(age) * {factor} AS times_{factor}" for factor in range(1, 9))
+    shown = run("ask", "visits.toml", f"SELECT {counts} FROM visits", "--epsilon", "1").stdout
+    assert shown.splitlines()[1].count("+/-") == 8
+
+
+# -- as a program ------------------------------------------------------------------------------------
+
+
+def test_a_real_interrupt_ends_the_program_quietly(folder: Path) -> None:
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    command = [sys.executable, "-m", "tacit.doors.cli", "demo"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True) as demo:
+        assert demo.stdout is not None
+        while "made-up clinic" not in demo.stdout.readline():
+            pass
+        demo.send_signal(signal.SIGINT)
+        _, told = demo.communicate(timeout=60)
+    assert demo.returncode == 130
+    assert told.startswith("Interrupted.")
+    assert "Traceback" not in told
