@@ -36,7 +36,7 @@ PYPROJECT = ROOT / "pyproject.toml"
 USAGE = """\
 python3 go.py COMMAND [ARGUMENTS]
 
-  demo              see the mechanisms at work on small, well-known examples
+  demo              a made-up clinic: register it, ask, see the budget; `demo mechanisms` for the noise
   test [PYTEST...]  ruff, mypy --strict, import-linter and pytest; fails if any of them fails
   check             the same without pytest
   bench [NAME...]   measure against peers and write benchmarks/RESULTS.md

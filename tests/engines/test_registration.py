@@ -122,6 +122,29 @@ def test_a_path_of_two_steps_reaches_the_unit() -> None:
     assert found["diagnoses"] == Counter([("ann", 1, 1), ("bob", 1, 2), ("bob", 2, 2)])
 
 
+def test_rows_whose_key_leads_to_two_units_are_left_out() -> None:
+    policy = policy_of(
+        private("visits", ColumnUnit("patient"), 9), private("diagnoses", PathUnit("visit", "visits", "id"), 9)
+    )
+    visits = [(1, 7), (2, 7), (2, 8), (3, 8), (3, 8), (4, None)]
+    found = copies(
+        policy,
+        {
+            "visits": Rows({"id": "INTEGER", "patient": "INTEGER"}, visits),
+            "diagnoses": Rows({"visit": "INTEGER"}, [(1,), (2,), (3,), (4,), (None,)]),
+        },
+    )
+    assert found["diagnoses"] == Counter([(7, 1), (8, 1)])
+
+
+def test_of_many_named_units_one_less_changes_no_other() -> None:
+    policy = policy_of(private("t", ColumnUnit("u"), 1, NOTE))
+    rows = [(f"unit {unit:03}", note) for unit in range(200) for note in "abcd"]
+    types = {"u": "VARCHAR", "note": "VARCHAR"}
+    before = copies(policy, {"t": Rows(types, rows)})["t"]
+    assert without(before, "unit 000") == copies(policy, {"t": Rows(types, rows[4:])})["t"]
+
+
 def test_a_path_to_a_table_of_row_units_is_refused() -> None:
     policy = policy_of(private("a", RowUnit(), 1), private("b", PathUnit("k", "a", "k"), 2))
     with pytest.raises(PolicyError, match="not to unit"):

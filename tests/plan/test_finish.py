@@ -181,3 +181,10 @@ def test_steps_of_fractions_stay_exact() -> None:
     plan, found = answer("SELECT sum(age / 3) FROM visits")
     assert found.columns[0][0] == pytest.approx(float(Fraction(sum(AGES), 3)))
     assert plan.measures[0].step == Fraction(1, 3)
+
+
+def test_only_the_rows_that_were_asked_for_are_read() -> None:
+    rows = [{"tacit_unit": unit, "tacit_rank": rank, "age": 1} for unit in range(4) for rank in (1, 2, 3)]
+    for asked in (1, 2, 3):
+        _, found = answer(f"SELECT count(*) FROM visits(tacit_rows_per_unit => {asked})", rows)
+        assert found.columns[0] == [4 * asked]

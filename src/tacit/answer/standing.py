@@ -35,10 +35,9 @@ class Standing:
 
     def __str__(self) -> str:
         # rounded against the asker: spending is never shown too small
-        return (
-            f"{self.payer}: {math.ceil(self.share * 1000) / 10:.1f} % of epsilon {readable(as_text(self.budget.epsilon))}, "
-            f"delta {readable(as_text(self.budget.delta))} is spent, {math.floor(self.left * 1000) / 10:.1f} % is left."
-        )
+        spent, left = math.ceil(self.share * 1000) / 10, math.floor(self.left * 1000) / 10
+        epsilon, delta = readable(as_text(self.budget.epsilon)), readable(as_text(self.budget.delta))
+        return f"{self.payer}: {spent:.1f} % of epsilon {epsilon}, delta {delta} is spent, {left:.1f} % is left."
 
     __repr__ = __str__
 

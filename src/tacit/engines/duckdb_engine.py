@@ -62,7 +62,7 @@ class DuckDBEngine:
         self._path = path
         self._schema = schema
         self._fingerprint = fingerprint
-        self._worker = Worker(str(path), limits)
+        self._worker = Worker(str(path.absolute()), limits)  # the worker runs in another folder
         folder = path.parent if policy.working_copy is None else None
         self._end = weakref.finalize(self, _end, self._worker, folder, os.getpid())
 
