@@ -28,6 +28,8 @@ KNOWN_SLOW = {
     ("prv-accountant", "Gaussian sigma=1, k=10,000"),
     ("prv-accountant", "randomised response eps=0.1, k=10,000"),
     ("prv-accountant", "randomised response eps=1, k=1,000"),
+    ("prv-accountant", "sampled Gaussian q=0.01 sigma=0.8, 100,000 steps"),
+    ("prv-accountant", "sampled Gaussian q=0.01 sigma=1, 100,000 steps"),
 }
 
 

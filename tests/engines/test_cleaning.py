@@ -77,6 +77,13 @@ def test_reals_are_clamped_and_rounded_as_exact_rationals(
     assert all(value is None or column.grid_lower <= value <= column.grid_upper for value in found)
 
 
+def test_a_bound_between_two_doubles_divides_them_exactly() -> None:
+    column = between("1/3", "2/3", outside="drop").column("x", "real")
+    values = [1 / 3, math.nextafter(1 / 3, 1), 2 / 3, math.nextafter(2 / 3, 1)]
+    assert [Fraction(1, 3) <= Fraction(value) <= Fraction(2, 3) for value in values] == [False, True, True, False]
+    assert clean(column, "DOUBLE", values) == [expected(column, value) for value in values]
+
+
 @given(st.fractions(), st.floats(allow_nan=False))
 def test_a_bound_as_a_double_divides_the_doubles_as_the_exact_bound_does(exact: Fraction, value: float) -> None:
     if math.isfinite(value):

@@ -99,6 +99,9 @@ def test_everything_but_one_select_of_whole_numbers_is_refused_in_the_same_words
 ) -> None:
     refused(worker, sql.format(folder=folder))
     assert ask(worker, GOOD)["measures"] == [[10]]
+    # Refused means not run: nothing was attached, made or written.
+    assert ask(worker, "SELECT count(*) AS n FROM duckdb_databases() WHERE NOT internal")["measures"] == [[1]]
+    assert ask(worker, "SELECT count(*) AS n FROM duckdb_tables()")["measures"] == [[1]]
     assert sorted(os.listdir(folder)) == ["c.copy", "loot.csv"]
 
 

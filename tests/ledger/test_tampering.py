@@ -7,7 +7,6 @@ import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 
 import apsw
@@ -17,41 +16,9 @@ from tacit.errors import LedgerError
 from tacit.ledger import Ledger, verify
 from tacit.ledger.entry import Entry, Kind
 from tacit.ledger.head import HeadFile
-from tacit.loss import Budget, events
-from tacit.loss.filters import Spent
-
-TENTH = events.Pure("1/10")
-TRIGGERS = ("entries_follow_each_other", "entries_are_never_changed", "entries_are_never_removed")
-
-
-def opened(folder: Path) -> Ledger:
-    return Ledger.open(folder / "ledger", head=folder / "head")
-
-
-@pytest.fixture
-def home(folder: Path) -> Path:
-    """A closed ledger: registered, charged, answered, and so on, eight entries in all."""
-    with Ledger.open(folder / "ledger", head=folder / "head", budget=Budget(1), analysts={"ana": Budget(1)}) as ledger:
-        for number in range(3):
-            receipt = ledger.charge("ana", f"{number}", "SELECT 1", TENTH)
-            ledger.store_answer(receipt, b"the answer")
-        assert len(ledger.entries()) == 8
-    return folder
-
-
-def edit(folder: Path, *statements: str) -> None:
-    """Change rows as somebody with an editor could: the triggers are taken away and put back."""
-    connection = apsw.Connection(str(folder / "ledger"))
-    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
-    triggers = connection.execute("SELECT sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
-    with connection:
-        for name in TRIGGERS:
-            connection.execute(f"DROP TRIGGER {name}")
-        for statement in statements:
-            connection.execute(statement)
-        for (sql,) in triggers:
-            connection.execute(sql)
-    connection.close()
+from tacit.loss import Budget
+from tacit.loss.events import Pure
+from tests.ledger.tampering import TENTH, edit, opened
 
 
 def refused(folder: Path, words: str) -> None:
@@ -91,7 +58,7 @@ def test_an_older_copy_is_noticed_while_its_newer_log_lies_beside_it(home: Path)
     older = (home / "ledger").read_bytes()
     ledger = opened(home)
     for number in range(40):
-        ledger.charge("ana", f"later {number}", "SELECT 1" * 100, events.Pure("1/100"))
+        ledger.charge("ana", f"later {number}", "SELECT 1" * 100, Pure("1/100"))
     log = (home / "ledger-wal").read_bytes()
     ledger.close()
     (home / "ledger").write_bytes(older)
@@ -381,64 +348,3 @@ def test_every_changed_byte_is_either_harmless_or_noticed(home: Path) -> None:
         for rest in ("ledger-wal", "ledger-shm"):
             (home / rest).unlink(missing_ok=True)
     assert noticed > 50
-
-
-# -- while it is open --------------------------------------------------------------------------------------
-
-
-def test_a_file_swapped_under_an_open_ledger_is_noticed_at_the_next_charge(home: Path) -> None:
-    with opened(home) as ledger:
-        shutil.copy(home / "ledger", home / "copy")
-        os.replace(home / "copy", home / "ledger")
-        with pytest.raises(LedgerError, match="was put in the place"):
-            ledger.charge("ana", "later", "SELECT 1", TENTH)
-
-
-def test_a_head_that_vanishes_under_an_open_ledger_is_noticed_at_the_next_charge(home: Path) -> None:
-    with opened(home) as ledger:
-        (home / "head").unlink()
-        with pytest.raises(LedgerError, match="could not be read"):
-            ledger.charge("ana", "later", "SELECT 1", TENTH)
-
-
-def test_rows_edited_under_an_open_ledger_are_not_believed(home: Path) -> None:
-    with opened(home) as ledger:
-        edit(home, "UPDATE entries SET content = replace(content, '3/10', '0') WHERE sequence = 7")
-        with pytest.raises(LedgerError, match=r"Entry 7 .* was edited"):
-            ledger.charge("ana", "later", "SELECT 1", TENTH)
-        with pytest.raises(LedgerError, match="was edited"):
-            ledger.spent()
-
-
-def test_an_answer_edited_under_an_open_ledger_is_not_replayed(home: Path) -> None:
-    with opened(home) as ledger:
-        edit(home, "UPDATE entries SET payload = x'00' WHERE sequence = 4")
-        with pytest.raises(LedgerError, match="answer stored at entry 4 was edited"):
-            ledger.answer("0")
-
-
-# -- moving on purpose ---------------------------------------------------------------------------------------
-
-
-def test_an_owner_can_move_the_file_and_the_old_place_is_then_refused(home: Path) -> None:
-    old = opened(home)
-    shutil.copy(home / "ledger", home / "moved")
-    with Ledger.adopt(home / "moved", head=home / "head") as ledger:
-        assert ledger.entries()[-1].details == {"from": str(home / "ledger"), "to": str(home / "moved")}
-        ledger.charge("ana", "later", "SELECT 1", TENTH)
-        assert ledger.spent() == Spent(Fraction(4, 10))
-        with pytest.raises(LedgerError, match="The file is a copy"):
-            old.charge("ana", "elsewhere", "SELECT 1", TENTH)
-    old.close()
-    refused(home, "The file is a copy")
-    with Ledger.open(home / "moved", head=home / "head") as ledger:
-        assert ledger.verify().sound
-
-
-def test_a_file_that_is_not_complete_cannot_be_adopted(home: Path) -> None:
-    shutil.copy(home / "ledger", home / "older")
-    with opened(home) as ledger:
-        ledger.charge("ana", "later", "SELECT 1", TENTH)
-    with pytest.raises(LedgerError, match="older copy"):
-        Ledger.adopt(home / "older", head=home / "head")
-    opened(home).close()

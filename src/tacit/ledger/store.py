@@ -9,6 +9,8 @@ takes four, and each is milliseconds. Readers do not hold up the writer. NORMAL 
 acknowledged charges with the power. A known bug could corrupt a file when the log was reset while another process
 checkpointed; it was mended in SQLite 3.51.3, and the interpreter's own sqlite3 module may be older: hence apsw, which
 brings its library along, and a check of its version. The log needs shared memory, so the file must lie on a local disk.
+
+Never open the file beside SQLite in the same process, not even to copy it: closing it would drop SQLite's locks on it.
 """
 
 from __future__ import annotations
@@ -112,9 +114,7 @@ class Store:
 
     def sync(self) -> None:
         """Flush what can be read but may have been written by a process that was killed before its own flush."""
-        log = self.path.with_name(
-            self.path.name + "-wal"
-        )  # never the file itself: closing it would drop SQLite's locks
+        log = self.path.with_name(self.path.name + "-wal")  # never the file itself, see above
         if log.exists():
             disk.sync_file(log)
         disk.sync_folder(self.path.parent)
