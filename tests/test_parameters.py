@@ -87,3 +87,14 @@ def test_text_of_a_rational_reads_back_without_loss(exact: Fraction) -> None:
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_float_is_never_rounded(value: float) -> None:
     assert float(parameters.rational("x", value)) == value
+
+
+@pytest.mark.parametrize("value", ["1e999999999", "-1E-999999999", Decimal("1e999999"), "1" * 30_000, "1e", "e5"])
+def test_a_number_that_few_characters_blow_up_is_refused_at_once(value: object) -> None:
+    with pytest.raises(ParameterError, match="'x' parameter must be a finite number"):
+        parameters.rational("x", value)
+
+
+def test_exponents_that_people_write_are_read() -> None:
+    assert parameters.rational("x", "1e-300") == Fraction(1, 10**300)
+    assert parameters.rational("x", Decimal("2.5E+3")) == 2500

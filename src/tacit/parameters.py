@@ -20,6 +20,10 @@ Number: TypeAlias = int | float | Fraction | Decimal | str
 """What a caller may write for a public number; text such as "0.1" or "1/3" is read as written."""
 
 
+_LARGEST_EXPONENT = 10_000
+_LONGEST_TEXT = 20_000
+
+
 def refuse(name: str, allowed: str, found: object, hint: str = "") -> ParameterError:
     """The house's sentence for a bad parameter: what, what is allowed, what was found, how to fix it."""
     shown = repr(found)
@@ -41,13 +45,26 @@ def rational(name: str, value: Any, allowed: str = "a finite number") -> Fractio
             if not math.isfinite(value):
                 raise refuse(name, allowed, value)
             return Fraction(float(value))
-        if isinstance(value, (Decimal, numbers.Rational, str)):
+        if isinstance(value, (Decimal, str)):
+            return Fraction(_of_readable_size(value))
+        if isinstance(value, numbers.Rational):
             return Fraction(value)
     except (ValueError, ZeroDivisionError, OverflowError) as bad:
         if isinstance(bad, ParameterError):
             raise
         raise refuse(name, allowed, value) from None
     raise refuse(name, allowed, value)
+
+
+def _of_readable_size(written: Decimal | str) -> Decimal | str:
+    """What was written, unless a few characters of it stand for more digits than anyone means: "1e999999999"."""
+    if isinstance(written, str):
+        exponent = written.lower().partition("e")[2]
+        if len(written) > _LONGEST_TEXT or (exponent and abs(int(exponent)) > _LARGEST_EXPONENT):
+            raise ValueError
+    elif written.is_finite() and abs(written.adjusted()) > _LARGEST_EXPONENT:
+        raise ValueError
+    return written
 
 
 def positive(name: str, value: Any, hint: str = "") -> Fraction:

@@ -105,7 +105,7 @@ class Filter:
         if not after.within(self.limit):
             part, asked, left = self._shortage(price, self.remaining(state))
             raise BudgetExceeded(
-                f"This release needs {part} {float(asked):.6g}; {float(left):.6g} is left of {self.budget}.",
+                f"This release needs {part} {float_up(asked):.6g}; {float_down(left):.6g} is left of {self.budget}.",
                 asked=asked,
                 remaining=left,
             )
