@@ -129,7 +129,7 @@ class _Upper:
         lowest = min(max(0, self.top + 1 - len(composed.cells), math.ceil(out_of_reach)), self.top)
         index = np.arange(lowest, self.top + 1)
         losses = step * index
-        with np.errstate(under="ignore", over="ignore"):
+        with np.errstate(under="ignore", over="ignore", invalid="ignore"):
             weights = np.exp(composed.log_scale - composed.tilt * losses)
             mass = np.maximum(composed.cells[(index - composed.first) % len(composed.cells)], 0.0) * weights
             first = np.append(np.cumsum(mass[::-1])[::-1], 0.0)
@@ -137,9 +137,10 @@ class _Upper:
             start = np.clip(np.floor(epsilons / step).astype(np.int64) + 1 - lowest, 0, len(index))
             lost = np.exp(np.minimum(epsilons, 700.0)) * second[start]
             spread = np.append(weights, 0.0)[start] / math.sqrt(-math.expm1(-2 * composed.tilt * step))
-        value = first[start] - lost + (composed.relative + 8 * len(index) * UNIT) * (first[start] + lost)
-        bound = np.clip((value + spread * composed.error + self.fixed) * (1 + 16 * UNIT), 0.0, 1.0)
-        return np.where(epsilons < step * lowest, 1.0, bound)
+            value = first[start] - lost + (composed.relative + 8 * len(index) * UNIT) * (first[start] + lost)
+            bound = np.clip((value + spread * composed.error + self.fixed) * (1 + 16 * UNIT), 0.0, 1.0)
+        # where a weight overflowed, nothing is known: a bound that is no number is 1
+        return np.where((epsilons < step * lowest) | np.isnan(bound), 1.0, bound)
 
     def epsilon(self, delta: float) -> float:
         """The least multiple of the step that meets `delta`, then the root inside the cell below it, verified."""
