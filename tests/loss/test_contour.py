@@ -296,3 +296,17 @@ def test_every_line_gives_an_upper_bound(
             for i in range(count + 1)
         )
     assert truth == 0 or found >= math.log(truth) - 1e-10
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        events.SampledWithoutReplacement(events.Approximate(Fraction(0), Fraction(1, 10)), 1, 10),
+        events.PoissonSampled(events.Approximate(Fraction(0), Fraction(1)), Fraction(1, 3)),
+    ],
+)
+def test_an_event_whose_curve_is_flat_has_its_delta_at_every_epsilon(event: events.Event) -> None:
+    failure = {"sampled-without-replacement": Fraction(1, 100), "poisson-sampled": Fraction(1, 3)}[event.kind]
+    for epsilon in (0.0, 2.0):
+        found = contour.delta({event: 1}, epsilon)
+        assert float(failure) <= found <= float(failure) * 1.001

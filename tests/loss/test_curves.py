@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.loss import added_noise, curves, events
+from tacit.loss import added_noise, compose, curves, events
 from tacit.loss.curves import Direction, delta_curve, smallest_epsilon
 from tacit.loss.events import Event
 from tests.loss import truth
@@ -421,3 +421,34 @@ def test_every_kind_has_a_curve_and_none_leaves_the_unit_interval() -> None:
             assert np.all(np.diff(found) <= 1e-12)
     with pytest.raises(TypeError):
         curves.above(events.Event(), np.zeros(1), "remove")
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        events.DiscreteLaplace(1, Fraction(1, 1000)),
+        events.Shuffled(events.RandomizedResponse(Fraction(5), 2), 3 * 10**9),
+        events.Shuffled(events.Pure(Fraction(1, 10**300)), 10**5),
+    ],
+)
+def test_a_curve_is_always_a_number_and_never_passes_for_want_of_one(event: events.Event) -> None:
+    curve = delta_curve(event, np.array([0.0, 1.0, 720.0, 900.0, -3.0]))
+    assert np.isfinite(curve).all()
+    assert ((curve >= 0) & (curve <= 1)).all()
+
+
+def test_noise_far_too_small_is_priced_at_what_it_costs() -> None:
+    # the mass at the shift is exp(-1000) of the mass at zero: pure epsilon 1000, and little less at delta 1e-6
+    part = events.Parallel((events.DiscreteLaplace(1, Fraction(1, 1000)), events.Gaussian(Fraction(1), Fraction(1))))
+    assert compose([part]).by("basic").epsilon(1e-6) > 999
+
+
+def test_unfair_binomial_tails_are_within_the_error_they_are_granted() -> None:
+    """Against the incomplete beta function, computed by another method."""
+    from scipy.special import bdtr, betaincc
+
+    for others, rate in ((10**3, 0.01), (10**6, 1e-3), (10**6, 0.2)):
+        mean, spread = others * rate, (others * rate * (1 - rate)) ** 0.5
+        for z in (-3, 0, 3):
+            value = max(1, int(mean + z * spread))
+            assert abs(bdtr(value - 1, others, rate) / betaincc(value, others - value + 1, rate) - 1) < 2.0**-26

@@ -348,3 +348,12 @@ def test_the_share_of_yes_is_the_exact_one() -> None:
     found = sum(AboveThreshold(1, 1, 0, bits=bits).ask(2) for _ in range(count))
     # Hoeffding: 2 exp(-2 t**2 / n) = 4e-10 at t = 210
     assert abs(found - expected * count) < 210
+
+
+def test_a_bar_at_the_end_of_the_range_does_not_wrap_around() -> None:
+    from tacit.mechanisms.above_threshold import _at_least
+
+    for bar in (2**62, -(2**62)):
+        values = np.array([-(2**62), -(2**62) + 1, 0, 2**62])
+        expected = [int(value) >= bar for value in values]
+        assert _at_least(values, np.zeros(4, dtype=np.int64), bar).tolist() == expected

@@ -174,3 +174,9 @@ def test_log_likelihoods_of_the_wrong_shape_are_refused() -> None:
     for wrong in (np.zeros(2), np.zeros((3, 3)), np.zeros((1, 2, 2))):
         with pytest.raises(ParameterError, match="log_likelihoods"):
             PosteriorSampling([1, 2], 1, (-4, 0)).choose(wrong)
+
+
+def test_totals_too_large_for_64_bits_are_clamped_and_never_wrap() -> None:
+    fine = PosteriorSampling(["a", "b"], 1, (0.0, 1.0), grid=2.0**-62)
+    assert fine.totals(np.array([[1.0, 0.0]] * 3)).tolist() == [2**63 - 1, 0]
+    assert fine.totals(np.array([[1.0, 0.0]])).tolist() == [2**62, 0]

@@ -256,3 +256,20 @@ def test_the_median_of_many_blocks_is_near_the_truth() -> None:
 def test_every_block_is_as_likely() -> None:
     homes = SampleAndAggregate(1, 7, (0, 1)).blocks_of(70_000, None, SeededBitsForTestsOnly(2))
     assert chi_square_survival(np.bincount(homes, minlength=7), [1 / 7] * 7) > 1e-10
+
+
+def test_not_even_a_base_exception_carries_private_text_out() -> None:
+    class Boo(BaseException):
+        pass
+
+    def telling(block: object) -> float:
+        raise Boo("row 42 is here")
+
+    def interrupted(block: object) -> float:
+        raise KeyboardInterrupt("row 42 is here")
+
+    mechanism = SampleAndAggregate(1, 5, (0, 10))
+    mechanism.release(telling, list(range(20)))
+    with pytest.raises(KeyboardInterrupt) as caught:
+        mechanism.release(interrupted, list(range(20)))
+    assert caught.value.args == ()

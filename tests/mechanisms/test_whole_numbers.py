@@ -106,3 +106,10 @@ def test_for_gaussian_noise_the_size_binds_only_below_the_squared_sensitivity() 
     assert WholeNumbers().for_euclidean(Fraction(2), 3).most == 3
     assert WholeNumbers().for_euclidean(Fraction(2), 4).most is None
     assert WholeNumbers().for_euclidean(Fraction(3, 2), 1).most == 1
+
+
+def test_a_sequence_of_any_kind_is_read_by_its_items_and_not_by_a_guess() -> None:
+    from collections import deque
+
+    assert integers(deque([2**63, 1])).tolist() == [2**63 - 1, 1]
+    assert integers(deque([2, 1])).tolist() == [2, 1]

@@ -139,3 +139,12 @@ def test_the_float_functions_are_within_the_eight_last_places_that_the_bands_ass
         for argument, value in zip(x, function(x), strict=True):
             right = reference(mpmath.mpf(float(argument)))
             assert abs(mpmath.mpf(float(value)) - right) <= 8 * np.spacing(abs(float(value)))
+
+
+def test_intervals_do_not_read_the_threads_own_decimal_context() -> None:
+    import decimal
+
+    with decimal.localcontext(decimal.Context(prec=7, Emin=-95, Emax=96)):
+        tiny, angle = Interval.of(-(10**6), 60).exp(), Interval.of(3, 110).arctan()
+    assert tiny.high > 0
+    assert angle.enclosure == Interval.of(3, 110).arctan().enclosure

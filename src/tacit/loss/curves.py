@@ -48,13 +48,14 @@ def delta_curve(event: Event, epsilons: Floats, direction: Direction = "remove")
     points = np.asarray(epsilons, dtype=np.float64)
     result = np.empty_like(points)
     positive = points >= 0
-    result[positive] = above(event, points[positive], direction)
-    if not positive.all():
-        mirrored = -points[~positive]
-        with np.errstate(under="ignore"):
+    with np.errstate(under="ignore", over="ignore", invalid="ignore", divide="ignore"):
+        result[positive] = above(event, points[positive], direction)
+        if not positive.all():
+            mirrored = -points[~positive]
             result[~positive] = -np.expm1(-mirrored) + np.exp(-mirrored) * above(event, mirrored, _OTHER[direction])
-        result[~positive] *= _ROUND
-    return np.clip(result, 0.0, 1.0)
+            result[~positive] *= _ROUND
+    # a bound that came out as no number says nothing: 1
+    return np.where(np.isnan(result), 1.0, np.clip(result, 0.0, 1.0))
 
 
 def is_symmetric(event: Event) -> bool:
@@ -235,7 +236,7 @@ def smallest_epsilon(event: Event, delta: float) -> float:
 
     def excess(epsilon: float) -> bool:
         directions: tuple[Direction, ...] = ("remove",) if is_symmetric(event) else ("remove", "add")
-        return any(float(delta_curve(event, np.array([epsilon]), side)[0]) > target for side in directions)
+        return any(not float(delta_curve(event, np.array([epsilon]), side)[0]) <= target for side in directions)
 
     if not excess(0.0):
         return 0.0

@@ -227,6 +227,9 @@ def chords(curve: Callable[[Array], Array]) -> Transform:
     if heights[-1] >= 1.0:
         return Response(0.0, failure=1.0)
     end = float(probes[np.argmax(heights <= max(_FAINT, float(heights[-1]) * (1.0 + 1e-9)))])
+    if end == 0.0:
+        # Flat from 0 on: what is lost is lost whatever epsilon, in both directions (at 0 they agree).
+        return Response(0.0, failure=min(1.0, up(float(heights[0]))))
     half = float(probes[np.argmax(heights <= heights[0] / 2.0)])
     scale = max(half, end * 1e-6) / 4.0
     side = scale * np.sinh(np.linspace(0.0, math.asinh(end / scale), _POINTS + 1))

@@ -11,7 +11,8 @@ unit gives one of these two with probability (exp(e) + 1)/(exp(e) + m - 1) only.
 
 Given C the likelihood ratio grows with u, the number from Q0, so the best test is a threshold and delta needs two
 binomial tails. More clones can only help (they can be simulated), so C is rounded down to one of some 200 values;
-the weight below each is rounded up. Binomial tails of scipy are granted a relative error of 2^-33 (tested).
+the weight below each is rounded up. Fair binomial tails of scipy are granted a relative error of 2^-33, others 2^-26
+(both tested). Beyond a million the others are not counted: reports that are shown in the clear can only tell more.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ import numpy as np
 from tacit.loss.outward import UNIT, Floats, special
 
 _TAIL = 2.0**-33
+_UNFAIR_TAIL = 2.0**-26
+_MOST_OTHERS = 10**6
 _BLOCKS = 200
 _TINY = 1e-300
 
@@ -51,7 +54,7 @@ class Clones:
 
 def shuffled(clones: Clones, population: int, epsilon: Floats) -> Floats:
     """The curve of the shuffled reports of `population` units."""
-    counts, weight_up_to = _blocks(population - 1, clones.rate)
+    counts, weight_up_to = _blocks(min(population - 1, _MOST_OTHERS), clones.rate)
     curves = np.stack([_given_clones(clones.epsilon, count, epsilon) for count in counts])
     # Abel summation: delta falls with the number of clones, and every weight below a value was rounded up.
     falls = np.maximum(curves[:-1] - curves[1:], 0.0)
@@ -66,7 +69,7 @@ def _blocks(others: int, rate: float) -> tuple[Floats, Floats]:
     levels = others * rate + spread * np.linspace(-9.0, 5.0, _BLOCKS)
     counts = np.unique(np.concatenate([[0.0], np.clip(np.floor(levels), 0, others)]))
     weight = np.array([float(special().bdtr(value - 1, others, rate)) for value in counts[1:]])
-    return counts, np.minimum(1.0, weight * (1 + _TAIL) + _TINY)
+    return counts, np.minimum(1.0, weight * (1 + _UNFAIR_TAIL) + _TINY)
 
 
 def _given_clones(local: float, count: float, epsilon: Floats) -> Floats:

@@ -221,6 +221,6 @@ def _at_least(values: NDArray[np.int64], noise: NDArray[Any], bar: int) -> NDArr
     """values + noise >= bar, in whole numbers of any size."""
     # clamping moves two values no further apart; the difference to a bar in the same range then fits 64 bits
     inside = np.clip(values, -_LIMIT, _LIMIT)
-    if noise.dtype == object or abs(bar) > _LIMIT:
+    if noise.dtype == object or abs(bar) >= _LIMIT:
         return np.asarray(noise >= bar - inside.astype(object), dtype=np.bool_)
     return np.asarray(noise >= np.int64(bar) - inside)

@@ -67,9 +67,9 @@ class BernoulliParameter:
         if not low < high:
             raise parameters.refuse("bounds", "two numbers between 0 and 1, the lower one first", bounds)
         width = parameters.whole("grid_bits", grid_bits, least=1)
-        if not 1 <= width <= 24 or math.floor(low * 2**width) + 1 > math.ceil(high * 2**width) - 1:
+        if not 1 <= width <= 20 or math.floor(low * 2**width) + 1 > math.ceil(high * 2**width) - 1:
             raise parameters.refuse(
-                "grid_bits", "from 1 to 24, with a point i / 2**grid_bits between the bounds", grid_bits
+                "grid_bits", "from 1 to 20, with a point i / 2**grid_bits between the bounds", grid_bits
             )
         sensitivity = -Fraction(log_enclosure(min(low, 1 - high), _DIGITS)[0])
         put = object.__setattr__

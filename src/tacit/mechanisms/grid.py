@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from tacit import parameters
 from tacit.loss.rounding import float_up, sqrt_up
 from tacit.mechanisms.base import Draw
-from tacit.mechanisms.whole_numbers import WholeNumbers, check_size, integers, saturating_sum
+from tacit.mechanisms.whole_numbers import WholeNumbers, as_array, check_size, integers, saturating_sum
 
 _LEAST_EXPONENT, _LARGEST_EXPONENT = -1000, 900
 _FINENESS = 20  # default: the step is at least 2**20 times finer than the sensitivity, for each coordinate
@@ -95,7 +95,7 @@ class Grid:
 
     def points(self, values: Any) -> NDArray[np.int64]:
         """R of every value, clamped."""
-        array = np.array(values, dtype=object) if isinstance(values, (list, tuple)) else np.asarray(values)
+        array = as_array(values)
         if array.dtype == object:
             exact = [min(max(self._point(item), -_LIMIT), _LIMIT) for item in array.flat]
             return np.array(exact, dtype=np.int64).reshape(array.shape)
@@ -149,7 +149,7 @@ def ceilings(values: Any, exponent: int, least: int, most: int) -> NDArray[np.in
 
     Both ends are of at most 2**53, so that they are floats.
     """
-    array = np.array(values, dtype=object) if isinstance(values, (list, tuple)) else np.asarray(values)
+    array = as_array(values)
     if array.dtype.kind in "iu":
         array = integers(array).astype(object)
     if array.dtype == object:

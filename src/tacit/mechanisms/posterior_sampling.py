@@ -47,6 +47,8 @@ from tacit.noise import BitSource
 
 _FINENESS = 20
 
+_LARGEST_TOTAL = (1 << 63) - 1
+
 
 @dataclass(frozen=True, slots=True, init=False)
 class PosteriorSampling:
@@ -129,7 +131,12 @@ class PosteriorSampling:
         # fmax takes the number where the other one is NaN
         clamped = np.minimum(np.fmax(log_likelihoods, self.low), self.high)
         lowest = self.grid.points(np.array([self.low]))
-        return np.asarray((self.grid.points(clamped) - lowest).sum(axis=0, dtype=np.int64))
+        above = self.grid.points(clamped) - lowest
+        # In Python integers where int64 might overflow; clamped, which moves no two totals apart.
+        if above.shape[0] > _LARGEST_TOTAL // max(int(above.max(initial=0)), 1):
+            sums = above.astype(object).sum(axis=0)
+            return np.array([min(int(each), _LARGEST_TOTAL) for each in sums], dtype=np.int64)
+        return np.asarray(above.sum(axis=0, dtype=np.int64))
 
     def choose_by_totals(self, totals: Any, *, bits: BitSource | None = None) -> Any:
         """A candidate, by private whole totals such as `totals` computes, perhaps summed over several places."""

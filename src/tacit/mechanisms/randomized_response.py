@@ -38,7 +38,7 @@ from tacit import noise, parameters
 from tacit.loss import events
 from tacit.loss.rounding import log_up
 from tacit.mechanisms.base import only_one, ordinary
-from tacit.mechanisms.whole_numbers import integers
+from tacit.mechanisms.whole_numbers import as_array, integers
 from tacit.noise.bernoulli import decide, first_bits_of
 from tacit.noise.functions import Interval
 from tacit.noise.reals import Enclosure, LazyUniform, exp_enclosure
@@ -184,7 +184,7 @@ def _rational_lie(exact: Fraction, precision: int) -> Enclosure:
 
 def _as_integers(values: Any) -> NDArray[np.int64]:
     """Option numbers; truth values count as 0 and 1."""
-    array = np.array(values, dtype=object) if isinstance(values, (list, tuple)) else np.asarray(values)
+    array = as_array(values)
     if array.dtype == np.bool_:
         return array.astype(np.int64)
     if array.dtype == object:

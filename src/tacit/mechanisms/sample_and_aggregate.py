@@ -194,7 +194,9 @@ class SampleAndAggregate:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 return self._point(parameters.rational("result", function(block)))
-        except (Exception, SystemExit):  # noqa: BLE001  whatever a function raises is about private rows
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt from None  # the person at the terminal, without what the function was doing
+        except BaseException:  # noqa: BLE001  whatever a function raises is about private rows
             return self.default
 
     def _point(self, value: Fraction) -> int:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from tacit import parameters
 from tacit.loss.rounding import float_down
 from tacit.mechanisms.base import only_one
-from tacit.mechanisms.whole_numbers import LARGEST
+from tacit.mechanisms.whole_numbers import LARGEST, as_array
 from tacit.noise.race import Scores
 
 _EXACT_IN_FLOATS = 1 << 53
@@ -38,7 +38,7 @@ def read_scores(scores: Any, losses: Any, count: int, factor: Fraction) -> Score
     """
     name = only_one(scores=scores, losses=losses)
     values = scores if name == "scores" else losses
-    array = np.array(values, dtype=object) if isinstance(values, (list, tuple)) else np.asarray(values)
+    array = as_array(values)
     if array.shape != (count,):
         raise parameters.refuse(name, f"{count} numbers, one for each candidate", f"an array of shape {array.shape}")
     if array.dtype == object:

@@ -69,10 +69,15 @@ class WholeNumbers:
         return saturating_sum(array, draw(array.size).reshape(array.shape))
 
 
+def as_array(values: Any) -> NDArray[Any]:
+    """`values` as an array whose type is that of the values, or object: never a guess by numpy from what they are."""
+    typed = hasattr(values, "dtype") or hasattr(values, "__array__") or isinstance(values, (int, float, complex))
+    return np.asarray(values) if typed else np.array(values, dtype=object)
+
+
 def integers(values: Any, name: str = "values") -> NDArray[np.int64]:
     """`values` as int64, clamped to it where larger."""
-    # A list is never handed to numpy to guess a type from: its guess depends on the values.
-    array = np.array(values, dtype=object) if isinstance(values, (list, tuple)) else np.asarray(values)
+    array = as_array(values)
     if array.dtype == object:
         if not all(isinstance(item, numbers.Integral) and not isinstance(item, bool) for item in array.flat):
             raise parameters.refuse(name, "whole numbers", "something else among them", _HINT)

@@ -16,9 +16,9 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from tacit.noise.reals import Enclosure, LazyUniform, digits
+from tacit.noise.reals import Enclosure, LazyUniform, digits, power_of_ten
 
-_ZERO, _ONE, _TEN = Decimal(0), Decimal(1), Decimal(10)
+_ZERO, _ONE = Decimal(0), Decimal(1)
 
 
 @lru_cache(maxsize=256)
@@ -91,7 +91,7 @@ class Interval:
         down, up = _rounding(self.precision)
         out_of_sight = -24 * self.precision  # exp(-24) < 10**-10
         low = down.next_minus(down.exp(self.low)) if self.low > out_of_sight else _ZERO
-        high = up.next_plus(up.exp(self.high)) if self.high > out_of_sight else _TEN ** (-10 * self.precision)
+        high = up.next_plus(up.exp(self.high)) if self.high > out_of_sight else power_of_ten(-10 * self.precision)
         return Interval(low, high, self.precision)
 
     def ln(self) -> Interval:
@@ -133,7 +133,7 @@ def _arctan(x: Decimal, precision: int) -> Interval:
         halvings += 1
     square = tangent * tangent
     power, total = tangent, tangent
-    smallest = _TEN**-precision
+    smallest = power_of_ten(-precision)
     index = 1
     while True:
         power = power * square
@@ -191,7 +191,7 @@ def _cos_pi(turns: Fraction, precision: int) -> Interval:
     angle = pi(precision) * Interval.of(turns, precision)
     square = angle * angle
     term = total = Interval.of(1, precision)
-    smallest = _TEN**-precision
+    smallest = power_of_ten(-precision)
     index = 0
     while index < 4 or term.high > smallest:
         index += 2
