@@ -195,3 +195,13 @@ def test_importing_the_room_stays_light_and_compose_stays_a_function() -> None:
         "from tacit.loss import Budget, choose_filter; choose_filter(Budget(1))"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_promises_about_different_neighbours_have_no_total() -> None:
+    added = events.PoissonSampled(events.Pure(Fraction(1)), Fraction(1, 2))
+    replaced = events.SampledWithoutReplacement(events.Pure(Fraction(1)), 1, 2)
+    with pytest.raises(ParameterError, match="'events' parameter must be stated for one neighbour relation"):
+        compose([added, replaced])
+    with pytest.raises(ParameterError, match="one neighbour relation"):
+        compose([events.Composed((added, events.Parallel((replaced,))))])
+    assert compose([added, events.Pure(Fraction(1))]).epsilon(0) > 1

@@ -22,7 +22,7 @@ from typing import Literal, Protocol, TypeAlias, cast
 
 from tacit import parameters
 from tacit.loss.events import Event, Repeated
-from tacit.loss.guarantees import Pair, basic_sum, guarantee
+from tacit.loss.guarantees import Pair, adds_or_removes, basic_sum, guarantee, replaces
 from tacit.loss.rounding import float_down, float_up
 from tacit.loss.simplify import Entries, simplify
 from tacit.parameters import Number
@@ -136,4 +136,12 @@ def compose(events: Iterable[Event]) -> Total:
     for event in once.values():
         if not isinstance(event, Event):
             raise parameters.refuse("events", "events of tacit.loss", event, "Pass mechanism.event.")
+    # A total of promises about different neighbours would be a promise about none.
+    if any(map(replaces, once.values())) and any(map(adds_or_removes, once.values())):
+        raise parameters.refuse(
+            "events",
+            "stated for one neighbour relation",
+            "some for adding or removing a unit (Poisson-sampled) and some for replacing one",
+            "Total them apart.",
+        )
     return Total(released, MappingProxyType(simplify(Repeated(event, times[key]) for key, event in once.items())))
