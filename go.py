@@ -38,6 +38,7 @@ python3 go.py COMMAND [ARGUMENTS]
 
   demo              a made-up clinic: register it, ask, see the budget; `demo mechanisms` for the noise
   test [PYTEST...]  ruff, mypy --strict, import-linter and pytest; fails if any of them fails
+  spark [PYTEST...] the tests of the Spark engine, which need Java 17 or newer
   check             the same without pytest
   bench [NAME...]   measure against peers and write benchmarks/RESULTS.md
   docs              build the documentation into docs/_build/html
@@ -64,6 +65,7 @@ class Environment:
     folder: str
     lock: str
     holds_tacit: bool = True
+    built_here: tuple[str, ...] = ()  # locked packages that are published as source only
 
     @property
     def path(self) -> Path:
@@ -95,6 +97,9 @@ RUN = Environment(".venv", "run")
 TEST = Environment(".venv", "test")
 DOCS = Environment(".venv-docs", "docs", holds_tacit=False)
 BENCH = Environment(".venv-bench", "bench")
+SPARK = Environment(".venv-spark", "spark", built_here=("pyspark",))
+TUMULT = Environment(".venv-tumult", "tumult", holds_tacit=False, built_here=("pyspark",))
+SMARTNOISE = Environment(".venv-smartnoise", "smartnoise", holds_tacit=False, built_here=("antlr4-python3-runtime",))
 LOCK = Environment(".venv-lock", "lock", holds_tacit=False)
 
 # Which groups of pyproject.toml go into which lock file; "run" and "build" are what tacit itself needs.
@@ -102,8 +107,17 @@ LOCKED_GROUPS = {
     "run": ("run", "build"),
     "test": ("run", "build", "test"),
     "bench": ("run", "build", "bench"),
+    "spark": ("run", "build", "test", "spark"),
+    "tumult": ("tumult",),
+    "smartnoise": ("smartnoise",),
     "docs": ("docs",),
     "lock": ("lock",),
+}
+
+# Peers that cannot share an environment with tacit: a benchmark starts them as programs of their own.
+PEERS: dict[str, tuple[Environment, ...]] = {
+    "sql": (TUMULT,),
+    "accuracy": (TUMULT, SMARTNOISE),
 }
 
 
@@ -167,12 +181,35 @@ def fill(environment: Environment) -> None:
         stamp.unlink()
     packages = sum("==" in line for line in environment.lock_file.read_text().splitlines())
     say(f"Installing {packages} locked packages into {environment.folder} ...")
-    must(*pip, "install", "--require-hashes", "--only-binary", ":all:", "-r", str(environment.lock_file))
+    locked = environment.lock_file.read_text()
+    if environment.built_here:
+        # Building without isolation uses the locked setuptools; pip would fetch one that nobody checked.
+        install_locked(pip, locked_block(locked, "setuptools"))
+        sources = ["--no-binary", ",".join(environment.built_here), "--no-build-isolation", "--use-pep517"]
+        install_locked(pip, locked, *sources)
+    else:
+        install_locked(pip, locked)
     if environment.holds_tacit:
         say("Installing tacit itself ...")
         must(*pip, "install", "--no-deps", "--no-build-isolation", "--editable", str(ROOT))
     environment.stamp.write_text(digest(environment))
     environment.unfinished.unlink()
+
+
+def install_locked(pip: list[str], locked: str, *options: str) -> None:
+    """Install packages by version and hash, and build none but those the options name."""
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write(locked)
+        file.flush()
+        must(*pip, "install", "--require-hashes", "--only-binary", ":all:", *options, "-r", file.name)
+
+
+def locked_block(locked: str, package: str) -> str:
+    """The lines of a lock file that belong to one package."""
+    lines = locked.splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith(f"{package}=="))
+    last = next((n for n in range(first + 1, len(lines)) if not lines[n].startswith(" ")), len(lines))
+    return "\n".join(lines[first:last]) + "\n"
 
 
 def is_usable(environment: Environment) -> bool:
@@ -264,6 +301,11 @@ def test(arguments: list[str]) -> int:
     return steps({**lint_steps(), "pytest": [TEST.tool("pytest"), "-n", "2", *arguments]})
 
 
+def spark(arguments: list[str]) -> int:
+    prepare(SPARK)
+    return run(SPARK.tool("pytest"), "-m", "spark", *arguments)
+
+
 def check(arguments: list[str]) -> int:
     if arguments:
         raise Stop(f"'check' takes no arguments. Got {' '.join(arguments)!r}.")
@@ -273,6 +315,8 @@ def check(arguments: list[str]) -> int:
 
 def bench(arguments: list[str]) -> int:
     prepare(BENCH)
+    for environment in dict.fromkeys(peer for name in arguments or PEERS for peer in PEERS.get(name, ())):
+        prepare(environment)
     return run(str(BENCH.python), "benchmarks/run.py", *arguments)
 
 
@@ -324,6 +368,7 @@ def write_lock(name: str, wanted: list[str]) -> None:
 COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "demo": demo,
     "test": test,
+    "spark": spark,
     "check": check,
     "bench": bench,
     "docs": docs,

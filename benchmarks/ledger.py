@@ -18,6 +18,10 @@ import time
 from fractions import Fraction
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from tests.postgres_server import BINARIES, MISSING, running
+
 from tacit.ledger import Ledger
 from tacit.loss import Budget
 from tacit.loss.events import Pure
@@ -28,10 +32,8 @@ EVENT = Pure(Fraction(1, 1000))
 SOAK = Path(__file__).resolve().parent.parent / "tests" / "ledger" / "soak.py"
 
 
-def opened(folder: Path, name: str) -> Ledger:
-    return Ledger.open(
-        folder / name, head=folder / f"{name}.head", budget=Budget(10**6), analysts={"ana": Budget(10**6)}
-    )
+def opened(where: Path | str, head: Path) -> Ledger:
+    return Ledger.open(where, head=head, budget=Budget(10**6), analysts={"ana": Budget(10**6)})
 
 
 def alone(folder: Path, count: int = 200) -> dict[str, float]:
@@ -40,7 +42,7 @@ def alone(folder: Path, count: int = 200) -> dict[str, float]:
     descriptor = os.open(folder / "flush", os.O_RDWR | os.O_CREAT)
     os.pwrite(descriptor, bytes(8192), 0)
     os.fsync(descriptor)
-    with opened(folder, "alone") as ledger:
+    with opened(folder / "alone", folder / "alone.head") as ledger:
         for number in range(count):
             moments = [time.perf_counter()]
             os.pwrite(descriptor, number.to_bytes(4, "big") * 1024, 0)
@@ -56,9 +58,9 @@ def alone(folder: Path, count: int = 200) -> dict[str, float]:
     return {what: statistics.median(times) for what, times in took.items()}
 
 
-def together(folder: Path, each: int = 100) -> tuple[float, float]:
+def together(where: Path | str, head: Path, each: int = 100) -> tuple[float, float]:
     """Charges a second of many threads, and CPU milliseconds a charge."""
-    with opened(folder, "together") as ledger:
+    with opened(where, head) as ledger:
 
         def charge(name: int) -> None:
             for number in range(each):
@@ -78,7 +80,7 @@ def together(folder: Path, each: int = 100) -> tuple[float, float]:
 def opening(folder: Path) -> tuple[int, float]:
     """Entries of the ledger that `together` filled, and CPU microseconds an entry to open and check it."""
     start = time.process_time()
-    with opened(folder, "together") as ledger:
+    with opened(folder / "together", folder / "together.head") as ledger:
         seconds = time.process_time() - start
         entries = len(ledger.entries())
     return entries, 1e6 * seconds / entries
@@ -92,13 +94,23 @@ def processes(folder: Path) -> dict[str, int]:
     return result
 
 
+def in_postgres(folder: Path) -> str:
+    """The line for charges of many threads to a server on the same disk, or why there is none."""
+    if BINARIES is None:
+        return f"| the same in PostgreSQL | not measured: {MISSING} | |"
+    with running(tempfile.gettempdir()) as server:
+        group, cpu = together(server.database("ledger"), folder / "postgres.head", each=50)
+    return f"| the same in PostgreSQL (its own server, fsync on; {cpu:.2f} ms of client CPU a charge) | {group:.0f} | |"
+
+
 def main() -> str:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         took = alone(folder)
-        group, cpu = together(folder)
+        group, cpu = together(folder / "together", folder / "together.head")
         entries, check = opening(folder)
         shared = processes(folder)
+        database = in_postgres(folder)
     asked = shared["charged"] + shared["repeated"] + shared["refused"]
     exact = shared["charged"] == shared["cap"] and not shared["problems"]
     lines = [
@@ -108,6 +120,7 @@ def main() -> str:
         "|---|---|---|",
         f"| durable charges a second, {THREADS} threads, group commit | {group:.0f} "
         f"| >= {BAR:.0f}: {'met' if group >= BAR else 'NOT MET'} |",
+        database,
         f"| 16 processes x 500 questions: charged, of a cap of {shared['cap']} | {shared['charged']} "
         f"| exactly: {'met' if exact else 'NOT MET'} |",
         f"| the same, questions a second | {asked / shared['seconds']:.0f} | |",

@@ -8,6 +8,8 @@ import mpmath
 import pytest
 from hypothesis import settings
 
+from tests.postgres_server import BINARIES, MISSING, Server, running
+
 DIGITS = 60
 
 # How long an example takes says something about the machine, not about the code.
@@ -20,3 +22,12 @@ def _same_precision_for_every_test() -> Iterator[None]:
     # mpmath keeps its precision in a global; a module that sets its own would otherwise set everybody's.
     with mpmath.workdps(DIGITS):
         yield
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL server, started when the first test asks for one. Make a database of your own in it."""
+    if BINARIES is None:
+        pytest.skip(MISSING)
+    with running() as server:
+        yield server

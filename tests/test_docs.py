@@ -121,6 +121,7 @@ def documented(page: str) -> set[str]:
         ("tacit.loss", "loss.md"),
         ("tacit.loss.events", "events.md"),
         ("tacit.mechanisms", "mechanisms.md"),
+        ("tacit.ledger", "ledger.md"),
     ],
 )
 def test_every_public_name_is_documented(room: str, page: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import importlib.util
 import os
 import re
@@ -71,7 +72,7 @@ def test_there_is_a_lock_file_for_every_purpose(go: ModuleType) -> None:
 def test_every_direct_dependency_is_locked(go: ModuleType) -> None:
     groups = {"run": PROJECT["project"]["dependencies"], **PROJECT["dependency-groups"]}
     for name, parts in go.LOCKED_GROUPS.items():
-        wanted = {re.split(r"[<>=!~ ]", requirement)[0] for part in parts for requirement in groups[part]}
+        wanted = {re.split(r"[<>=!~ \[]", requirement)[0] for part in parts for requirement in groups[part]}
         assert wanted <= set(pins(ROOT / "requirements" / f"{name}.txt"))
 
 
@@ -152,6 +153,43 @@ def test_packages_are_installed_with_hashes_and_without_building(scratch: Module
     scratch.prepare(scratch.RUN)
     (packages,) = (command for command in scratch.taken if "-r" in command)
     assert {"--require-hashes", "--only-binary"} <= set(packages)
+
+
+def test_a_package_published_as_source_only_is_built_with_the_locked_setuptools(scratch: ModuleType) -> None:
+    (scratch.LOCKS / "run.txt").write_text("numpy==2.0.0 \\\n    --hash=a\nsetuptools==80.0.0 \\\n    --hash=b\n")
+    scratch.prepare(dataclasses.replace(scratch.RUN, built_here=("pyspark",)))
+    first, second = (command for command in scratch.taken if "-r" in command)
+    assert "--no-binary" not in first
+    assert second[second.index("--no-binary") + 1] == "pyspark"
+    assert "--no-build-isolation" in second
+    assert all({"--require-hashes", "--only-binary", ":all:"} <= set(command) for command in (first, second))
+
+
+def test_the_lines_of_one_locked_package_are_found(go: ModuleType) -> None:
+    locked = "# made\na==1 \\\n    --hash=a \\\n    --hash=b\n# unsafe\nsetuptools==80 \\\n    --hash=c\n"
+    assert go.locked_block(locked, "a") == "a==1 \\\n    --hash=a \\\n    --hash=b\n"
+    assert go.locked_block(locked, "setuptools") == "setuptools==80 \\\n    --hash=c\n"
+
+
+def test_a_benchmark_prepares_the_environments_of_its_own_peers_only(
+    go: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared: list[str] = []
+    monkeypatch.setattr(go, "prepare", lambda environment: prepared.append(environment.lock))
+    monkeypatch.setattr(go, "run", lambda *_: 0)
+    go.bench(["noise"])
+    assert prepared == ["bench"]
+    prepared.clear()
+    go.bench(["noise", "sql"])
+    assert prepared == ["bench", "tumult"]
+    prepared.clear()
+    go.bench([])
+    assert set(prepared) == {"bench", *(peer.lock for peers in go.PEERS.values() for peer in peers)}
+    assert len(prepared) == len(set(prepared))
+
+
+def test_every_benchmark_with_peers_of_its_own_exists(go: ModuleType) -> None:
+    assert set(go.PEERS) <= set(load(ROOT / "benchmarks" / "run.py").names())
 
 
 def test_an_interrupted_environment_is_made_again_from_nothing(

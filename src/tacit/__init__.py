@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         TacitError,
     )
     from tacit.loss import Budget
-    from tacit.policy import anything, between, date_between, one_of
+    from tacit.policy import anything, auto, between, date_between, one_of
 
 __version__: Final = "0.1.0"
 
@@ -40,6 +40,7 @@ __all__ = [
     "TacitError",
     "__version__",
     "anything",
+    "auto",
     "between",
     "date_between",
     "one_of",
@@ -60,6 +61,7 @@ _HOME: Final = {
     "QuestionError": ("tacit.errors", "QuestionError"),
     "TacitError": ("tacit.errors", "TacitError"),
     "anything": ("tacit.policy", "anything"),
+    "auto": ("tacit.policy", "auto"),
     "between": ("tacit.policy", "between"),
     "date_between": ("tacit.policy", "date_between"),
     "one_of": ("tacit.policy", "one_of"),

@@ -14,6 +14,7 @@ from tacit.engines.exact import Exact
 from tacit.policy import anything, between, date_between, one_of
 
 TOWNS = ("Ayr", "Bern", "O'Hara", 'Q"t', "Zürich", "")
+COUNT = "SELECT count(*) FROM people"
 DAY = datetime.datetime(2024, 1, 1)
 
 
@@ -79,6 +80,9 @@ class Watched:
     def __init__(self, outcome: Any) -> None:
         self.runs = 0
         self.outcome = outcome
+
+    def fingerprint(self) -> str:
+        return ""
 
     def is_stale(self) -> bool:
         return False

@@ -29,7 +29,8 @@ REFUSED = [
     "ATTACH 'x.db'", "DETACH x", "PRAGMA database_list", "SET memory_limit = '1TB'", "COPY people TO '/tmp/out.csv'",
     "INSTALL httpfs", "LOAD httpfs", "CALL pragma_version()", "EXPORT DATABASE 'x'", "EXPLAIN " + COUNT,
     "CREATE TABLE t AS " + COUNT, "CHECKPOINT", COUNT + "; DROP TABLE people", COUNT + "; " + COUNT,
-    COUNT + " WHERE sex = ''; ATTACH 'x' --'", COUNT + " UNION ALL " + COUNT, "WITH a AS (SELECT 1) " + COUNT,
+    COUNT + " WHERE sex = ''; ATTACH 'x' --'", COUNT + " UNION ALL " + COUNT,
+    "WITH a AS (SELECT 1) SELECT count(*) FROM a",
     # files, the environment, the engine's own tables and functions
     "SELECT count(*) FROM read_csv('/etc/passwd')", "SELECT count(*) FROM '/etc/passwd'",
     "SELECT count(*) FROM glob('/*')", "SELECT count(*) FROM read_text('/etc/hostname')",
@@ -45,14 +46,15 @@ REFUSED = [
     "SELECT sum(pid) FROM people", "SELECT avg(pid) FROM people", "SELECT min(age) FROM people",
     "SELECT max(pay) FROM people", "SELECT count(*) FROM people GROUP BY pid % 2", "SELECT first(age) FROM people",
     "SELECT list(age) FROM people", "SELECT string_agg(town, ',') FROM people", "SELECT arg_max(town, age) FROM people",
-    "SELECT any_value(town) FROM people", "SELECT row_number() OVER () FROM people", "SELECT DISTINCT sex FROM people",
+    "SELECT any_value(town) FROM people", "SELECT row_number() OVER () FROM people",
+    "SELECT DISTINCT ON (sex) age FROM people",
     "SELECT count(*) OVER (PARTITION BY sex) FROM people", "SELECT age, count(*) FROM people",
     "SELECT count(*) FROM people ORDER BY age", "SELECT tacit_unit FROM people", COUNT + " WHERE tacit_rank = 1",
     "SELECT rowid FROM people", COUNT + " WHERE rowid = 0", COUNT + " TABLESAMPLE 1 ROWS", COUNT + " OFFSET 1",
-    "SELECT count(DISTINCT town) FROM people",
+    "SELECT count(DISTINCT (town, sex)) FROM people",
     # one person picked by a query inside
     COUNT + " WHERE age = (SELECT max(age) FROM people)", COUNT + " WHERE EXISTS (SELECT 1 FROM people)",
-    COUNT + " WHERE pid IN (SELECT pid FROM people)", "SELECT count(*) FROM (SELECT * FROM people LIMIT 1)",
+    COUNT + " WHERE age IN (SELECT age FROM people)", "SELECT count(*) FROM (SELECT * FROM people LIMIT 1)",
     "SELECT count(*) FROM people a, people b", "SELECT count(*) FROM people a JOIN people b ON a.age = b.age",
     # names that are not there
     "SELECT count(agee) FROM people", "SELECT count(*) FROM peeple", "SELECT avg(town) FROM people",

@@ -3,8 +3,11 @@
     python tests/ledger/soak.py kills 2000             children killed with -9 at random moments
     python tests/ledger/soak.py processes 16 500       concurrent processes on one ledger, up to the cap
     python tests/ledger/soak.py faults [charge] ["register:kill"] ...   every call made to fail, in five ways
+    python tests/ledger/soak.py crashes 20 --store postgres             the server's plug pulled while they charge
 
 Each prints one JSON object: what was done, and `problems`, which must be empty. `--disk FOLDER` for a real disk.
+`--store postgres` starts a server and puts the ledger there; every process then has a head of its own, as if it were a
+host. `faults` is about files, `crashes` about servers.
 """
 
 from __future__ import annotations
@@ -12,12 +15,14 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import sys
 import tempfile
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,6 +35,8 @@ from tacit.ledger.head import HeadFile
 from tacit.loss import Budget
 from tacit.loss.events import Pure
 from tests.ledger.faults import KINDS, Faults, fast_folder, installed
+from tests.ledger.homes import address, beside, settle
+from tests.postgres_server import Server, running
 
 TENTH = Pure("1/10")
 
@@ -60,13 +67,35 @@ def reported(pid: int, reader: int) -> tuple[list[str], int]:
     return lines, os.waitpid(pid, 0)[1]
 
 
-def opened(folder: Path, budget: Budget | None = None) -> Ledger:
-    return Ledger.open(folder / "ledger", head=folder / "head", budget=budget)
+def opened(folder: Path, budget: Budget | None = None, head: str = "head") -> Ledger:
+    return Ledger.open(address(folder), head=folder / head, budget=budget)
+
+
+def own_head(folder: Path, host: int) -> str:
+    """The name of a head for this host: a copy of the first one. Processes that share a file share its head."""
+    if isinstance(address(folder), Path):
+        return "head"
+    shutil.copy(folder / "head", folder / f"head-{host}")
+    return f"head-{host}"
+
+
+def sealed_by(folder: Path, head: str = "head") -> int:
+    """How far this head reaches."""
+    return HeadFile(folder / head, 1.0).read().sequence
+
+
+def unsealed(folder: Path, head: str, lines: list[str]) -> list[str]:
+    """What a host acknowledged that its own head does not reach."""
+    reach = sealed_by(folder, head)
+    with opened(folder) as ledger:
+        sequence = {f"{entry.kind} {entry.key}": entry.sequence for entry in ledger.entries()}
+    return [f"not sealed on {head}: {line}" for line in lines if sequence.get(line, 0) > reach]
 
 
 def wrong(folder: Path, acknowledged: list[str]) -> list[str]:
     """What is wrong with the ledger, given the lines ("charged KEY", "answered KEY") that were reported."""
-    sealed = HeadFile(folder / "head", 1.0).read().sequence
+    heads = [path.name for path in folder.glob("head*") if path.suffix != ".lock"]
+    sealed = max(sealed_by(folder, head) for head in heads)
     try:
         ledger = opened(folder)
     except LedgerError as failure:
@@ -108,8 +137,7 @@ def kills(folder: Path, count: int, seed: int) -> dict[str, Any]:
     while killed < count and not problems:
         if killed % 20 == 0:
             total, acknowledged = total + len(acknowledged), []
-            home = folder / f"{killed}"
-            home.mkdir()
+            home = beside(folder, f"{killed}")
 
         def ask(report: Callable[[str], None], number: int, home: Path = home, born: int = killed) -> None:
             ledger = opened(home, Budget(10**6))  # the first children are also killed while they register
@@ -122,7 +150,7 @@ def kills(folder: Path, count: int, seed: int) -> dict[str, Any]:
 
         children = [child(partial(ask, number=number)) for number in range(2)]
         for pid, _ in children:
-            time.sleep(chance.uniform(0, 0.08))
+            time.sleep(chance.uniform(0, 0.08 if isinstance(address(home), Path) else 0.6))
             os.kill(pid, signal.SIGKILL)
         for pid, reader in children:
             lines, status = reported(pid, reader)
@@ -144,9 +172,10 @@ def processes(folder: Path, count: int, charges: int) -> dict[str, Any]:
     keys = count * (charges - shared) + shared
     cap = keys - keys // 10
     opened(folder, Budget(TENTH.epsilon * cap)).close()
+    heads = [own_head(folder, name) for name in range(count)]
 
     def ask(report: Callable[[str], None], name: int) -> None:
-        ledger = opened(folder)
+        ledger = opened(folder, head=heads[name])
         order = [f"shared-{n}" for n in range(shared)] + [f"{name}-{n}" for n in range(charges - shared)]
         random.Random(name).shuffle(order)
         for key in order:
@@ -165,6 +194,8 @@ def processes(folder: Path, count: int, charges: int) -> dict[str, Any]:
     charged = [line for line in lines if line.startswith("charged ")]
     problems = [f"a process ended with {status}" for _, status in ends if status]
     problems += wrong(folder, charged)
+    for head, (mine, _) in zip(heads, ends, strict=True):
+        problems += unsealed(folder, head, mine)
     if len(lines) != count * charges:
         problems.append(f"{len(lines)} reports")
     if len(charged) != len(set(charged)):
@@ -176,6 +207,47 @@ def processes(folder: Path, count: int, charges: int) -> dict[str, Any]:
             problems.append(f"{ledger.remaining().loss} is left")
     outcomes = {kind: sum(line.startswith(kind) for line in lines) for kind in ("charged", "repeated", "refused")}
     return {**outcomes, "cap": cap, "seconds": round(seconds, 2), "problems": problems[:20]}
+
+
+# -- the server falls ------------------------------------------------------------------------------------
+
+
+def crashes(folder: Path, count: int, seed: int, server: Server) -> dict[str, Any]:
+    """Four hosts ask and answer while the server is stopped without flushing, again and again."""
+    chance = random.Random(seed)
+    opened(folder, Budget(10**6)).close()
+    heads = [own_head(folder, name) for name in range(4)]
+
+    def ask(report: Callable[[str], None], name: int) -> None:
+        ledger = opened(folder, head=heads[name])
+        for question in range(10**6):
+            key = f"{name}-{question}"
+            try:
+                receipt = ledger.charge("ana", key, "SELECT count(*) FROM t", TENTH)
+                report(f"charged {key}")
+                ledger.store_answer(receipt, f"answer to {key}".encode())
+                report(f"answered {key}")
+            except LedgerError:
+                report(f"refused {key}")
+                time.sleep(0.02)
+
+    children = [child(partial(ask, name=name)) for name in range(4)]
+    for _ in range(count):
+        time.sleep(chance.uniform(0.2, 0.8))
+        server.stop(immediate=True)
+        server.start()
+    time.sleep(0.5)
+    for pid, _ in children:
+        os.kill(pid, signal.SIGKILL)
+    ends = [reported(pid, reader) for pid, reader in children]
+    problems = [f"a host ended by itself: {status}" for _, status in ends if os.WTERMSIG(status) != signal.SIGKILL]
+    told = [[line for line in lines if not line.startswith("refused")] for lines, _ in ends]
+    problems += wrong(folder, [line for lines in told for line in lines])
+    for head, mine in zip(heads, told, strict=True):
+        problems += unsealed(folder, head, mine)
+    refused = sum(line.startswith("refused") for lines, _ in ends for line in lines)
+    acknowledged = sum(len(lines) for lines in told)
+    return {"crashes": count, "acknowledged": acknowledged, "refused": refused, "seed": seed, "problems": problems[:20]}
 
 
 # -- every call fails ----------------------------------------------------------------------------------
@@ -279,19 +351,32 @@ def faults(folder: Path, chosen: list[tuple[str, str]]) -> dict[str, Any]:
     return {"calls": reached, "injected": sum(reached.values()), "problems": problems[:20]}
 
 
+def option(arguments: list[str], name: str, default: str | None) -> str | None:
+    """The value behind an option, which is taken away."""
+    if name not in arguments:
+        return default
+    at = arguments.index(name)
+    value = arguments[at + 1]
+    del arguments[at : at + 2]
+    return value
+
+
 def main(arguments: list[str]) -> int:
-    where = fast_folder()
-    if "--disk" in arguments:
-        at = arguments.index("--disk")
-        where = arguments[at + 1]
-        del arguments[at : at + 2]
+    where = option(arguments, "--disk", fast_folder())
+    store = option(arguments, "--store", "sqlite")
     what, *rest = arguments
-    with tempfile.TemporaryDirectory(dir=where) as name:
-        folder = Path(name)
+    seed = int(rest[1]) if what in ("kills", "crashes") and rest[1:] else random.SystemRandom().getrandbits(32)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=where)))
+        if store == "postgres":
+            server = stack.enter_context(running(where))
+            settle(folder, server.database("soak"))
         if what == "kills":
-            result = kills(folder, int(rest[0]), int(rest[1]) if rest[1:] else random.SystemRandom().getrandbits(32))
+            result = kills(folder, int(rest[0]), seed)
         elif what == "processes":
             result = processes(folder, int(rest[0]), int(rest[1]))
+        elif what == "crashes":
+            result = crashes(folder, int(rest[0]), seed, server)
         else:
             all_faults = [(stage, kind) for stage in STAGES for kind in KINDS]
             result = faults(

@@ -10,7 +10,11 @@ from typing import Any
 
 import pytest
 
+from tests.postgres_server import BINARIES, MISSING
+
 SOAK = Path(__file__).with_name("soak.py")
+IN_POSTGRES = ("--store", "postgres")
+needs_postgres = pytest.mark.skipif(BINARIES is None, reason=MISSING)
 
 
 def soak(*arguments: str) -> dict[str, Any]:
@@ -33,6 +37,28 @@ def test_no_acknowledged_charge_is_lost_when_processes_are_killed_at_random_mome
     result = soak("kills", "200")
     assert result["killed"] == 200
     assert result["acknowledged"] > 100
+
+
+@needs_postgres
+def test_hosts_that_share_a_database_spend_exactly_the_cap_and_charge_a_shared_key_once() -> None:
+    """Each of the sixteen has a head of its own. `soak.py processes 16 500 --store postgres` is the long run."""
+    result = soak("processes", "16", "25", *IN_POSTGRES)
+    assert result["charged"] == result["cap"] == 293
+    assert result["charged"] + result["repeated"] + result["refused"] == 16 * 25
+
+
+@needs_postgres
+def test_no_acknowledged_charge_is_lost_when_clients_of_a_database_are_killed() -> None:
+    result = soak("kills", "20", *IN_POSTGRES)
+    assert result["killed"] == 20
+    assert result["acknowledged"] > 10
+
+
+@needs_postgres
+def test_no_acknowledged_charge_is_lost_when_the_server_is_stopped_without_flushing() -> None:
+    result = soak("crashes", "3", *IN_POSTGRES)
+    assert result["acknowledged"] > 10
+    assert result["refused"] > 0
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,9 @@ import pytest
 from tacit.errors import LedgerError
 from tacit.ledger import disk
 from tacit.ledger.head import SLOT, Head, HeadFile, Place
+from tests.ledger.stores import in_a_file
+
+pytestmark = in_a_file
 
 FIRST = Head("identity", 0, "0" * 64, "/somewhere/ledger", 42)
 

@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from tacit.errors import BudgetExceeded, LedgerError
 from tacit.ledger import Ledger, disk
 from tacit.loss import Budget
 from tacit.loss.events import Pure
 from tests.ledger.faults import fast_folder
+from tests.ledger.homes import opened, settle
 
 CAP = {"": Fraction(2), "ana": Fraction(1), "bo": Fraction(3, 2)}
 KEYS = st.integers(0, 12).map(str)
@@ -43,12 +44,15 @@ class LedgerMachine(RuleBasedStateMachine):
         self.place = tempfile.TemporaryDirectory(dir=fast_folder())
         self.charged: dict[str, tuple[str, Fraction]] = {}
         self.answers: dict[str, bytes] = {}
+        self.prepare(Path(self.place.name))
         self.ledger = self.opened()
 
+    def prepare(self, folder: Path) -> None:
+        """A ledger in a file needs nothing."""
+
     def opened(self) -> Ledger:
-        folder = Path(self.place.name)
         analysts = {name: Budget(cap) for name, cap in CAP.items() if name}
-        return Ledger.open(folder / "ledger", head=folder / "head", budget=Budget(CAP[""]), analysts=analysts)
+        return opened(Path(self.place.name), budget=Budget(CAP[""]), analysts=analysts)
 
     def teardown(self) -> None:
         self.ledger.close()
@@ -127,3 +131,13 @@ LedgerMachine.TestCase.settings = settings(
     max_examples=60, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 TestLedgerAgainstTheModel = LedgerMachine.TestCase
+
+
+def test_a_ledger_in_postgres_against_the_model(database: str) -> None:
+    class PostgresMachine(LedgerMachine):
+        def prepare(self, folder: Path) -> None:
+            settle(folder, database)
+
+    run_state_machine_as_test(
+        PostgresMachine, settings=settings(LedgerMachine.TestCase.settings, max_examples=10, stateful_step_count=15)
+    )

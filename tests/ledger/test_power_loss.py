@@ -19,6 +19,9 @@ from tacit.ledger.head import HeadFile
 from tacit.loss import Budget
 from tacit.loss.events import Pure
 from tests.ledger.faults import Faults, installed
+from tests.ledger.stores import in_a_file
+
+pytestmark = in_a_file
 
 SECTOR = 512
 TENTH = Pure("1/10")

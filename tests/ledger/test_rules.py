@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import BudgetExceeded, ParameterError
-from tacit.ledger.rules import Rule, shown, total
+from tacit.ledger.rules import Price, Rule, shown, total
 from tacit.loss import Budget, events
-from tacit.loss.filters import NOTHING, BasicFilter, ConcentratedFilter, Spent
+from tacit.loss.filters import NOTHING, BasicFilter, ConcentratedFilter, RenyiFilter, Spent
 
 ONE = Rule.of("the dataset", BasicFilter(Budget(1, "1/100")))
 TENTH = ONE.price(events.Pure("1/10"))
@@ -31,6 +31,25 @@ def test_a_refusal_says_who_what_and_how_much() -> None:
     with pytest.raises(BudgetExceeded, match=r"needs epsilon 0\.1; 0\.05 is left .* for the dataset") as refusal:
         TENTH.after(state)
     assert (refusal.value.asked, refusal.value.remaining) == (Fraction(1, 10), Fraction(1, 20))
+
+
+def test_where_epsilons_do_not_add_up_a_refusal_speaks_of_shares() -> None:
+    """Three of four equal charges are paid: another two would be half of the budget, and a quarter is left."""
+    rule = Rule.of("analyst 'ana'", RenyiFilter(Budget(2, "1e-6")))
+    quarter = rule.limit.loss / 4
+    double = Price(rule, Spent(quarter * 2))
+    with pytest.raises(BudgetExceeded) as refusal:
+        double.after(Spent(quarter * 3))
+    assert str(refusal.value) == (
+        "This question needs 50 % of the budget (epsilon 2, delta 1e-06) for analyst 'ana'; 25 % is left. "
+        "Ask with a smaller epsilon, or see the ledger."
+    )
+    assert (refusal.value.asked, refusal.value.remaining) == (quarter * 2, quarter)
+    third = rule.limit.delta / 3
+    with pytest.raises(BudgetExceeded, match=r"needs 33\.4 % .* 33\.3 % is left\. Ask with a smaller delta"):
+        Price(rule, Spent(quarter, third + third / 10**6)).after(Spent(quarter, 2 * third))
+    with pytest.raises(BudgetExceeded, match=r"needs 3\.00e\+11 % .* 100 % is left"):
+        Price(rule, Spent(quarter * 12 * 10**9)).after(NOTHING)
 
 
 def test_a_refusal_for_delta_speaks_of_delta() -> None:

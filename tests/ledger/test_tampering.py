@@ -18,17 +18,20 @@ from tacit.ledger.entry import Entry, Kind
 from tacit.ledger.head import HeadFile
 from tacit.loss import Budget
 from tacit.loss.events import Pure
-from tests.ledger.tampering import TENTH, edit, opened
+from tests.ledger.homes import address, beside
+from tests.ledger.homes import opened as homes_opened
+from tests.ledger.stores import in_a_file
+from tests.ledger.tampering import COLUMNS, TENTH, edit, entry_at, insert, opened, run
 
 
 def refused(folder: Path, words: str) -> None:
     """The ledger cannot be opened, whether or not a budget is named, and `verify` says why."""
-    report = verify(folder / "ledger", head=folder / "head")
+    report = verify(address(folder), head=folder / "head")
     assert not report.sound
     with pytest.raises(LedgerError, match=words):
         opened(folder)
     with pytest.raises(LedgerError, match=words):
-        Ledger.open(folder / "ledger", head=folder / "head", budget=Budget(1))
+        Ledger.open(address(folder), head=folder / "head", budget=Budget(1))
     assert any(re.search(words, finding) for finding in report.findings)
 
 
@@ -40,6 +43,7 @@ def test_the_editor_of_these_tests_leaves_no_trace_of_its_own(home: Path) -> Non
 # -- older, shorter, elsewhere -----------------------------------------------------------------------------
 
 
+@in_a_file
 def test_an_older_copy_put_back_is_noticed(home: Path) -> None:
     older = (home / "ledger").read_bytes()
     with opened(home) as ledger:
@@ -48,12 +52,14 @@ def test_an_older_copy_put_back_is_noticed(home: Path) -> None:
     refused(home, "ends at entry 8; entry 9 was sealed. It is an older copy")
 
 
+@in_a_file
 def test_an_older_copy_renamed_over_the_file_is_noticed_too(home: Path) -> None:
     shutil.copy(home / "ledger", home / "backup")
     os.replace(home / "backup", home / "ledger")
     refused(home, "was put in the place of the ledger")
 
 
+@in_a_file
 def test_an_older_copy_is_noticed_while_its_newer_log_lies_beside_it(home: Path) -> None:
     older = (home / "ledger").read_bytes()
     ledger = opened(home)
@@ -63,11 +69,12 @@ def test_an_older_copy_is_noticed_while_its_newer_log_lies_beside_it(home: Path)
     ledger.close()
     (home / "ledger").write_bytes(older)
     (home / "ledger-wal").write_bytes(log[: len(log) // 2])
-    assert not verify(home / "ledger", head=home / "head").sound
+    assert not verify(address(home), head=home / "head").sound
     with pytest.raises(LedgerError, match="cannot be used"):
         opened(home)
 
 
+@in_a_file
 def test_a_log_that_was_taken_away_is_noticed(home: Path) -> None:
     ledger = opened(home)
     ledger.charge("ana", "later", "SELECT 1", TENTH)
@@ -78,19 +85,22 @@ def test_a_log_that_was_taken_away_is_noticed(home: Path) -> None:
     refused(home, "ends at entry 8; entry 9 was sealed")
 
 
+@in_a_file
 def test_a_copy_at_another_place_is_noticed_with_the_head_it_belongs_to(home: Path) -> None:
     shutil.copy(home / "ledger", home / "clone")
-    with pytest.raises(LedgerError, match="The file is a copy"):
+    with pytest.raises(LedgerError, match="This is a copy"):
         Ledger.open(home / "clone", head=home / "head")
 
 
+@in_a_file
 def test_a_copy_with_a_copied_head_is_noticed(home: Path) -> None:
     for name in ("ledger", "head"):
         shutil.copy(home / name, home / f"clone of {name}")
-    with pytest.raises(LedgerError, match="The file is a copy"):
+    with pytest.raises(LedgerError, match="This is a copy"):
         Ledger.open(home / "clone of ledger", head=home / "clone of head")
 
 
+@in_a_file
 def test_a_copy_without_a_head_is_noticed(home: Path) -> None:
     shutil.copy(home / "ledger", home / "clone")
     for budget in (None, Budget(1)):
@@ -99,6 +109,7 @@ def test_a_copy_without_a_head_is_noticed(home: Path) -> None:
     assert not (home / "new head").exists()
 
 
+@in_a_file
 def test_a_ledger_that_went_missing_is_not_begun_anew(home: Path) -> None:
     (home / "ledger").unlink()
     refused(home, "is not at .*; its head says that it has 8 entries")
@@ -106,9 +117,10 @@ def test_a_ledger_that_went_missing_is_not_begun_anew(home: Path) -> None:
     refused(home, "was put in the place")
 
 
+@in_a_file
 def test_a_file_emptied_in_place_is_noticed(home: Path) -> None:
     os.truncate(home / "ledger", 0)
-    refused(home, "The file is empty; its head says that it has 8 entries")
+    refused(home, "The ledger is empty; its head says that it has 8 entries")
 
 
 def test_a_ledger_whose_head_went_missing_is_not_used(home: Path) -> None:
@@ -117,22 +129,22 @@ def test_a_ledger_whose_head_went_missing_is_not_used(home: Path) -> None:
     with pytest.raises(LedgerError, match=refused_words):
         opened(home)
     with pytest.raises(LedgerError, match=refused_words):
-        Ledger.open(home / "ledger", head=home / "head", budget=Budget(1))
-    assert not verify(home / "ledger", head=home / "head").sound
+        Ledger.open(address(home), head=home / "head", budget=Budget(1))
+    assert not verify(address(home), head=home / "head").sound
 
 
 def test_the_head_of_another_ledger_does_not_fit(home: Path) -> None:
-    (home / "other").mkdir()
-    with Ledger.open(home / "other" / "ledger", head=home / "other" / "head", budget=Budget(1)) as other:
+    with homes_opened(beside(home, "other"), budget=Budget(1)) as other:
         for number in range(7):
             other.charge("ana", f"{number}", "SELECT 1", TENTH)
     head = HeadFile(home / "head", 1.0)
     foreign = HeadFile(home / "other" / "head", 1.0).read()
     with head.locked():
         head.write(replace(foreign, file=head.read().file, inode=head.read().inode))
-    refused(home, "belongs to another ledger")
+    refused(home, "another one than that of its head")
 
 
+@in_a_file
 def test_another_history_of_the_same_ledger_is_noticed(home: Path) -> None:
     older = (home / "ledger").read_bytes()
     with opened(home) as ledger:
@@ -175,7 +187,7 @@ def opened_at_eight(folder: Path, head: HeadFile) -> Ledger:
 )
 def test_an_edited_row_is_noticed(home: Path, sequence: int, change: str) -> None:
     edit(home, f"UPDATE entries SET {change} WHERE sequence = {sequence}")
-    report = verify(home / "ledger", head=home / "head")
+    report = verify(address(home), head=home / "head")
     assert any(f"ntry {sequence} " in finding for finding in report.findings)
     with pytest.raises(LedgerError, match="cannot be used"):
         opened(home)
@@ -210,8 +222,8 @@ def test_a_removed_row_is_noticed_when_the_rest_is_numbered_anew(home: Path) -> 
 @pytest.mark.parametrize("kept", [0, 1, 5, 7])
 def test_a_cut_tail_is_noticed(home: Path, kept: int) -> None:
     edit(home, f"DELETE FROM entries WHERE sequence > {kept}")
-    assert not verify(home / "ledger", head=home / "head").sound
-    with pytest.raises(LedgerError, match=r"cannot be used|ends at entry|another ledger"):
+    assert not verify(address(home), head=home / "head").sound
+    with pytest.raises(LedgerError, match=r"cannot be used|ends at entry|another one than that"):
         opened(home)
 
 
@@ -227,10 +239,7 @@ def test_reordered_rows_are_noticed(home: Path) -> None:
 
 def rewritten(folder: Path, change: Callable[[Entry], Entry]) -> None:
     """Edit entries and compute all hashes anew, as somebody who knows this program could."""
-    connection = apsw.Connection(str(folder / "ledger"))
-    columns = 'sequence, kind, "when", analyst, key, content, previous, hash'
-    entries = [Entry(*row) for row in connection.execute(f"SELECT {columns} FROM entries ORDER BY sequence")]
-    connection.close()
+    entries = [Entry(*row) for row in run(folder, f"SELECT {COLUMNS} FROM entries ORDER BY sequence")]
     previous, statements = "0" * 64, []
     for entry in entries:
         changed = replace(change(entry), previous=previous)
@@ -263,33 +272,21 @@ def test_an_edited_row_with_a_new_hash_does_not_fit_the_next(home: Path, sequenc
 
 
 def test_a_forged_tail_cannot_wind_the_sum_back(home: Path) -> None:
-    connection = apsw.Connection(str(home / "ledger"))
-    columns = 'sequence, kind, "when", analyst, key, content, previous, hash'
-    last = Entry(*connection.execute(f"SELECT {columns} FROM entries WHERE sequence = 8").fetchone())
-    charge = Entry(*connection.execute(f"SELECT {columns} FROM entries WHERE sequence = 3").fetchone())
-    content = charge.details
+    content = entry_at(home, 3).details
     content["spent"]["dataset"]["loss"] = "0"
-    forged = Entry.after(last, Kind.CHARGED, content, "ana", "forged")
-    values = (forged.sequence, "charged", forged.when, "ana", "forged", forged.content, forged.previous, forged.hash)
-    connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL)", values)
-    connection.close()
+    insert(home, Entry.after(entry_at(home, 8), Kind.CHARGED, content, "ana", "forged"))
     refused(home, "The sum at entry 9 does not follow")
 
 
 def test_a_forged_tail_that_cannot_be_read_is_refused(home: Path) -> None:
-    connection = apsw.Connection(str(home / "ledger"))
-    columns = 'sequence, kind, "when", analyst, key, content, previous, hash'
-    last = Entry(*connection.execute(f"SELECT {columns} FROM entries WHERE sequence = 8").fetchone())
-    forged = Entry.after(last, Kind.CHARGED, {"cost": 7}, "ana", "forged")
-    values = (forged.sequence, "charged", forged.when, "ana", "forged", forged.content, forged.previous, forged.hash)
-    connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL)", values)
-    connection.close()
+    insert(home, Entry.after(entry_at(home, 8), Kind.CHARGED, {"cost": 7}, "ana", "forged"))
     refused(home, "Entry 9 cannot be read")
 
 
 # -- the file as a file ------------------------------------------------------------------------------------
 
 
+@in_a_file
 @pytest.mark.parametrize(
     "statement",
     [
@@ -307,6 +304,7 @@ def test_a_changed_layout_is_noticed(home: Path, statement: str) -> None:
     refused(home, "tables or triggers were changed")
 
 
+@in_a_file
 @pytest.mark.parametrize(
     ("pragma", "words"), [("application_id = 1", "is not a ledger"), ("user_version = 2", "another format")]
 )
@@ -317,6 +315,7 @@ def test_a_file_of_another_kind_is_noticed(home: Path, pragma: str, words: str) 
     refused(home, words)
 
 
+@in_a_file
 def test_an_index_that_hides_an_entry_is_noticed(home: Path) -> None:
     """The rows are whole, but a search for key 0 would find nothing, and the question be drawn again."""
     whole = (home / "ledger").read_bytes()
@@ -325,11 +324,13 @@ def test_an_index_that_hides_an_entry_is_noticed(home: Path) -> None:
     refused(home, "The file is damaged: row 3 missing from index")
 
 
+@in_a_file
 def test_a_file_that_is_no_database_is_refused(home: Path) -> None:
     (home / "ledger").write_bytes(b"not a database" * 1000)
     refused(home, "file is not a database")
 
 
+@in_a_file
 def test_every_changed_byte_is_either_harmless_or_noticed(home: Path) -> None:
     """One byte in every 61 is flipped. Where the ledger still opens, it must hold exactly what it held."""
     whole = (home / "ledger").read_bytes()

@@ -12,11 +12,13 @@ import pytest
 from tacit.errors import LedgerError
 from tacit.ledger import Ledger, verify
 from tacit.loss.filters import Spent
+from tests.ledger.stores import in_a_file
 from tests.ledger.tampering import TENTH, edit, opened
 
 # -- while it is open --------------------------------------------------------------------------------------
 
 
+@in_a_file
 def test_a_file_swapped_under_an_open_ledger_is_noticed_at_the_next_charge(home: Path) -> None:
     with opened(home) as ledger:
         shutil.copy(home / "ledger", home / "copy")
@@ -51,6 +53,7 @@ def test_an_answer_edited_under_an_open_ledger_is_not_replayed(home: Path) -> No
 # -- moving on purpose ---------------------------------------------------------------------------------------
 
 
+@in_a_file
 def test_an_owner_can_move_the_file_and_the_old_place_is_then_refused(home: Path) -> None:
     old = opened(home)
     shutil.copy(home / "ledger", home / "moved")
@@ -58,16 +61,17 @@ def test_an_owner_can_move_the_file_and_the_old_place_is_then_refused(home: Path
         assert ledger.entries()[-1].details == {"from": str(home / "ledger"), "to": str(home / "moved")}
         ledger.charge("ana", "later", "SELECT 1", TENTH)
         assert ledger.spent() == Spent(Fraction(4, 10))
-        with pytest.raises(LedgerError, match="The file is a copy"):
+        with pytest.raises(LedgerError, match="This is a copy"):
             old.charge("ana", "elsewhere", "SELECT 1", TENTH)
     old.close()
-    with pytest.raises(LedgerError, match="The file is a copy"):
+    with pytest.raises(LedgerError, match="This is a copy"):
         opened(home)
     assert not verify(home / "ledger", head=home / "head").sound
     with Ledger.open(home / "moved", head=home / "head") as ledger:
         assert ledger.verify().sound
 
 
+@in_a_file
 def test_a_file_that_is_not_complete_cannot_be_adopted(home: Path) -> None:
     shutil.copy(home / "ledger", home / "older")
     with opened(home) as ledger:

@@ -14,26 +14,33 @@ import pytest
 
 from tacit.errors import BudgetExceeded, LedgerError
 from tacit.ledger import Ledger, disk
+from tacit.ledger.sqlite_store import SQLiteStore
 from tacit.ledger.store import Store
 from tacit.loss import Budget
 from tacit.loss.events import Pure
 from tacit.loss.filters import Spent
+from tests.ledger import homes
 from tests.ledger.faults import Faults, installed
+from tests.ledger.stores import in_a_file
 
 TENTH = Pure("1/10")
 
 
+ROOT = Path(__file__).resolve().parents[2]
+
+
 def opened(folder: Path, budget: object = 100) -> Ledger:
-    return Ledger.open(folder / "ledger", head=folder / "head", budget=Budget(budget))  # type: ignore[arg-type]
+    return homes.opened(folder, budget=Budget(budget))  # type: ignore[arg-type]
 
 
 class Gate:
     """Holds the first commit until it is told to go on, and counts commits."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, ledger: Ledger) -> None:
         self.reached, self.go_on = threading.Event(), threading.Event()
         self.commits = 0
-        real = Store.writing
+        kind = type(ledger._writer._connected())
+        real = kind.writing
 
         def writing(store: Store) -> object:
             self.commits += 1
@@ -42,7 +49,7 @@ class Gate:
                 assert self.go_on.wait(30)
             return real(store)
 
-        monkeypatch.setattr(Store, "writing", writing)
+        monkeypatch.setattr(kind, "writing", writing)
 
 
 def charge_in_threads(
@@ -73,7 +80,7 @@ def charge_in_threads(
 
 def test_charges_that_come_during_a_commit_share_the_next_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(folder) as ledger:
-        gate = Gate(monkeypatch)
+        gate = Gate(monkeypatch, ledger)
         outcomes = charge_in_threads(ledger, gate, [f"{number}" for number in range(20)])
         assert gate.commits == 2
         receipts = [receipt.sequence for receipt in outcomes.values()]  # type: ignore[attr-defined]
@@ -86,19 +93,22 @@ def test_a_refusal_in_a_shared_commit_concerns_only_its_own_question(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opened(folder, "1/2") as ledger:
-        outcomes = charge_in_threads(ledger, Gate(monkeypatch), [f"{number}" for number in range(20)])
+        outcomes = charge_in_threads(ledger, Gate(monkeypatch, ledger), [f"{number}" for number in range(20)])
         refused = [outcome for outcome in outcomes.values() if isinstance(outcome, BudgetExceeded)]
         assert len(refused) == 15
         assert len({id(refusal) for refusal in refused}) == 15
         assert ledger.remaining() == Spent(Fraction(0))
 
 
+@in_a_file
 def test_a_failure_of_the_disk_concerns_everyone_who_shared_the_commit(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with installed(Faults("ENOSPC from then on", 1)) as faults, opened(folder) as ledger:
         with monkeypatch.context() as patch:
-            outcomes = charge_in_threads(ledger, Gate(patch), ["0", "1", "2"], lambda: setattr(faults, "armed", True))
+            outcomes = charge_in_threads(
+                ledger, Gate(patch, ledger), ["0", "1", "2"], lambda: setattr(faults, "armed", True)
+            )
         assert len(outcomes) == 3
         assert all(isinstance(outcome, LedgerError) for outcome in outcomes.values())
         faults.armed = False
@@ -116,7 +126,7 @@ def test_nobody_is_told_of_a_charge_whose_head_could_not_be_written(
     with opened(folder) as ledger:
         with monkeypatch.context() as patch:
             patch.setattr(disk, "pwrite", full)
-            outcomes = charge_in_threads(ledger, Gate(patch), ["0", "1", "2"])
+            outcomes = charge_in_threads(ledger, Gate(patch, ledger), ["0", "1", "2"])
         assert all(isinstance(outcome, LedgerError) for outcome in outcomes.values())
         assert all("No space left" in str(outcome) for outcome in outcomes.values())
         assert ledger.spent().loss in {Fraction(number, 10) for number in range(4)}  # wasted, perhaps; never hidden
@@ -152,6 +162,7 @@ def test_an_entry_of_another_process_is_sealed_before_it_is_relied_upon(
         assert ledger._vault.head.read().sequence == 3
 
 
+@in_a_file
 def test_what_a_killed_process_wrote_is_flushed_before_the_head_speaks_of_it(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,7 +170,9 @@ def test_what_a_killed_process_wrote_is_flushed_before_the_head_speaks_of_it(
     with monkeypatch.context() as patch:
         ledger = opened(folder)
         patch.setattr(ledger._vault.head, "advance", lambda *given: (_ for _ in ()).throw(KeyboardInterrupt))
-        patch.setattr(Store, "close", lambda store: None)  # a killed process does not carry its log over into the file
+        patch.setattr(
+            SQLiteStore, "close", lambda store: None
+        )  # a killed process does not carry its log over into the file
         with pytest.raises(KeyboardInterrupt):
             ledger.charge("ana", "key", "q", TENTH)
     order = flushes_and_head_writes(monkeypatch)
@@ -168,6 +181,7 @@ def test_what_a_killed_process_wrote_is_flushed_before_the_head_speaks_of_it(
     assert order == ["ledger-wal", "head"]
 
 
+@in_a_file
 def test_a_receipt_of_an_entry_that_another_process_did_not_seal_is_handed_out_sealed(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,12 +209,12 @@ def flushes_and_head_writes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 FORKING = """
 import os, sys
 from pathlib import Path
-from tacit.ledger import Ledger
 from tacit.loss import Budget
 from tacit.loss.events import Pure
+from tests.ledger.homes import opened
 
 folder = Path(sys.argv[1])
-ledger = Ledger.open(folder / "ledger", head=folder / "head", budget=Budget(1))
+ledger = opened(folder, budget=Budget(1))
 ledger.charge("ana", "before", "q", Pure("1/10"))
 children = []
 for number in range(3):
@@ -220,18 +234,18 @@ assert str(ledger.spent().loss) == "7/10", ledger.spent()
 
 
 def test_a_ledger_may_be_carried_through_a_fork(folder: Path) -> None:
-    subprocess.run([sys.executable, "-c", FORKING, str(folder)], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", FORKING, str(folder)], check=True, timeout=60, cwd=ROOT)
 
 
 def test_threads_in_a_forking_process_are_not_disturbed(folder: Path) -> None:
     program = f"""
 import os, sys, threading
 from pathlib import Path
-from tacit.ledger import Ledger
 from tacit.loss import Budget
 from tacit.loss.events import Pure
+from tests.ledger.homes import opened
 folder = Path({str(folder)!r})
-ledger = Ledger.open(folder / "ledger", head=folder / "head", budget=Budget(100))
+ledger = opened(folder, budget=Budget(100))
 def charge(name):
     for number in range(50):
         ledger.charge("ana", f"{{name}} {{number}}", "q", Pure("1/10"))
@@ -249,4 +263,4 @@ assert [os.waitpid(child, 0)[1] for child in children] == [0] * 10
 assert ledger.verify().sound
 assert len(ledger.entries()) == 211
 """
-    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=120)
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=120, cwd=ROOT)

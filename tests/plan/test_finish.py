@@ -12,8 +12,9 @@ import pytest
 
 from tacit.errors import QuestionError
 from tacit.plan import Finished, Plan, finish, make_plan
+from tacit.policy import Column
 from tacit.question import canonical, read
-from tests.plan.copies import clinic, copy_of, exact
+from tests.plan.copies import clinic, copy_of, exact, table
 
 AGES = [20, 30, 30, 80, 110]
 ROWS = [{"tacit_unit": n, "tacit_rank": 1, "age": age, "sex": "FM"[n % 2], "level": 1} for n, age in enumerate(AGES)]
@@ -107,14 +108,12 @@ REFUSED = {
     "SELECT sum(patient) FROM visits": "whose row it is",
     "SELECT count(tacit_unit) FROM visits": "is not in table",
     "SELECT count(*) FROM visits WHERE tacit_rank = 1": "is not in table",
-    "SELECT count(DISTINCT age) FROM visits": "only the unit's column",
-    "SELECT count(DISTINCT value) FROM readings": "no column here",
     "SELECT count(*) FROM wards": "is public",
-    "SELECT count(*) FROM visits JOIN readings r ON visits.age = r.value": "is private",
+    "SELECT count(*) FROM visits JOIN readings r ON visits.age = r.value": "other units",
     "SELECT count(*) FROM visits v JOIN visits w ON v.age = w.age": "is private",
-    "SELECT count(*) FROM visits v JOIN wards w ON v.ward <> w.ward": "on equalities",
-    "SELECT count(*) FROM visits v JOIN wards w ON v.ward = 'a'": "on equalities",
-    "SELECT count(*) FROM visits v JOIN wards w ON w.ward = 'a'": "on equalities",
+    "SELECT count(*) FROM visits v JOIN wards w ON v.ward <> w.ward": "on an equality",
+    "SELECT count(*) FROM visits v JOIN wards w ON v.ward = 'a'": "on an equality",
+    "SELECT count(*) FROM visits v JOIN wards w ON w.ward = 'a'": "on an equality",
     "SELECT count(*) FROM visits v JOIN wards v ON v.ward = v.ward": "Two tables",
     "SELECT count(*) FROM visits JOIN wards ON visits.ward = wards.ward WHERE ward = 'a'": "in several tables",
     "SELECT charge, count(*) FROM visits GROUP BY charge": "real number",
@@ -188,3 +187,32 @@ def test_only_the_rows_that_were_asked_for_are_read() -> None:
     for asked in (1, 2, 3):
         _, found = answer(f"SELECT count(*) FROM visits(tacit_rows_per_unit => {asked})", rows)
         assert found.columns[0] == [4 * asked]
+
+
+WIDE = (1 - 2**62, -1, 2**53, 2**53 + 1, 2**53 + 2, 2**62 - 1)
+
+
+def wide(text: str) -> list[Any]:
+    """The first column of the answer about accounts whose numbers no float can tell apart."""
+    accounts = table("accounts", [Column("number", "integer", values=WIDE, nullable=False)])
+    plan = make_plan(read(text), clinic(accounts), epsilon=1)
+    ones = [np.ones(len(plan.keys.cells))] * len(plan.measures)  # type: ignore[union-attr]
+    return finish(plan, plan.keys.cells, ones).columns[0]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("clauses", "expected"),
+    [
+        ("", list(WIDE)),
+        ("ORDER BY number DESC", sorted(WIDE, reverse=True)),
+        (f"HAVING number = {2**53 + 1}", [2**53 + 1]),
+        (f"HAVING number <> {2**53 + 1}", [each for each in WIDE if each != 2**53 + 1]),
+        (f"HAVING number > {2**53} ORDER BY number", [2**53 + 1, 2**53 + 2, 2**62 - 1]),
+        (f"HAVING number IN ({2**53 + 2}, {2**62 - 2})", [2**53 + 2]),
+        (f"HAVING {2**53 + 1} >= number AND number > -1.5", [-1, 2**53, 2**53 + 1]),
+    ],
+)
+def test_whole_keys_are_shown_sorted_and_compared_exactly(clauses: str, expected: list[int]) -> None:
+    found = wide(f"SELECT number, count(*) FROM accounts GROUP BY number {clauses}")
+    assert found == expected
+    assert {type(each) for each in found} == {int}

@@ -221,7 +221,8 @@ def check_pair(plan: Plan, one: dict[Any, tuple[int, ...]], other: dict[Any, tup
         changes = [abs(one.get(key, nothing)[place] - other.get(key, nothing)[place]) for key in {*one, *other}]
         if place == len(plan.measures):
             assert max(changes, default=0) <= 1
-            assert sum(changes) <= plan.rows_per_unit
+            groups = plan.question.groups_per_unit
+            assert sum(changes) <= min(plan.rows_per_unit, groups or plan.rows_per_unit)
             continue
         measure = plan.measures[place]
         assert sum(changes) <= measure.l1

@@ -24,6 +24,7 @@ from tacit.question.tree import (
     Like,
     Literal,
     Name,
+    Named,
     Not,
     Or,
     Order,
@@ -49,9 +50,8 @@ def test_a_whole_question_is_read() -> None:
     )
     sex, mean = Name("v", "sex"), Aggregate("avg", AGE)
     assert found == Question(
-        table="visits",
-        alias="v",
-        joins=(Join("wards", "w", Compare("=", Name("v", "ward"), Name("w", "ward")), "inner"),),
+        source=Named("visits", "v"),
+        joins=(Join(Named("wards", "w"), Compare("=", Name("v", "ward"), Name("w", "ward")), "inner"),),
         where=Compare(">", AGE, Literal(17)),
         keys=(Key("s", sex),),
         outputs=(Output("s", sex), Output("a", mean)),
@@ -125,7 +125,7 @@ def test_constants_are_exact() -> None:
 
 
 def test_rows_per_unit_is_an_option_of_the_table() -> None:
-    assert read("SELECT count(*) FROM t(tacit_rows_per_unit => 4) v").rows_per_unit == 4
+    assert read("SELECT count(*) FROM t(tacit_rows_per_unit => 4) v").source == Named("t", "v", 4)
 
 
 def test_groups_can_be_named_by_place_alias_or_expression() -> None:

@@ -20,6 +20,7 @@ from statistics import NormalDist
 from typing import Any, Final
 
 from tacit import parameters
+from tacit.answer.chart import chart_spec
 from tacit.answer.shown import bars, off, readable, safe, shown
 from tacit.errors import TacitError
 from tacit.parameters import Number
@@ -190,26 +191,11 @@ class Answer:
         return _library("altair").Chart.from_dict(spec)
 
     def chart_spec(self) -> dict[str, Any]:
-        """The chart as Vega-Lite: a bar for every value, a line for where the exact one lies (95 of 100 times)."""
-        keys = [column for column, spread in zip(self.columns, self.deviations, strict=True) if spread is None]
-        labels = [", ".join(shown(part) for part in key) for key in zip(*keys, strict=True)] or [""] * len(self)
-        values = [
-            {"column": name, "label": label, "value": value, "low": value - reach, "high": value + reach}
-            for name, column, reaches in zip(self.names, self.columns, self._reaches(0.95), strict=True)
-            if reaches is not None
-            for label, value, reach in zip(labels, column, reaches, strict=True)
-            if value is not None and math.isfinite(reach)
-        ]
-        label = {"field": "label", "type": "nominal", "sort": None, "title": None}
-        ends = {"y": {"field": "low", "type": "quantitative"}, "y2": {"field": "high"}}
-        bar = {"mark": "bar", "encoding": {"x": label, "y": {"field": "value", "type": "quantitative", "title": None}}}
-        return {
-            "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-            "data": {"values": values},
-            "facet": {"row": {"field": "column", "type": "nominal", "sort": None, "title": None}},
-            "spec": {"layer": [bar, {"mark": "rule", "encoding": {"x": label, **ends}}]},
-            "resolve": {"scale": {"y": "independent"}},
-        }
+        """The same chart as Vega-Lite: a bar for every value, a line for where the exact one lies (95 of 100 times)."""
+        columns = list(zip(self.names, self.columns, self._reaches(0.95), strict=True))
+        if all(reaches is None for _, _, reaches in columns):
+            raise TacitError("This answer holds keys alone. A chart draws noisy columns: ask for count(*) beside them.")
+        return chart_spec(columns)
 
     def card(self) -> str:
         """A paragraph to paste beside the figures."""

@@ -5,16 +5,17 @@ Promise: made from plans alone, which read no row. The changes that `reasons` na
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from tacit import parameters
 from tacit.answer.shown import readable
+from tacit.loss import compose
 from tacit.plan import Plan
-from tacit.plan.formulas import Cells
+from tacit.plan.expected import made_up
+from tacit.plan.pick_words import off_by
 from tacit.plan.plan import Expected, Measure
 
 _KINDS = {"count_rows": "count of rows", "count": "count of values", "count_units": "count of units", "sum": "sum"}
@@ -28,16 +29,28 @@ class Estimate:
     errors: tuple[Expected, ...]
     share: Fraction | None = None
 
+    @property
+    def epsilon(self) -> Fraction:
+        """The epsilon asked for, or what the rho asked for is worth."""
+        return worth(self.plan)
+
     def __str__(self) -> str:
-        exact = self.plan.epsilon
-        asked = "the rho asked for" if exact is None else f"epsilon {readable(parameters.as_text(exact))}"
+        asked = f"epsilon {readable(parameters.as_text(self.epsilon))}"
         part = "" if self.share is None else f" ({100 * float(self.share):.2g} % of the whole budget)"
         lines = [f"{each.name}: +/- {each.within_95:.4g} (95 of 100 times)" for each in self.errors]
-        if len(self.errors) < sum(bool(output.formula.measures) for output in self.plan.outputs):
+        lines += [f"{each.columns[0].name}: {off_by(each.mechanism)} (95 of 100 times)" for each in self.plan.picks]
+        if len(self.errors) < sum(bool(each.formula.measures) and not each.picked for each in self.plan.outputs):
             lines.append("Others depend on how many rows a cell has: estimate(..., rows=1000).")
         return "\n".join([f"cost: {asked}, delta {readable(parameters.as_text(self.plan.delta))}{part}", *lines])
 
     __repr__ = __str__
+
+
+def worth(plan: Plan) -> Fraction:
+    """The epsilon asked for; for a rho, what it is worth at the delta asked for, rounded up to six digits behind."""
+    if plan.epsilon is not None:
+        return plan.epsilon
+    return Fraction(math.ceil(compose([plan.event]).epsilon(plan.delta) * 10**6), 10**6)
 
 
 def reasons(plan: Plan, rows: int, changes: Iterable[tuple[str, Plan]]) -> str:
@@ -53,8 +66,7 @@ def reasons(plan: Plan, rows: int, changes: Iterable[tuple[str, Plan]]) -> str:
 def _why(plan: Plan, expected: Expected, rows: int) -> Iterator[str]:
     yield f"{expected.name} is off by +/- {expected.within_95:.4g}, 95 of 100 times, in a cell of {rows:,} rows."
     output = next(each for each in plan.outputs if each.name == expected.name)
-    made_up = [np.array([0.0 if each.kind == "sum" else float(rows)]) for each in plan.measures]
-    slopes = output.formula.of(Cells(1, made_up, [[None] for _ in plan.keys.columns])).slopes
+    slopes = output.formula.of(made_up(plan, rows)).slopes
     parts = {place: float(slope[0] * plan.measures[place].deviation) ** 2 for place, slope in slopes.items()}
     total = sum(parts.values())
     if total > 0:

@@ -6,66 +6,95 @@ noisy choices alone. Nothing that goes wrong here says what it was: it may have 
 
 from __future__ import annotations
 
-import math
+import itertools
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from tacit import parameters
 from tacit.answer.answer import Answer
+from tacit.answer.estimate import worth
+from tacit.answer.picking import picked
 from tacit.engines.exact import Columns, Exact, Keys
 from tacit.engines.process import FAILED
 from tacit.errors import EngineError, QuestionError, TacitError
 from tacit.ledger import Receipt
-from tacit.loss import compose
-from tacit.mechanisms import Laplace
+from tacit.mechanisms import Gaussian, KeySelection
 from tacit.noise import BitSource, SecureBits, secure
-from tacit.plan import KnownKeys, Plan, finish
+from tacit.plan import KnownKeys, Measure, Plan, Query, finish
+
+Run = Callable[[Query], Exact]
+"""Runs one of the plan's queries, all of which have been paid for."""
 
 
-def released(plan: Plan, run: Callable[[], Exact], receipt: Receipt, unit: str) -> bytes:
-    """The answer as the ledger stores it, or the engine's one fixed error. `run` is the paid query."""
+def released(plan: Plan, run: Run, receipt: Receipt, unit: str) -> bytes:
+    """The answer as the ledger stores it, or the engine's one fixed error."""
     try:
-        return release(plan, run(), receipt, unit, secure()).to_bytes()
-    except (ArithmeticError, AssertionError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError):
+        return release(plan, run, receipt, unit, secure()).to_bytes()
+    except (
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        LookupError,
+        MemoryError,
+        OSError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ):
         failed = EngineError(FAILED)
     except TacitError:
         failed = EngineError(FAILED)
     raise failed  # outside the handler, because an exception keeps the one that was being handled
 
 
-def release(plan: Plan, exact: Exact, receipt: Receipt, unit: str, bits: BitSource) -> Answer:
+def release(plan: Plan, run: Run, receipt: Receipt, unit: str, bits: BitSource) -> Answer:
     """Noise on every measure, then everything that is free. The only place where an exact result is opened."""
     if not isinstance(bits, SecureBits):
         raise QuestionError("A release draws its noise from secure bits only. Seeded bits are for tests of samplers.")
 
+    measures = [each for each in plan.measures if each.block == 0]
+
     def noisy(keys: Keys, columns: Columns) -> tuple[Keys, list[Any]]:
         if isinstance(plan.keys, KnownKeys):
-            places = {cell: place for place, cell in enumerate(plan.keys.cells)}
-            found = [(places[key], row) for row, key in enumerate(keys) if key in places]
             cells: Keys = list(plan.keys.cells)
-            arranged = [_arranged(columns[each.name], found, len(cells)) for each in plan.measures]
+            arranged = [_on_cells(plan.keys, columns[each.name], keys) for each in measures]
         else:
             assert plan.query.unit_column is not None
-            kept = plan.keys.selection.choose(columns[plan.query.unit_column], bits=bits)
+            units = columns[plan.query.unit_column]
+            if any(isinstance(each.mechanism, KeySelection) for each in plan.measures):
+                kept, counts = plan.keys.selection.release_counts(units, bits=bits)
+            else:
+                kept, counts = plan.keys.selection.choose(units, bits=bits), units
             # sorted, because the order in which an engine returns groups may depend on rows that are not released
             rows = sorted(np.flatnonzero(kept).tolist(), key=lambda row: [(part is None, part) for part in keys[row]])
             cells = [keys[row] for row in rows]
-            arranged = [columns[each.name][rows] for each in plan.measures]
+            arranged = [
+                # noisy already: the rule that kept the key released its count
+                counts[rows] if isinstance(each.mechanism, KeySelection) else columns[each.name][rows]
+                for each in measures
+            ]
         draws = [
-            each.mechanism.release(column, bits=bits) for each, column in zip(plan.measures, arranged, strict=True)
+            column if isinstance(each.mechanism, KeySelection) else _drawn(each, column, bits)
+            for each, column in zip(measures, arranged, strict=True)
         ]
         return cells, draws
 
-    table = finish(plan, *exact.open_for(noisy))
-    laplace = any(isinstance(each.mechanism, Laplace) for each in plan.measures)
+    cells, own = run(plan.query).open_for(noisy)
+    draws = dict(zip((each.name for each in measures), own, strict=True))
+    for block, query in enumerate(plan.inner, start=1):
+        draws |= _inner(plan, block, run(query), bits, len(cells))
+    picks = [column for pick in plan.picks for column in picked(pick, run, cells, bits)]
+    table = finish(plan, cells, [draws[each.name] for each in plan.measures], picks)
+    laplace = not all(isinstance(each.mechanism, Gaussian) for each in plan.measures)
     noise = ("discrete Laplace" if laplace else "discrete Gaussian") if plan.measures else "none"
+    if plan.picks:
+        noise = (f"{noise}; " if plan.measures else "") + "values chosen from a public grid (exponential mechanism)"
     chosen = "" if isinstance(plan.keys, KnownKeys) else ", and keys chosen by a rule on their number of units"
     facts = {
         "unit": unit,
-        "epsilon": _worth(plan),
+        "epsilon": parameters.as_text(worth(plan)),
         "delta": parameters.as_text(plan.delta),
         "noise": noise + chosen,
         "rows_per_unit": str(plan.rows_per_unit),
@@ -77,12 +106,32 @@ def release(plan: Plan, exact: Exact, receipt: Receipt, unit: str, bits: BitSour
     return Answer(table.names, table.kinds, columns, deviations, laplace, facts)
 
 
-def _arranged(column: Any, found: list[tuple[int, int]], size: int) -> Any:
-    """The measure at every public cell, zero where the query had no row."""
-    out = np.zeros(size, dtype=column.dtype)
-    for place, row in found:
-        out[place] = column[row]
-    return out
+def _on_cells(known: KnownKeys, column: Any, keys: Keys) -> Any:
+    """The measure at every public cell, zero where the query had no row; on levels, summed up from the finest."""
+    levels = known.levels
+    finest = known.cells if levels is None else tuple(itertools.product(*(each.values or () for each in known.columns)))
+    places = {cell: place for place, cell in enumerate(finest)}
+    # Python's own integers where there are sums to come: they cannot overflow
+    out = np.zeros(len(finest), dtype=column.dtype if levels is None else object)
+    for row, key in enumerate(keys):
+        if key in places:
+            out[places[key]] = column[row] if levels is None else int(column[row])
+    return out if levels is None else levels.sums(out)
+
+
+def _inner(plan: Plan, block: int, exact: Exact, bits: BitSource, size: int) -> dict[str, Any]:
+    """The noisy numbers of a question inside, the same for every cell."""
+    measures = [each for each in plan.measures if each.block == block]
+
+    def noisy(keys: Keys, columns: Columns) -> dict[str, Any]:
+        return {each.name: _drawn(each, columns[each.name], bits) for each in measures}
+
+    return {name: np.repeat(value, size) for name, value in exact.open_for(noisy).items()}
+
+
+def _drawn(measure: Measure, column: Any, bits: BitSource) -> Any:
+    assert not isinstance(measure.mechanism, KeySelection)
+    return measure.mechanism.release(column, bits=bits)
 
 
 def _finite(value: Any) -> Any:
@@ -91,10 +140,3 @@ def _finite(value: Any) -> Any:
 
 def _bounded(deviation: float) -> float:
     return float(deviation) if np.isfinite(deviation) else 1e308
-
-
-def _worth(plan: Plan) -> str:
-    """The epsilon asked for; for a rho, what it is worth at the delta asked for, rounded up to six digits behind."""
-    if plan.epsilon is not None:
-        return parameters.as_text(plan.epsilon)
-    return parameters.as_text(Fraction(math.ceil(compose([plan.event]).epsilon(plan.delta) * 10**6), 10**6))

@@ -19,30 +19,44 @@ def in_words(canonical: str) -> str:
     content = json.loads(canonical)
     if not isinstance(content, dict) or content.get("is") != "Question":
         return canonical
-    keys = [key["expression"] for key in content["keys"]]
+    return _select(content, content["keys"], content["outputs"])
 
+
+def _select(content: Node, keys: list[Any], outputs: list[Any]) -> str:
     def text(node: Any) -> str:
         if isinstance(node, dict) and node.get("is") == "KeyValue":
             return text(keys[node["place"]])
         return _text(node, text)
 
-    parts = [
-        "select",
-        ", ".join(text(output["expression"]) for output in content["outputs"]),
-        f"from {content['table']}",
-    ]
-    parts += [f"{join['kind']} join {join['table']}" for join in content["joins"]]
+    parts = ["select", ", ".join(map(text, outputs)), f"from {_source(content['source'])}"]
+    parts += [f"{join['kind']} join {_source(join['source'])}" for join in content["joins"]]
     if content["where"] is not None:
         parts.append(f"where {text(content['where'])}")
-    if keys:
+    if content.get("sets"):
+        levels = ["(" + ", ".join(text(keys[place]) for place in one) + ")" for one in content["sets"]]
+        parts.append(f"group by grouping sets ({', '.join(levels)})")
+    elif keys:
         parts.append(f"group by {', '.join(map(text, keys))}")
-    if content["having"] is not None:
-        parts.append(f"having {text(content['having'])}")
-    if content["order"]:
+    for clause in ("having", "qualify"):
+        if content.get(clause) is not None:
+            parts.append(f"{clause} {text(content[clause])}")
+    if content.get("order"):
         parts.append("order by " + ", ".join(_order(each, text) for each in content["order"]))
-    if content["limit"] is not None:
+    if content.get("limit") is not None:
         parts.append(f"limit {content['limit']}")
     return " ".join(parts)
+
+
+def _source(source: Node) -> str:
+    return str(source["table"]) if source["is"] == "Named" else f"({_rows(source['rows'])})"
+
+
+def _rows(rows: Node) -> str:
+    """A SELECT inside."""
+    if rows["is"] == "Union":
+        return " union all ".join(map(_rows, rows["parts"]))
+    keys = [key["expression"] for key in rows["keys"]]
+    return _select(rows, keys, [output.get("expression") for output in rows["outputs"]])
 
 
 def _order(node: Node, text: Callable[[Any], str]) -> str:
@@ -58,7 +72,10 @@ def _text(node: Any, text: Callable[[Any], str]) -> str:
 
 def _aggregate(node: Node, text: Callable[[Any], str]) -> str:
     kind = str(node["kind"])
-    return _AGGREGATES[kind] if kind in _AGGREGATES else f"{kind}({text(node['argument'])})"
+    if kind in _AGGREGATES:
+        return _AGGREGATES[kind]
+    inside = [text(node[part]) for part in ("argument", "second") if node.get(part) is not None]
+    return f"{kind}({', '.join(inside)})"
 
 
 def _literal(node: Node, _: Callable[[Any], str]) -> str:
@@ -93,4 +110,9 @@ _WRITERS: Final[Mapping[str, Callable[[Node, Callable[[Any], str]], str]]] = {
     "Call": lambda node, text: f"{node['function']}({', '.join(map(text, node['arguments']))})",
     "Cast": lambda node, text: f"cast({text(node['operand'])} as {node['kind']})",
     "Case": _case,
+    "UnitOf": lambda node, _: "unit",
+    "InRows": lambda node, text: f"{text(node['operand'])} in ({_rows(node['rows'])})",
+    "Inner": lambda node, _: f"({_select(node['question'], node['question']['keys'], node['question']['outputs'])})",
+    "Over": lambda node, text: f"{node['function']}({text(node['argument']) if node['argument'] else ''}) over (...)",
+    "LeftOut": lambda node, text: f"grouping({text(node['key'])})",
 }

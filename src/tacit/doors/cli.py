@@ -1,4 +1,4 @@
-"""The command line: `tacit demo | init | check | estimate | ask | explain | ledger`.
+"""The command line: `tacit demo | init | check | estimate | ask | explain | suggest | ledger`.
 
 Promise: what was asked for goes to standard output (a table, or JSON or CSV to be read by a program), everything else
 to standard error. A mistake gives a sentence and no stack trace; a true bug shows its trace, without local variables,
@@ -8,31 +8,20 @@ because those may hold exact results. Exit codes: 0 done, 1 refused, 2 wrong usa
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
-from rich.console import Console
 from typer.core import TyperGroup
 
 from tacit import __version__
+from tacit.doors.common import REFUSED, AsJson, PolicyFile, aside, out, print_json, read_policy
+from tacit.doors.ledger_commands import ledger
 from tacit.errors import BudgetExceeded, ParameterError, TacitError
 
-REFUSED: Final = 1
 WRONG_USAGE: Final = 2
 OUT_OF_BUDGET: Final = 3
 INTERRUPTED: Final = 130
-ENGINE_INTERRUPTED: Final = "Query interrupted"
-"""What DuckDB makes of Ctrl-C while it registers a table."""
-
-
-def _out() -> Console:
-    return Console(highlight=False, markup=False)
-
-
-def _aside() -> Console:
-    return Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
 
 def _code(refusal: TacitError) -> int:
@@ -48,22 +37,11 @@ class Door(TyperGroup):
         try:
             return super().invoke(ctx)
         except TacitError as refusal:
-            _aside().print(str(refusal), style="red")
+            aside().print(str(refusal), style="red")
             raise typer.Exit(_code(refusal)) from None
-        except (KeyboardInterrupt, RuntimeError) as ended:
-            if isinstance(ended, RuntimeError) and str(ended) != ENGINE_INTERRUPTED:
-                raise
-            _aside().print("Interrupted. What was charged stays charged; asking again brings its answer.", style="red")
+        except KeyboardInterrupt:
+            aside().print("Interrupted. What was charged stays charged; asking again brings its answer.", style="red")
             raise typer.Exit(INTERRUPTED) from None
-
-
-class ShowFirst(TyperGroup):
-    """`tacit ledger POLICY` stands for `tacit ledger show POLICY`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and not {"--help", *self.commands} & set(args[:1]):
-            args = ["show", *args]
-        return super().parse_args(ctx, args)
 
 
 app = typer.Typer(
@@ -77,29 +55,34 @@ app = typer.Typer(
     epilog="Start with: tacit demo. Then: tacit init visits.csv, fill in the policy, tacit check visits.toml, "
     'tacit ask visits.toml "SELECT count(*) FROM visits".',
 )
-ledger = typer.Typer(cls=ShowFirst, no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(
     ledger,
     name="ledger",
     help="What has been spent, by whom, for what.  tacit ledger clinic.toml",
     epilog="Examples: tacit ledger clinic.toml, tacit ledger verify clinic.toml, "
-    "tacit ledger export clinic.toml --format csv.",
+    "tacit ledger export clinic.toml --format csv, tacit ledger adopt clinic.toml --moved-from old/spent.ledger.",
 )
 
-PolicyFile = Annotated[Path, typer.Argument(metavar="POLICY", help="The policy file (TOML).")]
 Sql = Annotated[str, typer.Argument(metavar="SQL", help="The question, in SQL.")]
 Epsilon = Annotated[str | None, typer.Option(help="What it may cost, e.g. 0.5. The policy has a default.")]
-Delta = Annotated[str, typer.Option(help="Needed to name groups that are not public, e.g. 1e-7.")]
+Delta = Annotated[
+    str | None, typer.Option(help="Needed to name groups that are not public, and beside --rho, e.g. 1e-7.")
+]
+Rho = Annotated[
+    str | None, typer.Option(help="What it may cost in zCDP instead, with a delta: --rho 0.01 --delta 1e-7.")
+]
+Weights = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=WEIGHT", help="A column that deserves more of the budget: --weights n=2. May be given again."
+    ),
+]
 Within = Annotated[str | None, typer.Option(help='How exact instead of how dear: 100, or "5%" with --rows.')]
 Rows = Annotated[int | None, typer.Option(help="Your guess of the rows in a cell, for the error of means.")]
 RowsPerUnit = Annotated[int | None, typer.Option(help="Use at most this many rows of each unit: less noise.")]
+GroupsPerUnit = Annotated[int | None, typer.Option(help="Use at most this many groups of each unit.")]
 Analyst = Annotated[str, typer.Option(help="Who asks.")]
-AsJson = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")]
 AsCsv = Annotated[bool, typer.Option("--csv", help="CSV instead of a table.")]
-
-
-def _print_json(content: object) -> None:
-    typer.echo(json.dumps(content, indent=2, default=str, allow_nan=False))
 
 
 def _version(wanted: bool) -> None:
@@ -153,7 +136,7 @@ def init(
         raise ParameterError(f"{path} exists already, and is left as it is. Name another with --output.") from None
     except OSError as error:
         raise ParameterError(f"{path} cannot be written: {error.strerror}.") from None
-    _aside().print(f"Wrote {path}. Lines marked FILL IN need your word; then: tacit check {path}")
+    aside().print(f"Wrote {path}. Lines marked FILL IN need your word; then: tacit check {path}")
 
 
 @app.command()
@@ -164,14 +147,16 @@ def check(policy: PolicyFile, as_json: AsJson = False) -> None:
 
     checked = check_policy(policy)
     if as_json:
-        _print_json(
+        print_json(
             {"ok": True, "name": checked.name, "tables": {key: list(t.columns) for key, t in checked.tables.items()}}
         )
         return
-    out = _out()
-    out.print(tables.policy(checked))
-    out.print(f"Budget: epsilon {tables.exact(checked.budget.epsilon)}, delta {tables.exact(checked.budget.delta)}.")
-    out.print(f"{policy} is in order.")
+    console = out()
+    console.print(tables.policy(checked))
+    console.print(
+        f"Budget: epsilon {tables.exact(checked.budget.epsilon)}, delta {tables.exact(checked.budget.delta)}."
+    )
+    console.print(f"{policy} is in order.")
 
 
 @app.command()
@@ -179,29 +164,33 @@ def estimate(
     policy: PolicyFile,
     sql: Sql,
     epsilon: Epsilon = None,
-    delta: Delta = "0",
+    delta: Delta = None,
+    rho: Rho = None,
     within: Within = None,
     rows: Rows = None,
+    weights: Weights = None,
     rows_per_unit: RowsPerUnit = None,
+    groups_per_unit: GroupsPerUnit = None,
     as_json: AsJson = False,
 ) -> None:
     """Cost and error before spending; free.  tacit estimate clinic.toml "SELECT avg(age) FROM visits" --rows 1000"""
     from tacit.doors import tables
 
-    asked = _preview(policy).estimate(sql, epsilon, delta=delta, within=within, rows=rows, rows_per_unit=rows_per_unit)
-    cost, chance = asked.plan.epsilon, asked.plan.delta
-    assert cost is not None
+    asked = _planner(policy).estimate(
+        sql, rows=rows, **_asked(epsilon, delta, rho, within, weights, rows_per_unit, groups_per_unit)
+    )
+    cost, chance = asked.epsilon, asked.plan.delta
     if as_json:
         errors = [{"column": e.name, "within_95": e.within_95, "deviation": e.deviation} for e in asked.errors]
         share = None if asked.share is None else float(asked.share)
-        _print_json({"epsilon": str(cost), "delta": str(chance), "share": share, "errors": errors})
+        print_json({"epsilon": str(cost), "delta": str(chance), "share": share, "errors": errors})
         return
-    out = _out()
-    out.print(tables.estimate(asked))
+    console = out()
+    console.print(tables.estimate(asked))
     part = "" if asked.share is None else f", {float(asked.share):.2%} of the whole budget"
-    out.print(f"Would cost epsilon {tables.exact(cost)}, delta {tables.exact(chance)}{part}. Nothing was charged.")
+    console.print(f"Would cost epsilon {tables.exact(cost)}, delta {tables.exact(chance)}{part}. Nothing was charged.")
     if len(asked.errors) < sum(bool(output.formula.measures) for output in asked.plan.outputs):
-        out.print("Other columns depend on how many rows a cell has: say --rows 1000.")
+        console.print("Other columns depend on how many rows a cell has: say --rows 1000.")
 
 
 @app.command()
@@ -209,25 +198,27 @@ def explain(
     policy: PolicyFile,
     sql: Sql,
     epsilon: Epsilon = None,
-    delta: Delta = "0",
+    delta: Delta = None,
+    rho: Rho = None,
     within: Within = None,
     rows: Rows = None,
+    weights: Weights = None,
     rows_per_unit: RowsPerUnit = None,
+    groups_per_unit: GroupsPerUnit = None,
     why: Annotated[bool, typer.Option("--why", help="Also why it is imprecise, and what would help.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """How it would be answered, in sentences; free.  tacit explain clinic.toml "SELECT count(*) FROM visits" """
-    preview = _preview(policy)
-    options = {"delta": delta, "within": within, "rows_per_unit": rows_per_unit}
-    plan = preview.plan(sql, epsilon, rows=rows, **options)
-    reasons = preview.why(sql, epsilon, rows=1000 if rows is None else rows, **options) if why else ""
+    planner, options = _planner(policy), _asked(epsilon, delta, rho, within, weights, rows_per_unit, groups_per_unit)
+    plan = planner.plan(sql, rows=rows, **options)
+    reasons = planner.why(sql, rows=1000 if rows is None else rows, **options) if why else ""
     if as_json:
         content = {"sentences": plan.sentences, "query": plan.query.text(), "event": plan.event.to_dict()}
-        _print_json({**content, "why": reasons.splitlines()} if why else content)
+        print_json({**content, "why": reasons.splitlines()} if why else content)
         return
-    _out().print("\n".join([*plan.sentences, "", plan.query.text(pretty=True)]))
+    out().print("\n".join([*plan.sentences, "", plan.query.text(pretty=True)]))
     if why:
-        _out().print(f"\n{reasons}")
+        out().print(f"\n{reasons}")
 
 
 @app.command()
@@ -235,103 +226,112 @@ def ask(
     policy: PolicyFile,
     sql: Sql,
     epsilon: Epsilon = None,
-    delta: Delta = "0",
+    delta: Delta = None,
+    rho: Rho = None,
     within: Within = None,
     rows: Rows = None,
+    weights: Weights = None,
     rows_per_unit: RowsPerUnit = None,
+    groups_per_unit: GroupsPerUnit = None,
     analyst: Analyst = "owner",
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """Ask, and pay.  tacit ask clinic.toml "SELECT sex, avg(age) FROM visits GROUP BY sex" --epsilon 0.5"""
+    """Ask, and pay.  tacit ask clinic.toml "SELECT sex, avg(age) FROM visits GROUP BY sex" --epsilon 0.5
+
+    As a zCDP budget, with a column that matters more than the others:
+    tacit ask clinic.toml "SELECT count(*) AS n, sum(age) AS s FROM visits" --rho 0.01 --delta 1e-7 --weights n=2
+    """
     if as_json and as_csv:
         raise typer.BadParameter("Choose one of --json and --csv.")
     from tacit.curator import open_policy
     from tacit.doors import tables
+    from tacit.doors.registering import registering
 
-    options: dict[str, Any] = {"delta": delta, "within": within, "rows": rows, "rows_per_unit": rows_per_unit}
-    _preview(policy).plan(sql, epsilon, **options)  # a mistake is told before anything is registered or committed to
-    aside = _aside()
-    with aside.status("Registering the tables, if they changed..."):
-        curator = open_policy(policy.absolute(), analyst=analyst)  # the engine's worker lives in another folder
+    options = {"rows": rows, **_asked(epsilon, delta, rho, within, weights, rows_per_unit, groups_per_unit)}
+    _planner(policy).plan(sql, **options)  # a mistake is told before anything is registered or committed to
+    beside = aside()
+    with registering(beside) as progress:
+        # the engine's worker lives in another folder, so the path is made absolute
+        curator = open_policy(policy.absolute(), analyst=analyst, progress=progress)
     with curator:
-        answer = curator.ask(sql, epsilon, **options)
+        answer = curator.ask(sql, **options)
         left = str(curator.budget())
     if as_json:
         facts = {"receipt": answer.receipt, "repeated": answer.repeated}
         columns = [{"name": name, "kind": kind} for name, kind in zip(answer.names, answer.kinds, strict=True)]
-        _print_json(
-            {"columns": columns, "rows": list(answer.rows()), "intervals_95": tables.intervals(answer), **facts}
-        )
+        print_json({"columns": columns, "rows": list(answer.rows()), "intervals_95": tables.intervals(answer), **facts})
     elif as_csv:
         typer.echo(answer.to_csv(), nl=False)
     else:
-        out = _out()
-        out.print(tables.fit(out, tables.answer(answer)))
-        out.print(tables.footer(answer))
-        aside.print(left, style="dim")
+        console = out()
+        console.print(tables.fit(console, tables.answer(answer)))
+        console.print(tables.footer(answer))
+        beside.print(left, style="dim")
 
 
-@ledger.command("show")
-def show_ledger(
+@app.command()
+def suggest(
     policy: PolicyFile,
-    analyst: Annotated[str | None, typer.Option(help="Only what this analyst asked.")] = None,
+    column: Annotated[str, typer.Argument(metavar="TABLE.COLUMN", help="A column of numbers, such as visits.charge.")],
+    epsilon: Epsilon = None,
+    rows_per_unit: RowsPerUnit = None,
+    analyst: Analyst = "owner",
     as_json: AsJson = False,
 ) -> None:
-    """Who asked what, when, and what it cost.  tacit ledger clinic.toml"""
-    from tacit.answer import Standing
-    from tacit.curator import open_ledger
-    from tacit.doors import tables
+    """Buy bounds for a column that has none (between = "auto").  tacit suggest clinic.toml visits.charge --epsilon 0.1
 
-    with open_ledger(_read(policy)) as opened:
-        entries, spent, committed = opened.entries(analyst), opened.spent(), opened.filter()
+    Prints the line to put into the policy. It costs epsilon once; the same again is free.
+    """
+    from tacit.curator import open_policy
+    from tacit.curator.suggest import question_for
+    from tacit.doors.registering import registering
+
+    planner = _planner(policy)
+    planner.plan(question_for(planner.policy, column)[0], epsilon, rows_per_unit=rows_per_unit)
+    beside = aside()
+    with registering(beside) as progress:
+        curator = open_policy(policy.absolute(), analyst=analyst, progress=progress)
+    with curator:
+        found = curator.suggest(column, epsilon, rows_per_unit=rows_per_unit)
+        left = str(curator.budget())
+    paid = {"epsilon": str(found.epsilon), "repeated": found.repeated}
     if as_json:
-        state = {"unit": committed.unit, "spent": spent.to_dict(), "limit": committed.limit.to_dict()}
-        _print_json({**state, "entries": [entry.to_dict() for entry in entries]})
+        print_json({"lower": found.lower, "upper": found.upper, "line": found.line, "sureness": found.sureness, **paid})
         return
-    _out().print(tables.ledger(entries, committed.limit))
-    _out().print(str(Standing.of("The dataset", committed, spent)))
+    if found.line is not None:
+        typer.echo(found.line)
+    beside.print(found.sureness)
+    beside.print(
+        "Paid before: nothing was charged." if found.repeated else f"Cost epsilon {found.epsilon}.", style="dim"
+    )
+    beside.print(left, style="dim")
 
 
-@ledger.command("verify")
-def verify_ledger(policy: PolicyFile, as_json: AsJson = False) -> None:
-    """Is it the history that was sealed?  tacit ledger verify clinic.toml"""
-    from tacit.curator import verify_ledger as verify
-
-    report = verify(_read(policy))
-    if as_json:
-        _print_json({"sound": report.sound, "entries": report.entries, "findings": report.findings})
-    elif report.sound:
-        _out().print(f"{report.entries} entries, all as they were sealed.")
-    else:
-        _aside().print("\n".join(report.findings), style="red")
-    if not report.sound:
-        raise typer.Exit(REFUSED)
-
-
-@ledger.command("export")
-def export_ledger(
-    policy: PolicyFile,
-    form: Annotated[str, typer.Option("--format", help="json (complete: the chain can be checked) or csv.")] = "json",
-    analyst: Annotated[str | None, typer.Option(help="Only what this analyst asked.")] = None,
-) -> None:
-    """Every entry, for other programs.  tacit ledger export clinic.toml --format csv > spent.csv"""
-    from tacit.curator import open_ledger
-
-    with open_ledger(_read(policy)) as opened:
-        typer.echo(opened.export(form, analyst), nl=False)
+def _asked(
+    epsilon: str | None,
+    delta: str | None,
+    rho: str | None,
+    within: str | None,
+    weights: list[str] | None,
+    rows_per_unit: int | None,
+    groups_per_unit: int | None,
+) -> dict[str, Any]:
+    """What a planner or a curator is told beside the question."""
+    by_name: dict[str, str] = {}
+    for each in weights or ():
+        name, found, weight = each.rpartition("=")
+        if not found or name in by_name:
+            raise typer.BadParameter(f"--weights wants NAME=WEIGHT, each name once, such as n=2. Got {each!r}.")
+        by_name[name] = weight
+    costs = {"epsilon": epsilon, "delta": delta, "rho": rho, "within": within}
+    return {**costs, "weights": by_name or None, "rows_per_unit": rows_per_unit, "groups_per_unit": groups_per_unit}
 
 
-def _read(path: Path) -> Any:
-    from tacit.policy.read import read
+def _planner(path: Path) -> Any:
+    from tacit.curator import Planner
 
-    return read(path)
-
-
-def _preview(path: Path) -> Any:
-    from tacit.curator import Preview
-
-    return Preview(_read(path))
+    return Planner(read_policy(path))
 
 
 def main() -> None:

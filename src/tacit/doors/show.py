@@ -20,6 +20,7 @@ from rich.text import Text
 from tacit.answer import Answer
 from tacit.curator import Curator, open_policy
 from tacit.doors import clinic, tables
+from tacit.doors.registering import registering
 from tacit.errors import BudgetExceeded, TacitError
 
 BAR_WIDTH: Final = 36
@@ -158,8 +159,8 @@ def main(patients: int = clinic.PATIENTS) -> None:
         show.say(", ".join(f"{rows:,} {name}" for name, rows in made.rows.items()) + ". Its policy begins:")
         show.say("\n".join(f"    {line}" for line in clinic.POLICY.split("\n\n")[1].splitlines()), "dim")
         start = time.perf_counter()
-        with console.status("Registering..."):
-            curator = open_policy(made.policy)
+        with registering(console) as progress:
+            curator = open_policy(made.policy, progress=progress)
         with curator:
             console.print(tables.policy(curator.policy))
             show.say(f"Registered in {time.perf_counter() - start:.1f} s: bounded, and read only once.", "dim")

@@ -21,6 +21,7 @@ from typing import Final
 from tacit.engines import quoting
 from tacit.engines.sources import fits_64_bits, kind_of
 from tacit.errors import PolicyError
+from tacit.policy import cells
 from tacit.policy.columns import Column, Kind, Outside
 
 _FIRST_DAY: Final = datetime.date.min.toordinal() - datetime.date(1970, 1, 1).toordinal()
@@ -41,16 +42,50 @@ def bound(column: Column, value: str) -> str:
     """The grid value, or text, of what `read` gave."""
     if column.kind == "text":
         return _listed_text(column, value)
+    if column.auto:
+        return _cell(column, value)
     if column.kind == "real":
         return _real(column, value)
     if column.grid_values is not None:
         listed = ", ".join(quoting.whole(int(each)) for each in column.grid_values)
         return f"CASE WHEN {value} IN ({listed}) THEN TRY_CAST({value} AS BIGINT) END"
-    lower, upper, outside = _whole_range(column)
+    lower, upper, outside = whole_range(column)
     if lower is None or upper is None:
         return f"TRY_CAST({value} AS BIGINT)"
     inside = f"TRY_CAST({value} AS BIGINT)"
     return _between(value, quoting.whole(lower), quoting.whole(upper), lower, upper, inside, outside)
+
+
+def key(engine_type: str, expression: str, whole: bool) -> str:
+    """A unit or join key in a form that is equal when the keys are: 64-bit integers, or canonical text."""
+    if whole:
+        return f"CAST({expression} AS BIGINT)"
+    if kind_of(engine_type) == "real":
+        # Frames hold whole numbers as doubles once one is missing: 7.0 is the same unit as 7.
+        number = f"TRY_CAST({expression} AS DOUBLE)"
+        is_whole = f"{number} = floor({number}) AND abs({number}) < 9007199254740992"
+        return (
+            f"CASE WHEN NOT isfinite({number}) THEN NULL WHEN {is_whole} "
+            f"THEN CAST(TRY_CAST({number} AS BIGINT) AS VARCHAR) ELSE CAST({number} AS VARCHAR) END"
+        )
+    return f"CAST({expression} AS VARCHAR)"
+
+
+def _cell(column: Column, value: str) -> str:
+    """The cell of a power of two that a number lies in, by comparisons alone, of which none can fail.
+
+    Powers of two from 2**-64 to 2**66 are doubles and wide integers, so each comparison is exact.
+    """
+    whole = column.kind == "integer"
+
+    def reaches(cell: int, yes: str, no: str) -> str:
+        strictly, place = cells.edge(cell)
+        number = f"CAST('{int(place):d}' AS HUGEINT)" if whole else quoting.double(float(place))
+        return f"CASE WHEN {value} {'>' if strictly else '>='} {number} THEN {yes} ELSE {no} END"
+
+    found = cells.decide(column.cells, reaches, lambda cell: f"CAST({cell:d} AS BIGINT)")
+    missing = f"{value} IS NULL" if whole else f"{value} IS NULL OR NOT isfinite({value})"
+    return f"CASE WHEN {missing} THEN NULL ELSE {found} END"
 
 
 def _real(column: Column, value: str) -> str:
@@ -76,7 +111,8 @@ def _between(value: str, lowest: str, highest: str, lower: int, upper: int, insi
     )
 
 
-def _whole_range(column: Column) -> tuple[int | None, int | None, Outside]:
+def whole_range(column: Column) -> tuple[int | None, int | None, Outside]:
+    """The bounds of a column of whole numbers on its grid, if it has any, and what happens outside them."""
     if column.bounded or column.kind == "integer":
         return column.grid_lower, column.grid_upper, column.outside
     # Days and times that Python's own calendar cannot hold could never be shown: they count as missing.

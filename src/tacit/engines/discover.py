@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable
 from pathlib import PurePath
 
+from tacit.engines import postgres_sources
+from tacit.engines.interrupts import as_keyboard_interrupts
 from tacit.engines.sources import kind_of, open_relation
 from tacit.errors import EngineError
 from tacit.policy.check import Schema
@@ -16,12 +18,17 @@ from tacit.policy.policy import Source
 from tacit.policy.read import format_of
 
 
+@as_keyboard_interrupts()
 def discover(paths: Iterable[str]) -> tuple[dict[str, Source], Schema]:
-    """The tables in these files, by name, and their columns. A DuckDB file may hold several."""
+    """The tables in these files, by name, and their columns. A DuckDB file may hold several, a database alone all."""
     import duckdb
 
     found: dict[str, Source] = {}
-    for path in paths:
+    for path in (paths := list(paths)):
+        if format_of(path) == "postgres":
+            if len(paths) > 1:
+                raise EngineError("All tables of a policy are in one PostgreSQL database: name it alone.")
+            return postgres_sources.discover(path)
         for name, source in _tables(path):
             if name in found:
                 raise EngineError(f"Two tables would both be called {name!r}: {found[name].path} and {path}.")
@@ -42,7 +49,7 @@ def _tables(path: str) -> list[tuple[str, Source]]:
         return [(_name(path), Source("parquet", path))]
     if kind == "duckdb":
         return [(name, Source("duckdb", path, name)) for name in _inside(path)]
-    raise EngineError(f"The kind of {path} is not known. Endings: .duckdb, .csv, .csv.gz, .parquet.")
+    raise EngineError(f"The kind of {path} is not known. Endings: .duckdb, .csv, .csv.gz, .parquet; or postgres:$NAME.")
 
 
 def _inside(path: str) -> list[str]:

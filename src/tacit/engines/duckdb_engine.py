@@ -11,11 +11,13 @@ from __future__ import annotations
 import os
 import shutil
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from tacit.engines import sources, working_copy
+from tacit.engines.dialects import text
+from tacit.engines.engine import STALE, Pushed
 from tacit.engines.exact import Exact
 from tacit.engines.process import FAILED, Limits, Worker
 from tacit.engines.secret import Secret
@@ -23,35 +25,7 @@ from tacit.errors import EngineError
 from tacit.policy.check import Schema
 from tacit.policy.policy import Policy
 
-STALE: Final = "A source changed since it was registered. Open the policy again to register it anew."
 _BUILD_MEMORY: Final = 3 * 2**30
-
-
-class Expression(Protocol):
-    """A query that can be written in a dialect (a sqlglot expression)."""
-
-    def sql(self, dialect: str = ...) -> str:
-        """The query's text in this dialect."""
-        ...
-
-
-class Pushed(Protocol):
-    """What the engine needs of a plan's query: its tree, and which of its columns are keys and which measures."""
-
-    @property
-    def ast(self) -> Expression:
-        """The query over the working copy."""
-        ...
-
-    @property
-    def key_columns(self) -> Sequence[str]:
-        """Names of the columns that hold group keys."""
-        ...
-
-    @property
-    def measure_columns(self) -> Sequence[str]:
-        """Names of the columns that hold whole numbers."""
-        ...
 
 
 class DuckDBEngine:
@@ -82,38 +56,46 @@ class DuckDBEngine:
         # Taken first: a source that changes from here on is noticed, at the latest when a question is asked.
         fingerprint = sources.fingerprint(policy)
         path = working_copy.path_of(policy)
-        if working_copy.is_current(policy, path):
-            schema = working_copy.describe(policy, frames)
-        else:
-            if secret is None:
-                in_file = policy.working_copy is not None
-                secret = Secret.in_file(path.with_name(path.name + ".secret")) if in_file else Secret.in_memory()
-            try:
+        try:
+            if working_copy.is_current(policy, path):
+                schema = working_copy.describe(policy, frames)
+            else:
+                if secret is None:
+                    in_file = policy.working_copy is not None
+                    secret = Secret.in_file(path.with_name(path.name + ".secret")) if in_file else Secret.in_memory()
                 schema = working_copy.build(
                     policy, secret, path, frames, memory=_BUILD_MEMORY, threads=limits.threads, progress=progress
                 )
-            except BaseException:
-                if policy.working_copy is None:
-                    shutil.rmtree(path.parent, ignore_errors=True)
-                raise
-        engine = cls(policy, path, schema, limits, fingerprint)
-        engine._worker.start()
+            engine = cls(policy, path, schema, limits, fingerprint)
+        except BaseException:
+            if policy.working_copy is None:
+                shutil.rmtree(path.parent, ignore_errors=True)
+            raise
+        try:
+            engine._worker.start()
+        except BaseException:
+            engine.close()
+            raise
         return engine
 
     def schema(self) -> Schema:
         """Names and kinds of the columns of each table's source."""
         return self._schema
 
+    def fingerprint(self) -> str:
+        """A digest that changes when a source's file does."""
+        return sources.fingerprint(self._policy)
+
     def is_stale(self) -> bool:
         """Whether a source's files changed since this engine was made. To be asked before the charge."""
-        return sources.fingerprint(self._policy) != self._fingerprint
+        return self.fingerprint() != self._fingerprint
 
     def run(self, query: Pushed) -> Exact:
         """The exact result of a query that has been paid for."""
         if self.is_stale():
             raise EngineError(STALE)
         keys, measures = list(query.key_columns), list(query.measure_columns)
-        reply = self._worker.ask({"sql": query.ast.sql(dialect="duckdb"), "keys": keys, "measures": measures})
+        reply = self._worker.ask({"sql": text(query.ast, "duckdb"), "keys": keys, "measures": measures})
         try:
             rows = int(reply["rows"])
             columns = [list(column) for column in reply["keys"]]

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from tacit.engines import quoting
+from tacit.engines.interrupts import as_keyboard_interrupts
 from tacit.engines.sources import frame_name, kind_of
 from tacit.errors import PolicyError
 from tacit.policy.columns import Kind
@@ -40,6 +41,7 @@ def register(connection: DuckDBPyConnection, frames: Mapping[str, Any]) -> None:
             ) from None
 
 
+@as_keyboard_interrupts()
 def kinds_of_frame(name: str, frame: Any) -> dict[str, Kind | None]:
     """The kind of every column of a frame, from its schema alone; None for types that no question can use."""
     import duckdb

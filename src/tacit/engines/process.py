@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -35,12 +37,23 @@ class Limits:
     start_seconds: float = 60.0
 
 
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Which worker: its module, the folder it runs in, what it is told besides the limits, what it may inherit."""
+
+    module: str = "tacit.engines.worker"
+    folder: str = "/"
+    setup: Mapping[str, Any] = field(default_factory=dict)
+    environment: tuple[str, ...] = ()
+
+
 class Worker:
     """A worker over one working copy. Questions are asked one at a time, from any thread."""
 
-    def __init__(self, path: str, limits: Limits) -> None:
+    def __init__(self, path: str, limits: Limits, program: Program | None = None) -> None:
         self._path = path
         self._limits = limits
+        self._program = program or Program()
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._owner = 0
@@ -55,10 +68,10 @@ class Worker:
         with self._lock:
             self._running()
 
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The worker's reply to one request."""
+    def ask(self, request: dict[str, Any], seconds: float | None = None) -> dict[str, Any]:
+        """The worker's reply to one request, within the limit or this many seconds."""
         with self._lock:
-            reply = self._exchange(self._running(), request, self._limits.seconds)
+            reply = self._exchange(self._running(), request, self._limits.seconds if seconds is None else seconds)
         if "failed" in reply:
             raise EngineError(FAILED)
         return reply
@@ -80,6 +93,7 @@ class Worker:
             "memory": self._limits.memory,
             "threads": self._limits.threads,
             "address_space": self._limits.address_space,
+            **self._program.setup,
         }
         reply = self._exchange(process, setup, self._limits.start_seconds)
         if "failed" in reply:
@@ -88,16 +102,18 @@ class Worker:
         return process
 
     def _launch(self) -> subprocess.Popen[bytes]:
-        environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+        environment = {
+            name: os.environ[name] for name in (*_ENVIRONMENT, *self._program.environment) if name in os.environ
+        }
         home = str(Path(__file__).resolve().parents[2])  # where this package is imported from
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [home, environment.get("PYTHONPATH")]))
-        self._process = subprocess.Popen(  # our own interpreter and module, no shell
-            [sys.executable, "-P", "-B", "-m", "tacit.engines.worker"],
+        self._process = subprocess.Popen(  # noqa: S603  # our own interpreter and modules, no shell
+            [sys.executable, "-P", "-B", "-m", self._program.module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=environment,
-            cwd="/",
+            cwd=self._program.folder,
             start_new_session=True,
             bufsize=0,
         )
@@ -122,7 +138,8 @@ class Worker:
         process, self._process = self._process, None
         if process is None or self._owner != os.getpid():
             return
-        process.kill()
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)  # it leads a session of its own: what it started goes with it
         process.wait()
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:

@@ -10,6 +10,9 @@ would shift with other people's rows. Rows of a unit that are the same in every 
 that a row that occurs nine times is nine times as likely to be kept as one that occurs once; which of the nine is
 called the first does not matter, since they are the same. Should two different rows of one unit collide in the hash,
 their order is arbitrary, which still touches this unit alone.
+
+The argument is the same on every engine, so its SQL is written here once; a `Flavour` says what an engine words in its
+own way.
 """
 
 # ruff: noqa: S608  # this is where SQL is written; names and values come from the policy, through `quoting`
@@ -18,12 +21,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from tacit.engines import cleaning, quoting
 from tacit.engines.secret import Secret
-from tacit.engines.sources import Relation, fits_64_bits, kind_of
+from tacit.engines.sources import Relation, fits_64_bits
 from tacit.errors import PolicyError
+from tacit.policy.columns import Column
 from tacit.policy.policy import Policy, Table
 from tacit.policy.units import ColumnUnit, PathUnit, RowUnit
 
@@ -39,115 +43,190 @@ class Statement:
     sql: str
 
 
+class Flavour(Protocol):
+    """What an engine words in its own way. Every expression is total: it has a value, or NULL, on every row."""
+
+    def read(self, column: Column, engine_type: str, expression: str) -> str:
+        """The source's value in the plain type that `bound` expects for this column."""
+        ...
+
+    def bound(self, column: Column, value: str) -> str:
+        """The grid value, or text, of what `read` gave."""
+        ...
+
+    def key(self, engine_type: str, expression: str, whole: bool) -> str:
+        """A unit or join key in a form that is equal when the keys are: 64-bit integers, or canonical text."""
+        ...
+
+    def digest(self, values: str) -> str:
+        """A hash of a row's values."""
+        ...
+
+    def order(self, table: str) -> str:
+        """What ranks a table's rows: a hash of `tacit_digest` and `tacit_twin` under the secret."""
+        ...
+
+    def number(self) -> str:
+        """A whole number for every row of a query, each once."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DuckDBFlavour:
+    """DuckDB's words."""
+
+    secret: Secret
+
+    def read(self, column: Column, engine_type: str, expression: str) -> str:
+        """Casts that give NULL where they cannot."""
+        return cleaning.read(column, engine_type, expression)
+
+    def bound(self, column: Column, value: str) -> str:
+        """Clamped or dropped, and rounded."""
+        return cleaning.bound(column, value)
+
+    def key(self, engine_type: str, expression: str, whole: bool) -> str:
+        """Whole numbers as they are; others as text."""
+        return cleaning.key(engine_type, expression, whole)
+
+    def digest(self, values: str) -> str:
+        """64 bits."""
+        return f"hash({values})"
+
+    def order(self, table: str) -> str:
+        """64 bits of an MD5."""
+        key = quoting.text(self.secret.key_for(f"rank of {table}"))
+        return f"md5_number_lower({key} || tacit_digest || ':' || tacit_twin)"
+
+    def number(self) -> str:
+        """1, 2, 3, ..."""
+        return "row_number() OVER ()"
+
+
 def statements(policy: Policy, relations: Mapping[str, Relation], secret: Secret) -> Iterator[Statement]:
-    """Every step, in order, that fills an empty database with the working copy."""
+    """Every step, in order, that fills an empty DuckDB database with the working copy."""
     first = next(iter(policy.tables))
     yield Statement(first, f"CREATE SCHEMA {SCHEMA}")
-    plain = _units_are_whole(policy, relations)
-    if not plain:
-        yield Statement(first, _dense_units(policy, relations))
-    for name, table in policy.tables.items():
-        if table.public:
-            body = _public(table, relations[name])
-        else:
-            body = _private(policy, table, relations, plain, secret.key_for(f"rank of {name}"))
+    flavour = DuckDBFlavour(secret)
+    dense = not units_are_whole(policy, relations)
+    if dense:
+        yield Statement(first, _dense_units(policy, relations, flavour))
+    for name in policy.tables:
+        body = copy_of(policy, name, relations, flavour, dense=dense)
         yield Statement(name, f"CREATE TABLE {quoting.identifier(SCHEMA, name)} AS {body}")
 
 
-def _public(table: Table, relation: Relation) -> str:
-    if not table.columns:
-        raise PolicyError(f"tables.{table.name}.columns: a public table needs at least one column.")
-    return f"SELECT {_names(table)} FROM ({_bounded(table, _typed(table, relation, 'NULL'), plain=True)})"
+def copy_of(policy: Policy, name: str, relations: Mapping[str, Relation], flavour: Flavour, *, dense: bool) -> str:
+    """The SELECT that is the copy of one table. Where `dense`, `tacit_units` gives each unit's key a number."""
+    table = policy.tables[name]
+    if table.public:
+        if not table.columns:
+            raise PolicyError(f"tables.{table.name}.columns: a public table needs at least one column.")
+        rows = _bounded(table, _typed(table, relations[name], "NULL", "", flavour), flavour, dense=False)
+        return f"SELECT {_names(table)} FROM ({rows}) AS tacit_rows"
+    return _private(policy, table, relations, flavour, dense)
 
 
-def _private(policy: Policy, table: Table, relations: Mapping[str, Relation], plain: bool, key: str) -> str:
+def units_are_whole(policy: Policy, relations: Mapping[str, Relation]) -> bool:
+    """Whether every unit's key is a 64-bit integer."""
+    roots = _roots(policy)
+    return all(fits_64_bits(_type(policy.tables[name], relations[name], column)) for name, column in roots.items())
+
+
+def _private(policy: Policy, table: Table, relations: Mapping[str, Relation], flavour: Flavour, dense: bool) -> str:
     columns = _names(table, lead=", ")
     relation = relations[table.name]
     if isinstance(table.unit, RowUnit):
-        rows = _bounded(table, _typed(table, relation, "1"), plain=True)
-        return f"SELECT row_number() OVER () AS tacit_unit, CAST(1 AS INTEGER) AS tacit_rank{columns} FROM ({rows})"
-    unit, joins = _unit(policy, table.name, relations, plain)
-    rows = _bounded(table, _typed(table, relation, unit, joins), plain)
-    content = f"hash(tacit_key{columns})"
+        rows = _bounded(table, _typed(table, relation, "1", "", flavour), flavour, dense=False)
+        return (
+            f"SELECT {flavour.number()} AS tacit_unit, CAST(1 AS INTEGER) AS tacit_rank{columns} "
+            f"FROM ({rows}) AS tacit_rows"
+        )
+    unit, joins = _unit(policy, table.name, relations, flavour, units_are_whole(policy, relations))
+    rows = _bounded(table, _typed(table, relation, unit, joins, flavour), flavour, dense)
     twins = (
         f"SELECT tacit_unit, tacit_digest{columns}, row_number() OVER alike - rank() OVER alike AS tacit_twin "
-        f"FROM (SELECT tacit_unit, {content} AS tacit_digest{columns} FROM ({rows})) "
+        f"FROM (SELECT tacit_unit, {flavour.digest(f'tacit_key{columns}')} AS tacit_digest{columns} "
+        f"FROM ({rows}) AS tacit_rows) AS tacit_digested "
         f"WINDOW alike AS (PARTITION BY tacit_unit ORDER BY tacit_digest)"
     )
-    keyed = f"md5_number_lower({quoting.text(key)} || tacit_digest || ':' || tacit_twin)"
+    order = flavour.order(table.name)
+    if table.key is not None:
+        twins, order = _one_of_each_key(table, columns, twins, order), "tacit_keyed"
     ranked = (
         f"SELECT tacit_unit{columns}, "
-        f"CAST(row_number() OVER (PARTITION BY tacit_unit ORDER BY {keyed}) AS INTEGER) AS tacit_rank FROM ({twins})"
+        f"CAST(row_number() OVER (PARTITION BY tacit_unit ORDER BY {order}) AS INTEGER) AS tacit_rank "
+        f"FROM ({twins}) AS tacit_twins"
     )
-    return f"SELECT tacit_unit, tacit_rank{columns} FROM ({ranked}) WHERE tacit_rank <= {table.rows_per_unit:d}"
+    return (
+        f"SELECT tacit_unit, tacit_rank{columns} FROM ({ranked}) AS tacit_ranked "
+        f"WHERE tacit_rank <= {table.rows_per_unit:d}"
+    )
 
 
-def _typed(table: Table, relation: Relation, unit: str, joins: str = "") -> str:
+def _one_of_each_key(table: Table, columns: str, rows: str, order: str) -> str:
+    """Of the rows of a unit that share the table's key, the first by the keyed hash. Rows without a key all stay."""
+    key = quoting.identifier(str(table.key))
+    first = f"row_number() OVER (PARTITION BY tacit_unit, {key} ORDER BY {order}) AS tacit_first"
+    return (
+        f"SELECT tacit_unit, tacit_keyed{columns} FROM (SELECT tacit_unit, {order} AS tacit_keyed, {first}{columns} "
+        f"FROM ({rows}) AS tacit_twins) AS tacit_keys WHERE tacit_first = 1 OR {key} IS NULL"
+    )
+
+
+def _typed(table: Table, relation: Relation, unit: str, joins: str, flavour: Flavour) -> str:
     parts = [f"{unit} AS tacit_key"]
     for name, column in table.columns.items():
-        value = cleaning.read(column, _type(table, relation, name), quoting.identifier(_ROW, name))
+        found = quoting.identifier(_ROW, relation.name_of(name))
+        value = flavour.read(column, _type(table, relation, name), found)
         parts.append(f"{value} AS {quoting.identifier(name)}")
     return f"SELECT {', '.join(parts)} FROM {relation.sql} AS {_ROW}{joins}"
 
 
-def _bounded(table: Table, typed: str, plain: bool) -> str:
-    parts = ["tacit_key", "tacit_key AS tacit_unit" if plain else "tacit_units.id AS tacit_unit"]
+def _bounded(table: Table, typed: str, flavour: Flavour, dense: bool) -> str:
+    parts = ["tacit_key", "tacit_units.id AS tacit_unit" if dense else "tacit_key AS tacit_unit"]
     parts += [
-        f"{cleaning.bound(column, quoting.identifier(name))} AS {quoting.identifier(name)}"
+        f"{flavour.bound(column, quoting.identifier(name))} AS {quoting.identifier(name)}"
         for name, column in table.columns.items()
     ]
-    joins = "" if plain else " JOIN tacit_units ON tacit_units.key = tacit_key"
+    joins = " JOIN tacit_units ON tacit_units.key = tacit_key" if dense else ""
     kept = [f"{quoting.identifier(name)} IS NOT NULL" for name, column in table.columns.items() if not column.nullable]
     if not table.public:
         kept.append("tacit_key IS NOT NULL")
     where = f" WHERE {' AND '.join(kept)}" if kept else ""
-    return f"SELECT * FROM (SELECT {', '.join(parts)} FROM ({typed}){joins}){where}"
+    return f"SELECT * FROM (SELECT {', '.join(parts)} FROM ({typed}) AS tacit_typed{joins}) AS tacit_bounded{where}"
 
 
 def _unit(
-    policy: Policy, name: str, relations: Mapping[str, Relation], plain: bool, row: str = _ROW
+    policy: Policy, name: str, relations: Mapping[str, Relation], flavour: Flavour, plain: bool, row: str = _ROW
 ) -> tuple[str, str]:
     """The expression that names a row's unit, and the joins it needs."""
-    table = policy.tables[name]
+    table, relation = policy.tables[name], relations[name]
     unit = table.unit
     if isinstance(unit, ColumnUnit):
-        return _key(_type(table, relations[name], unit.column), quoting.identifier(row, unit.column), plain), ""
+        column = quoting.identifier(row, relation.name_of(unit.column))
+        return flavour.key(_type(table, relation, unit.column), column, plain), ""
     if not isinstance(unit, PathUnit) or isinstance(policy.unit_of(name).unit, RowUnit):
         raise PolicyError(
             f'tables.{name}.unit: a path must lead to a unit that is a column, not to unit = "row". '
             "Name the key column of that table as its unit."
         )
     step = quoting.identifier(f"tacit_step_{name}")
-    ours = _type(table, relations[name], unit.key)
-    their_table = policy.tables[unit.table]
-    theirs = _type(their_table, relations[unit.table], unit.their_key)
+    ours = _type(table, relation, unit.key)
+    their_table, their_relation = policy.tables[unit.table], relations[unit.table]
+    theirs = _type(their_table, their_relation, unit.their_key)
     whole = fits_64_bits(ours) and fits_64_bits(theirs)
     their_row = f"tacit_row_{unit.table}"
-    owner, joins = _unit(policy, unit.table, relations, plain, their_row)
-    met = _key(theirs, quoting.identifier(their_row, unit.their_key), whole)
+    owner, joins = _unit(policy, unit.table, relations, flavour, plain, their_row)
+    met = flavour.key(theirs, quoting.identifier(their_row, their_relation.name_of(unit.their_key)), whole)
     # A key that leads to several units would let one unit change another's rows: such rows are left out.
     owners = (
         f"SELECT key, min(owner) AS owner FROM (SELECT {met} AS key, {owner} AS owner "
-        f"FROM {relations[unit.table].sql} AS {quoting.identifier(their_row)}{joins}) "
+        f"FROM {their_relation.sql} AS {quoting.identifier(their_row)}{joins}) AS tacit_owners "
         "WHERE key IS NOT NULL AND owner IS NOT NULL GROUP BY key HAVING min(owner) = max(owner)"
     )
-    mine = _key(ours, quoting.identifier(row, unit.key), whole)
+    mine = flavour.key(ours, quoting.identifier(row, relation.name_of(unit.key)), whole)
     return f"{step}.owner", f" JOIN ({owners}) AS {step} ON {step}.key = {mine}"
-
-
-def _key(engine_type: str, expression: str, whole: bool) -> str:
-    """A unit or join key in a form that is equal when the keys are: 64-bit integers, or canonical text."""
-    if whole:
-        return f"CAST({expression} AS BIGINT)"
-    if kind_of(engine_type) == "real":
-        # Frames hold whole numbers as doubles once one is missing: 7.0 is the same unit as 7.
-        number = f"TRY_CAST({expression} AS DOUBLE)"
-        is_whole = f"{number} = floor({number}) AND abs({number}) < 9007199254740992"
-        return (
-            f"CASE WHEN NOT isfinite({number}) THEN NULL WHEN {is_whole} "
-            f"THEN CAST(TRY_CAST({number} AS BIGINT) AS VARCHAR) ELSE CAST({number} AS VARCHAR) END"
-        )
-    return f"CAST({expression} AS VARCHAR)"
 
 
 def _roots(policy: Policy) -> dict[str, str]:
@@ -155,21 +234,24 @@ def _roots(policy: Policy) -> dict[str, str]:
     return {name: table.unit.column for name, table in policy.tables.items() if isinstance(table.unit, ColumnUnit)}
 
 
-def _units_are_whole(policy: Policy, relations: Mapping[str, Relation]) -> bool:
-    roots = _roots(policy)
-    return all(fits_64_bits(_type(policy.tables[name], relations[name], column)) for name, column in roots.items())
-
-
-def _dense_units(policy: Policy, relations: Mapping[str, Relation]) -> str:
+def units_of(policy: Policy, relations: Mapping[str, Relation], flavour: Flavour) -> str:
+    """The SELECT of the key of every unit there is, each once."""
     keys = " UNION ALL ".join(
-        f"SELECT {_key(_type(policy.tables[name], relations[name], column), quoting.identifier(column), False)} AS key "
-        f"FROM {relations[name].sql}"
+        f"SELECT {_root_key(policy.tables[name], relations[name], column, flavour)} AS key FROM {relations[name].sql}"
         for name, column in _roots(policy).items()
     )
+    return f"SELECT DISTINCT key FROM ({keys}) AS tacit_keys WHERE key IS NOT NULL"
+
+
+def _dense_units(policy: Policy, relations: Mapping[str, Relation], flavour: Flavour) -> str:
     return (
         "CREATE TEMP TABLE tacit_units AS SELECT key, row_number() OVER (ORDER BY key) AS id "
-        f"FROM (SELECT DISTINCT key FROM ({keys}) WHERE key IS NOT NULL)"
+        f"FROM ({units_of(policy, relations, flavour)}) AS tacit_distinct"
     )
+
+
+def _root_key(table: Table, relation: Relation, column: str, flavour: Flavour) -> str:
+    return flavour.key(_type(table, relation, column), quoting.identifier(relation.name_of(column)), False)
 
 
 def _type(table: Table, relation: Relation, column: str) -> str:

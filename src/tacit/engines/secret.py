@@ -46,15 +46,23 @@ class Secret:
                 f"The secret's file cannot be made: {path}. Its folder must exist and be yours."
             ) from None
         key = os.urandom(LENGTH)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(key)
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(key)
+                file.flush()
+                os.fsync(file.fileno())
+        except BaseException:
+            path.unlink()  # a file that holds part of a secret would be taken for a damaged one ever after
+            raise
         return cls(key)
 
     def key_for(self, label: str) -> str:
         """32 hexadecimal digits that belong to this label."""
         return hmac.new(self.__key, label.encode(), hashlib.sha256).hexdigest()[:32]
+
+    def reveal(self) -> bytes:
+        """The key itself, for an engine that keeps it beside the copy, where only the owner can read."""
+        return self.__key
 
     def __repr__(self) -> str:
         return "Secret(...)"

@@ -40,7 +40,13 @@ class Relation:
 
     def type_of(self, name: str) -> str | None:
         """The type of a column, whatever the case of its name."""
-        return next((kind for column, kind in self.types.items() if column.casefold() == name.casefold()), None)
+        return self.types.get(self.name_of(name))
+
+    def name_of(self, name: str) -> str:
+        """The column's name as the source spells it, if it has it; other engines than DuckDB see case."""
+        if name in self.types:
+            return name
+        return next((column for column in self.types if column.casefold() == name.casefold()), name)
 
 
 def kind_of(engine_type: str) -> Kind | None:

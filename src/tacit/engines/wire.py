@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import struct
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 HEADER: Final = struct.Struct(">Q")
 LONGEST: Final = 2**30
@@ -33,3 +33,22 @@ def length(header: bytes) -> int:
 def unpack(body: bytes) -> Any:
     """The message in these bytes."""
     return json.loads(body)
+
+
+def receive(incoming: BinaryIO) -> dict[str, Any] | None:
+    """The next message on a worker's side; None when the other end has closed."""
+    header = incoming.read(HEADER.size)
+    if len(header) < HEADER.size:
+        return None
+    message: dict[str, Any] = unpack(incoming.read(length(header)))
+    return message
+
+
+def send(outgoing: BinaryIO, message: dict[str, Any]) -> None:
+    """Send a worker's reply; one that is too long is a failure like any other."""
+    try:
+        packed = pack(message)
+    except (ValueError, MemoryError):
+        packed = pack({"failed": True})
+    outgoing.write(packed)
+    outgoing.flush()

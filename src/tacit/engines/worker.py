@@ -70,7 +70,7 @@ def answer(connection: DuckDBPyConnection, request: dict[str, Any]) -> dict[str,
 
 def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     """Read the set-up, open the copy, then answer until the other end closes."""
-    setup = _receive(incoming)
+    setup = wire.receive(incoming)
     if setup is None:
         return
     import duckdb
@@ -79,12 +79,12 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
         connection = open_locked(setup["path"], setup["memory"], setup["threads"])
         # The limit comes after the libraries are loaded and before the first query.
         lock_process(setup["address_space"])
-        _send(outgoing, {"ready": True})
+        wire.send(outgoing, {"ready": True})
     except (duckdb.Error, OSError, ValueError):
-        _send(outgoing, {"failed": True})
+        wire.send(outgoing, {"failed": True})
         return
-    while (request := _receive(incoming)) is not None:
-        _send(outgoing, answer(connection, request))
+    while (request := wire.receive(incoming)) is not None:
+        wire.send(outgoing, answer(connection, request))
 
 
 def _key(value: Any) -> int | str | None:
@@ -102,24 +102,6 @@ def _measure(value: Any) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     raise TypeError("a measure is a whole number")
-
-
-def _receive(incoming: BinaryIO) -> dict[str, Any] | None:
-    header = incoming.read(wire.HEADER.size)
-    if len(header) < wire.HEADER.size:
-        return None
-    body = incoming.read(wire.length(header))
-    message: dict[str, Any] = wire.unpack(body)
-    return message
-
-
-def _send(outgoing: BinaryIO, message: dict[str, Any]) -> None:
-    try:
-        packed = wire.pack(message)
-    except (ValueError, MemoryError):
-        packed = wire.pack({"failed": True})
-    outgoing.write(packed)
-    outgoing.flush()
 
 
 if __name__ == "__main__":

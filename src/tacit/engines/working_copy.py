@@ -1,9 +1,9 @@
 """The working copy as a file: built apart, put in place at once, and built again when it no longer fits.
 
 Promise: the file can be read by its owner only, at every moment (it is built inside a folder that only the owner can
-enter), and it is complete or not there. It says of what it is a copy: a digest of the policy's tables, and a
-fingerprint of the sources, taken before the first row was read and again after the last; a source that changed in
-between is not registered. A copy "in memory" is a file on a memory file system, removed when it is closed.
+enter), and it is complete or not there, also after Ctrl-C. It says of what it is a copy: a digest of the policy's
+tables, and a fingerprint of the sources, taken before the first row was read and again after the last; a source that
+changed in between is not registered. A copy "in memory" is a file on a memory file system, removed when it is closed.
 """
 
 # ruff: noqa: S608  # this is where SQL is written; names and values come from the policy, through `quoting`
@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from tacit.engines import frames as frames_of
 from tacit.engines import quoting, sources
+from tacit.engines.interrupts import as_keyboard_interrupts, execute
 from tacit.engines.registration import SCHEMA, statements
 from tacit.engines.secret import Secret
 from tacit.errors import EngineError, PolicyError
@@ -31,7 +32,7 @@ from tacit.policy.policy import Policy
 VERSION: Final = 1
 _MEMORY: Final = Path("/dev/shm")  # noqa: S108  # the private folder inside it is made by mkdtemp
 Progress = Callable[[str, int, int], None]
-"""Told the table, the step, and the number of steps."""
+"""Told the table that is next, the number of steps done, and of all steps."""
 
 
 def digest(policy: Policy) -> str:
@@ -43,6 +44,7 @@ def digest(policy: Policy) -> str:
             "rows_per_unit": table.rows_per_unit,
             "columns": [asdict(column) for column in table.columns.values()],
             "public": table.public,
+            "key": table.key,
         }
         for name, table in policy.tables.items()
     }
@@ -63,6 +65,7 @@ def path_of(policy: Policy) -> Path:
     return path
 
 
+@as_keyboard_interrupts()
 def is_current(policy: Policy, path: Path) -> bool:
     """Whether the file is a finished copy of these tables as they are now."""
     import duckdb
@@ -79,6 +82,7 @@ def is_current(policy: Policy, path: Path) -> bool:
     return found == [(digest(policy), sources.fingerprint(policy))]
 
 
+@as_keyboard_interrupts()
 def build(
     policy: Policy,
     secret: Secret,
@@ -114,6 +118,7 @@ def build(
         shutil.rmtree(workshop, ignore_errors=True)
 
 
+@as_keyboard_interrupts()
 def describe(policy: Policy, frames: Mapping[str, Any]) -> Schema:
     """The names and kinds of the columns behind each table of the policy. Reads no row."""
     import duckdb
@@ -140,7 +145,7 @@ def _fill(
         if progress is not None:
             progress(step.table, number, len(steps))
         try:
-            connection.execute(step.sql)
+            execute(connection, step.sql)
         except (duckdb.Error, MemoryError):
             raise EngineError(
                 f"The working copy of table {step.table!r} could not be built. The source must be whole, "
@@ -151,7 +156,7 @@ def _fill(
     about = ", ".join(quoting.text(value) for value in (digest(policy), before))
     connection.execute("CREATE TABLE tacit_about (digest VARCHAR, fingerprint VARCHAR)")
     connection.execute(f"INSERT INTO tacit_about VALUES ({about})")
-    connection.execute("CHECKPOINT")
+    execute(connection, "CHECKPOINT")
     if progress is not None:
         progress(steps[-1].table, len(steps), len(steps))
     return schema

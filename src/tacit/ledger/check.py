@@ -1,8 +1,8 @@
-"""The check of a ledger: is this file the history that was sealed?
+"""The check of a ledger: is this the history that was sealed?
 
 Promise: with `head` true, an entry that was edited, removed, added in the middle or moved is found; so are an older
 copy, a cut tail, a copy at another place, another ledger, changed triggers, damaged pages, a changed stored answer, and
-sums that do not follow from the amounts. Every `Ledger.open` makes this check in full: it reads the whole file. Prices
+sums that do not follow from the amounts. Every `Ledger.open` makes this check in full: it reads the whole table. Prices
 are taken as recorded: a later version may price the same event lower, and the recorded price stays what was paid.
 """
 
@@ -18,7 +18,7 @@ from tacit.errors import LedgerError
 from tacit.ledger.entry import BEFORE_ALL, Entry, Kind
 from tacit.ledger.head import Head, Place
 from tacit.ledger.rules import total
-from tacit.ledger.store import Store, failures
+from tacit.ledger.store import Site, Store
 from tacit.loss.filters import NOTHING, Spent
 
 MOST_FINDINGS = 20
@@ -38,11 +38,11 @@ class Report:
         return not self.findings
 
 
-def examine(store: Store, head: Head, place: Place) -> Report:
-    """The check. `head` must have been read before: it may lag behind what is in the file by now."""
+def examine(site: Site, store: Store, head: Head, place: Place) -> Report:
+    """The check. `head` must have been read before: it may lag behind what is in the table by now."""
     scan = _Scan(store, head)
     try:
-        with failures(store.path), store.reading():
+        with site.failures(), store.reading():
             findings = tuple(islice((*wrong_place(head, place), *scan.findings()), MOST_FINDINGS))
     except LedgerError as failure:
         findings = (str(failure),)
@@ -50,34 +50,34 @@ def examine(store: Store, head: Head, place: Place) -> Report:
 
 
 def wrong_place(head: Head, place: Place) -> Iterator[str]:
-    """Whether the file lies where the head says."""
+    """Whether it lies where the head says."""
     if place.file != head.file:
         yield (
-            f"The file is a copy: the ledger lives at {head.file}, not at {place.file}. If the owner moved it there, "
+            f"This is a copy: the ledger lives at {head.file}, not at {place.file}. If the owner moved it there, "
             "and no copy is left at the old place, call Ledger.adopt."
         )
     elif place.inode != head.inode:
         yield (
-            f"The file at {place.file} was put in the place of the ledger: it is another file. If the owner did so and "
+            f"What is at {place.file} was put in the place of the ledger: it is another one. If the owner did so and "
             "it is complete, call Ledger.adopt."
         )
 
 
 def wrong_history(head: Head, first: Entry | None, sealed: Entry | None, last: Entry | None) -> Iterator[str]:
-    """Whether the file continues what was sealed, given its first and last entries and that of the head's number."""
+    """Whether the table continues what was sealed, given its first and last entries and that of the head's number."""
     if last is None or last.sequence < head.sequence:
         yield (
-            f"The file ends at entry {last.sequence if last else 0}; entry {head.sequence} was sealed. It is an older "
-            "copy, or its tail was cut. Put the newest file back; what was spent must not be forgotten."
+            f"The ledger ends at entry {last.sequence if last else 0}; entry {head.sequence} was sealed. It is an "
+            "older copy, or its tail was cut. Put the newest one back; what was spent must not be forgotten."
         )
     elif first is None or first.kind != Kind.REGISTERED or first.details.get("ledger") != head.ledger:
-        yield "The file belongs to another ledger than its head."
+        yield "This ledger is another one than that of its head."
     elif head.sequence and (sealed is None or sealed.hash != head.hash):
-        yield f"Entry {head.sequence} is not the one that was sealed: the file has another history than its head."
+        yield f"Entry {head.sequence} is not the one that was sealed: the ledger has another history than its head."
 
 
 class _Scan:
-    """One pass over the whole file."""
+    """One pass over the whole table."""
 
     def __init__(self, store: Store, head: Head) -> None:
         self._store = store
@@ -90,7 +90,7 @@ class _Scan:
     def findings(self) -> Iterator[str]:
         if self._store.is_empty():
             if self._head.sequence:
-                yield f"The file is empty; its head says that it has {self._head.sequence} entries."
+                yield f"The ledger is empty; its head says that it has {self._head.sequence} entries."
             return
         faults = tuple(self._store.faults())
         yield from faults

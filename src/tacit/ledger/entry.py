@@ -32,6 +32,7 @@ class Kind(StrEnum):
     CHARGED = "charged"  # a question was paid for
     ANSWERED = "answered"  # its answer was stored, before it was sent
     MOVED = "moved"  # the owner said that the file now lives elsewhere
+    VOUCHED = "vouched"  # the owner said that nothing is missing, although the head was lost
 
 
 def canonical(value: object) -> str:

@@ -14,6 +14,19 @@ extends the head and the head catches up. It can never lead an honest file: a fi
 older copy or was cut. A file whose entry at the head's sequence has another hash has another history. A file at another
 place than the head says (path or inode) is a copy.
 
+Several hosts, one database. Each host keeps a head of its own, on its own disk; "file" above then means the database.
+The order of writes is the same on each, so for every host
+
+    entries acknowledged on this host, or read before an acknowledgement  <=  its head  <=  entries of the database.
+
+Hence a database that forgot an acknowledged charge (put back from a backup, or a standby that lagged when it took over)
+is refused by the host that acknowledged the charge, and by every host that has used the ledger since: the chain it
+holds does not reach, or does not contain, what their heads sealed. A host that had not used the ledger since cannot
+know, and may go on from the older state; the others then refuse for good, because there are two histories. Where that
+window is too wide the hosts share one head, in a folder that all of them see.
+
+A host joins by a copy of the head of one that takes part, so even its first look is checked against what was sealed.
+
 The head is two slots of a file, written in turn, each with a checksum. A write that is torn by a crash spoils the slot
 being written; the other still holds the head before, which may lag but is true. One flush of bytes already allocated
 is a third of the cost of replacing a file (four milliseconds against sixteen on the disk this was measured on).
@@ -44,7 +57,10 @@ _PAUSE = 0.001
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the ledger's file lies. A copy has another inode even under the same name."""
+    """Where the ledger lies: a file and its inode, or a database and the table's number in it.
+
+    A copy has another number even under the same name.
+    """
 
     file: str
     inode: int

@@ -1,7 +1,7 @@
 """The ledger: what has been spent, by whom, for what; durable before anything is released.
 
     ledger = Ledger.open("clinic.ledger", head="/var/lib/tacit/clinic.head", budget=Budget(3, 1e-6),
-                         analysts={"ana": Budget(1, 1e-7)})
+                         analysts={"ana": Budget(1, 1e-7)})    # or "postgresql://...": several hosts charge at once
     receipt = ledger.charge("ana", key, question, event)       # refused, or on disk when it returns
     payload = ledger.store_answer(receipt, payload)            # on disk before it is sent; send what this returns
     ledger.answer(key)                                         # the next time: the stored answer, nothing charged
@@ -9,12 +9,12 @@
 Promises
 - A charge that returned survives every crash. A charge that failed may stay spent; it never hides a release.
 - The dataset's committed filter, and the analyst's own, admit every charge. The sum is read inside the transaction that
-  adds to it, so concurrent threads and processes cannot overspend together.
+  adds to it, so concurrent threads, processes and hosts cannot overspend together.
 - A key is charged once and answered once. A second charge returns the first receipt, also to another analyst (analysts
   may talk to each other); a second answer is dropped and the first returned. If a crash came between charge and answer,
   the question may be answered on the old receipt: nothing was sent, because answers are stored first.
 - Budgets are committed when first named and never change. With analysts enrolled, only they may ask; with none, anyone.
-- A file that is not what its head says is refused when it is opened, and again at every charge.
+- A ledger that is not what its head says is refused when it is opened, and again at every charge.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from tacit.ledger.charge import (
 from tacit.ledger.check import Report
 from tacit.ledger.entry import Entry, Kind, Receipt
 from tacit.ledger.rules import Rule
+from tacit.ledger.sites import vault_at
 from tacit.ledger.store import Store
 from tacit.ledger.vault import Vault
 from tacit.ledger.writer import Writer
@@ -63,7 +64,7 @@ class Ledger:
         self._rules: dict[str, Rule] = {}
         registered, self._anyone = self._writer.read(lambda store: (store.at(1), not store.any_of(Kind.ENROLLED)))
         if registered is None:
-            raise LedgerError(f"The ledger {vault.path} was never registered. Open it with a budget.")
+            raise LedgerError(f"The ledger {vault.name} was never registered. Open it with a budget.")
         self._dataset = Rule.of("the dataset", committed_filter(registered))
 
     @classmethod
@@ -78,11 +79,12 @@ class Ledger:
     ) -> Ledger:
         """The ledger at `path`, registered with `budget` if there is none yet, and checked in full.
 
-        `head` is a file kept apart from it. A budget stands for the default filter of that budget. Without a budget the
-        ledger must exist, and what it committed to holds. Analysts not yet known are enrolled. Waits for other
-        processes at most `patience` seconds.
+        `path` is a file, or the address of a PostgreSQL database ("postgresql://...") that several hosts may charge to
+        at once. `head` is a file kept apart from it, one a host. A budget stands for the default filter of that budget.
+        Without a budget the ledger must exist, and what it committed to holds. Analysts not yet known are enrolled.
+        Waits for other processes at most `patience` seconds.
         """
-        vault = Vault(path, head, patience)
+        vault = vault_at(path, head, patience)
         enrolments = [Enrol(_name("analyst", name), _filter(own)) for name, own in sorted((analysts or {}).items())]
         committed = None if budget is None else _filter(budget)
         vault.register(None if committed is None else lambda identity: _first_entries(identity, committed, enrolments))
@@ -98,12 +100,23 @@ class Ledger:
 
     @classmethod
     def adopt(cls, path: FilePath, *, head: FilePath, patience: float = 30.0) -> Ledger:
-        """The owner's word that the file now lives at `path` and that no other copy is in use.
+        """The owner's word that the ledger now lives at `path` and that no other copy is in use.
 
-        The file must hold everything that was sealed. The move is recorded, and a copy at the old place is refused.
+        It must hold everything that was sealed. The move is recorded, and a copy at the old place is refused.
         """
-        vault = Vault(path, head, patience)
+        vault = vault_at(path, head, patience)
         vault.adopt()
+        return cls(vault)
+
+    @classmethod
+    def vouch(cls, path: FilePath, *, head: FilePath, patience: float = 30.0) -> Ledger:
+        """The owner's word that no entry of the ledger at `path` is missing, after its head was lost for good.
+
+        An older copy would pass: whoever vouches for one lets what was spent since be spent again. So it is never done
+        by itself, and an entry says for ever that it was done, when, and at how many entries.
+        """
+        vault = vault_at(path, head, patience)
+        vault.vouch()
         return cls(vault)
 
     # -- spending --------------------------------------------------------------------------------------
@@ -120,13 +133,14 @@ class Ledger:
         _recordable(event)
         rule = self._rule_of(analyst)
         own = None if rule is None else rule.price(event)
-        return self._writer.submit(Charge(analyst, key, question, event, self._dataset.price(event), own).record)
+        charge = Charge(analyst, key, question, event, self._dataset.price(event), own)
+        return self._writer.submit(charge.record, key)
 
     def store_answer(self, receipt: Receipt, payload: bytes) -> bytes:
         """Keep the answer that `receipt` paid for, before it is sent. Send what this returns: the first one stored."""
         if not isinstance(payload, bytes):
             raise refuse("payload", "bytes", type(payload).__name__)
-        return self._writer.submit(StoreAnswer(receipt, payload).record)
+        return self._writer.submit(StoreAnswer(receipt, payload).record, receipt.key)
 
     def answer(self, key: str) -> bytes | None:
         """The stored answer of a question, or None."""
@@ -169,13 +183,13 @@ class Ledger:
         return export.export(self.entries(analyst), form)
 
     def verify(self) -> Report:
-        """Check the whole file against the head again."""
+        """Check the whole ledger against the head again."""
         return self._vault.report()
 
     # -- coming and going --------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Let go of the file. Every charge was durable already."""
+        """Let go of the ledger. Every charge was durable already."""
         self._writer.close()
 
     def __enter__(self) -> Self:
@@ -187,7 +201,7 @@ class Ledger:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Ledger({os.fspath(self._vault.path)!r}, budget={self._dataset.filter.budget})"
+        return f"Ledger({self._vault.name!r}, budget={self._dataset.filter.budget})"
 
     # -- analysts ----------------------------------------------------------------------------------------
 
@@ -195,7 +209,7 @@ class Ledger:
         for enrolment in enrolments:
             rule = self._committed(enrolment.analyst)
             if rule is None:
-                self._writer.submit(enrolment.record)
+                self._writer.submit(enrolment.record, enrolment.analyst)
                 self._anyone = False
             else:
                 same_budget(rule.payer, rule.filter, enrolment.filter)
@@ -222,7 +236,7 @@ class Ledger:
 
 def verify(path: FilePath, *, head: FilePath, patience: float = 30.0) -> Report:
     """Check a ledger that may be damaged, without using it."""
-    return Vault(path, head, patience).report()
+    return vault_at(path, head, patience).report()
 
 
 def _first_entries(identity: str, committed: Filter, enrolments: Iterable[Enrol]) -> list[Entry]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from tacit.errors import BudgetExceeded
@@ -39,15 +39,35 @@ class Price:
             return after
         left = self.rule.filter.remaining(state)
         if after.loss > self.rule.limit.loss:
-            part, asked, remaining = self.rule.filter.unit, self.amount.loss, left.loss
+            part, asked, remaining, whole = self.rule.filter.unit, self.amount.loss, left.loss, self.rule.limit.loss
         else:
-            part, asked, remaining = "delta", self.amount.delta, left.delta
-        raise BudgetExceeded(
-            f"This question needs {part} {shown(asked)}; {shown(remaining)} is left of {self.rule.filter.budget} "
-            f"for {self.rule.payer}. Ask for less, or see the ledger.",
-            asked=asked,
-            remaining=remaining,
+            part, asked, remaining, whole = "delta", self.amount.delta, left.delta, self.rule.limit.delta
+        raise BudgetExceeded(_too_much(self.rule, part, asked, remaining, whole), asked=asked, remaining=remaining)
+
+
+def _too_much(rule: Rule, part: str, asked: Fraction, remaining: Fraction, whole: Fraction) -> str:
+    """The refusal in words. Only epsilon, where it is what adds up, means something by itself; else shares do."""
+    budget = rule.filter.budget
+    promised = f"epsilon {shown(budget.epsilon)}" + (f", delta {shown(budget.delta)}" if budget.delta else "")
+    if rule.filter.unit == "epsilon":
+        return (
+            f"This question needs {part} {shown(asked)}; {shown(remaining)} is left of {promised} for {rule.payer}. "
+            f"Ask with a smaller {part}, or see the ledger."
         )
+    needed = f"{_percent(asked / whole, ROUND_CEILING)} of the budget" if whole else "more than the whole budget"
+    left = _percent(remaining / whole, ROUND_FLOOR) if whole else "nothing"
+    counted = "delta" if part == "delta" else "epsilon"
+    return (
+        f"This question needs {needed} ({promised}) for {rule.payer}; {left} is left. "
+        f"Ask with a smaller {counted}, or see the ledger."
+    )
+
+
+def _percent(share: Fraction, rounding: str) -> str:
+    """Three digits, rounded against the asker: what is needed up, what is left down."""
+    exact = Context(prec=40).divide(Decimal(100 * share.numerator), Decimal(share.denominator))
+    short = Context(prec=3, rounding=rounding).plus(exact).normalize()
+    return f"{short:,f} %" if short == 0 or Decimal("1e-6") <= short < Decimal("1e9") else f"{short:.2e} %"
 
 
 @dataclass(frozen=True, slots=True)

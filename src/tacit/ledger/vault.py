@@ -1,47 +1,50 @@
-"""The vault: a ledger's file and its head together, opened, checked and sealed in the right order.
+"""The vault: a ledger's table and its head together, opened, checked and sealed in the right order.
 
-Promise: `connect` gives a connection only to a file that passes the whole check against its head. A registration that
+Promise: `connect` gives a connection only to a ledger that passes the whole check against its head. A registration that
 was cut short anywhere is taken up where it stopped, and nothing can be charged before it is complete: the head comes
-first, announcing sequence 0, so that a file without a head is never taken for a new one.
+first, announcing sequence 0, so that a ledger without a head is never taken for a new one.
 """
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing
 from dataclasses import replace
-from pathlib import Path
 
 from tacit.errors import LedgerError
-from tacit.ledger import check, disk
+from tacit.ledger import check
 from tacit.ledger.check import Report, examine
 from tacit.ledger.entry import BEFORE_ALL, Entry, Kind
 from tacit.ledger.head import Head, HeadFile, Place
-from tacit.ledger.store import Store, failures
-from tacit.parameters import refuse
+from tacit.ledger.store import Missing, Site, Store
 
 
 class Vault:
     """Where one ledger is kept."""
 
-    def __init__(self, path: str | os.PathLike[str], head: str | os.PathLike[str], patience: float) -> None:
-        self.path = Path(os.path.realpath(path))  # SQLite puts its log beside the real file, not beside a link to it
-        self.head = HeadFile(Path(os.path.realpath(head)), patience)
-        if self.head.path == self.path:
-            raise refuse("head", "another file than the ledger itself", os.fspath(head))
-        self._patience = patience
+    def __init__(self, site: Site, head: HeadFile) -> None:
+        self.head = head
+        self._site = site
+
+    @property
+    def name(self) -> str:
+        """What the ledger is called in a refusal."""
+        return self._site.name
+
+    def failures(self) -> AbstractContextManager[None]:
+        """A failure of the disk, the network or the database, inside, becomes the house's refusal."""
+        return self._site.failures()
 
     def connect(self) -> Store:
-        """A connection to the checked file. Entries that were committed but never sealed are sealed now."""
-        with failures(self.path):
-            head, place = self._found()  # the head first: it may lag behind the file, never the other way round
-            store = Store(self.path, self._patience)
+        """A connection to the checked ledger. Entries that were committed but never sealed are sealed now."""
+        with self.failures():
+            head, store = self._opened()
             try:
-                _demand(self.path, examine(store, head, place))
+                self._demand(self._examined(store, head))
                 last = store.last()
                 if last is None:
-                    raise LedgerError(f"The ledger {self.path} was never registered. Open it with a budget.")
+                    raise LedgerError(f"The ledger {self.name} was never registered. Open it with a budget.")
                 self.seal(store, last, flushed=False)
             except BaseException:
                 store.close()
@@ -49,23 +52,20 @@ class Vault:
             return store
 
     def report(self) -> Report:
-        """The check alone, for a file that may be damaged."""
+        """The check alone, for a ledger that may be damaged."""
         try:
-            with failures(self.path):
-                head, place = self._found()
-                store = Store(self.path, self._patience)
+            with self.failures():
+                head, store = self._opened()
+                with closing(store):
+                    return self._examined(store, head)
         except LedgerError as failure:
             return Report(0, 0, (str(failure),))
-        try:
-            return examine(store, head, place)
-        finally:
-            store.close()
 
     def check(self, store: Store) -> None:
-        """Refuse, inside a transaction, if the file is no longer the sealed one: swapped, cut or sealed elsewhere."""
-        head, place = self._found()
-        for finding in (*check.wrong_place(head, place), *_wrong_history(store, head)):
-            raise LedgerError(f"The ledger {self.path} cannot be used. {finding}")
+        """Refuse, inside a transaction, if the ledger is no longer the sealed one: swapped, cut or sealed elsewhere."""
+        head = self.head.read()
+        for finding in (*check.wrong_place(head, self._place(store, head)), *_wrong_history(store, head)):
+            raise self._unusable(finding)
 
     def seal(self, store: Store, entry: Entry, *, flushed: bool) -> None:
         """Put the head at `entry`, unless it is further. What may not be on disk yet is flushed before."""
@@ -75,69 +75,101 @@ class Vault:
 
     def register(self, first_entries: Callable[[str], list[Entry]] | None) -> None:
         """Make the ledger if there is none. `first_entries` gives what a new one of that identity begins with."""
-        with failures(self.path), self.head.locked():
+        with self.failures(), self.head.locked():
             if not self.head.exists():
                 self._announce(may_create=first_entries is not None)
-            head, place = self._found()
-            if head.sequence > 0 or first_entries is None:
+            if first_entries is None or self.head.read().sequence > 0:
                 return
-            for finding in check.wrong_place(head, place):
-                raise LedgerError(f"The ledger {self.path} cannot be used. {finding}")
-            store = Store(self.path, self._patience)
-            try:
+            head, store = self._opened()
+            with closing(store):
+                for finding in check.wrong_place(head, self._place(store, head)):
+                    raise self._unusable(finding)
                 with store.writing():
                     if store.is_empty():
                         store.create()
                         for entry in first_entries(head.ledger):
                             store.append(entry)
-            finally:
-                store.close()
 
     def adopt(self) -> None:
-        """Accept the file's new place, if the file is complete, and record that it moved."""
-        with failures(self.path), self.head.locked():
-            head, place = self._found()
-            store = Store(self.path, self._patience)
-            try:
-                _demand(self.path, examine(store, head, head.place))
+        """Accept the ledger's new place, if it is complete, and record that it moved."""
+        with self.failures(), self.head.locked():
+            head, store = self._opened()
+            with closing(store):
+                self._demand(examine(self._site, store, head, head.place))
+                place = self._place(store, head)
                 with store.writing():
                     for finding in _wrong_history(store, head):
                         raise LedgerError(finding)
                     moved = Entry.after(store.last(), Kind.MOVED, {"from": head.file, "to": place.file})
                     store.append(moved)
-                sealed = replace(head, sequence=moved.sequence, hash=moved.hash, file=place.file, inode=place.inode)
-                self.head.write(sealed)
-            finally:
-                store.close()
+                self.head.write(
+                    replace(head, sequence=moved.sequence, hash=moved.hash, file=place.file, inode=place.inode)
+                )
+
+    def vouch(self) -> None:
+        """Make a new head for a ledger that lost its own, on the owner's word, and record that word.
+
+        The chain, the sums and the stored answers must hold. That no entry is missing at the end cannot be checked any
+        more: it is what the owner vouches for.
+        """
+        with self.failures(), self.head.locked():
+            if self.head.exists():
+                raise LedgerError(f"The head of the ledger is where it belongs, {self.head.path}: nothing was lost.")
+            if not self._site.is_begun():
+                raise LedgerError(f"There is no ledger at {self.name}. Open it with a budget to register one.")
+            with closing(self._site.connect()) as store:
+                first, last, place = store.at(1), store.last(), store.place()
+                identity = "" if first is None else str(first.details.get("ledger", ""))
+                sealed = (0, BEFORE_ALL) if last is None else (last.sequence, last.hash)
+                self._demand(examine(self._site, store, Head(identity, *sealed, place.file, place.inode), place))
+                with store.writing():
+                    vouched = Entry.after(store.last(), Kind.VOUCHED, {"entries": sealed[0], "at": place.file})
+                    store.append(vouched)
+                self.head.create(Head(identity, vouched.sequence, vouched.hash, place.file, place.inode))
 
     def _announce(self, may_create: bool) -> None:
-        if self.path.exists() and self.path.stat().st_size > 0:
+        if self._site.is_begun():
             raise LedgerError(
-                f"The ledger {self.path} has no head at {self.head.path}. Without it nobody can tell whether the "
-                "ledger is complete. Put the head back where it was; a copy without its head cannot be used."
+                f"The ledger {self.name} has no head at {self.head.path}. Without it nobody can tell whether the "
+                "ledger is complete. Put the head back where it was; a copy without its head cannot be used. If it is "
+                "lost for good, the owner can vouch that no entry is missing: tacit ledger adopt --head-lost. A "
+                "further host that charges to a ledger in a database begins with a copy of another host's head."
             )
         if not may_create:
-            raise LedgerError(f"There is no ledger at {self.path}. Open it with a budget to register one.")
-        os.close(disk.open_file(self.path, os.O_RDWR | os.O_CREAT))
-        disk.sync_folder(self.path.parent)
-        place = Place.of(self.path)
+            raise LedgerError(f"There is no ledger at {self.name}. Open it with a budget to register one.")
+        place = self._site.begin()
         self.head.create(Head(secrets.token_hex(16), 0, BEFORE_ALL, place.file, place.inode))
 
-    def _found(self) -> tuple[Head, Place]:
+    def _opened(self) -> tuple[Head, Store]:
+        """The head, then a connection: the head may lag behind the table, never the other way round."""
         head = self.head.read()
         try:
-            return head, Place.of(self.path)
-        except FileNotFoundError:
-            raise LedgerError(
-                f"The ledger is not at {self.path}; its head says that it has {head.sequence} entries and lives at "
-                f"{head.file}. Put it back: what was spent must not be forgotten."
-            ) from None
+            return head, self._site.connect()
+        except Missing:
+            raise self._gone(head) from None
+
+    def _place(self, store: Store, head: Head) -> Place:
+        try:
+            return store.place()
+        except Missing:
+            raise self._gone(head) from None
+
+    def _gone(self, head: Head) -> LedgerError:
+        return LedgerError(
+            f"The ledger is not at {self.name}; its head says that it has {head.sequence} entries and lives at "
+            f"{head.file}. Put it back: what was spent must not be forgotten."
+        )
+
+    def _examined(self, store: Store, head: Head) -> Report:
+        return examine(self._site, store, head, self._place(store, head))
+
+    def _demand(self, report: Report) -> None:
+        if not report.sound:
+            raise self._unusable(" ".join(report.findings[:3]))
+
+    def _unusable(self, finding: str) -> LedgerError:
+        return LedgerError(f"The ledger {self.name} cannot be used. {finding}")
 
 
 def _wrong_history(store: Store, head: Head) -> Iterator[str]:
     return check.wrong_history(head, store.at(1), store.at(head.sequence), store.last())
-
-
-def _demand(path: Path, report: Report) -> None:
-    if not report.sound:
-        raise LedgerError(f"The ledger {path} cannot be used. {' '.join(report.findings[:3])}")

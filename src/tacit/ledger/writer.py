@@ -7,11 +7,11 @@ way waits and shares the next one: a flush costs the same for one entry as for a
 How: there is no thread of its own. Whoever comes takes the turn as soon as it is free and does all the work that
 waits, its own and the others'; who then gets the turn and finds its work done just leaves.
 
-A refusal (the budget does not cover it) concerns one piece of work only. A failure of the disk concerns the whole
-batch: nobody is told that it succeeded, the connection is dropped, and the next batch begins by opening and checking
-anew.
+A refusal (the budget does not cover it) concerns one piece of work only. A failure of the disk or of the network
+concerns the whole batch: nobody is told that it succeeded, the connection is dropped, and the next batch begins by
+opening and checking anew.
 
-Forks: SQLite's connections must not cross them, so before a fork every open ledger finishes its batch and closes, and
+Forks: connections must not cross them, so before a fork every open ledger finishes its batch and closes, and
 parent and child open again when they next need it.
 """
 
@@ -21,12 +21,12 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Generic, Protocol, TypeVar
 
 from tacit.errors import LedgerError, TacitError
 from tacit.ledger.entry import Entry
-from tacit.ledger.store import Store, failures
+from tacit.ledger.store import Store
 
 Result = TypeVar("Result")
 
@@ -37,10 +37,13 @@ class Vault(Protocol):
     """Where the writer gets its connection, and what it must do before and after a transaction."""
 
     def connect(self) -> Store:
-        """A connection to a file that was just checked in full."""
+        """A connection to a ledger that was just checked in full."""
+
+    def failures(self) -> AbstractContextManager[None]:
+        """A failure of the disk, the network or the database, inside, becomes a LedgerError."""
 
     def check(self, store: Store) -> None:
-        """Refuse, inside a transaction, if the file is no longer the sealed one."""
+        """Refuse, inside a transaction, if the ledger is no longer the sealed one."""
 
     def seal(self, store: Store, entry: Entry, *, flushed: bool) -> None:
         """Make the entries up to this one part of what can never be forgotten. `flushed`: we know they are on disk."""
@@ -49,8 +52,9 @@ class Vault(Protocol):
 class _Job(Generic[Result]):
     """A piece of work and, later, what came of it."""
 
-    def __init__(self, work: Callable[[Store], Result]) -> None:
+    def __init__(self, work: Callable[[Store], Result], key: str) -> None:
         self._work = work
+        self.key = key
         self._result: Result | None = None
         self._refusal: TacitError | None = None
         self.done = False
@@ -82,9 +86,12 @@ class Writer:
         self._waiting: list[_Job[Any]] = []
         _open_writers.add(self)
 
-    def submit(self, work: Callable[[Store], Result]) -> Result:
-        """Run `work` in a transaction; durable and sealed when this returns. It must refuse before it appends."""
-        job = _Job(work)
+    def submit(self, work: Callable[[Store], Result], key: str) -> Result:
+        """Run `work` in a transaction; durable and sealed when this returns. It must refuse before it appends.
+
+        `key` is the one under which it will look for entries.
+        """
+        job = _Job(work, key)
         with self._changed:
             self._waiting.append(job)
         with self._turn(job) as first:
@@ -99,7 +106,7 @@ class Writer:
         with self._turn():
             store = self._connected()
             try:
-                with failures(store.path), store.reading():
+                with self._vault.failures(), store.reading():
                     return look(store)
             except LedgerError:
                 self._drop()
@@ -109,11 +116,15 @@ class Writer:
         """Seal an entry that was read: whoever wrote it may have been killed before sealing it."""
         with self._turn():
             store = self._connected()
-            with failures(store.path):
-                self._vault.seal(store, entry, flushed=False)
+            try:
+                with self._vault.failures():
+                    self._vault.seal(store, entry, flushed=False)
+            except LedgerError:
+                self._drop()
+                raise
 
     def close(self) -> None:
-        """Let go of the file for good."""
+        """Let go of the ledger for good."""
         with self._turn():
             self._closed = True
             self._drop()
@@ -140,10 +151,11 @@ class Writer:
         problem: str | None = _INTERRUPTED
         try:
             store = self._connected()
-            with failures(store.path):
+            with self._vault.failures():
                 with store.writing():
                     self._vault.check(store)
                     before = store.last()
+                    store.expect({job.key for job in batch})
                     for job in batch:
                         job.run(store)
                     last = store.last()
@@ -163,6 +175,8 @@ class Writer:
     def _connected(self) -> Store:
         if self._closed:
             raise LedgerError("This ledger was closed. Open it again.")
+        if self._store is not None and not self._store.is_alive():
+            self._drop()  # nothing was asked of it yet, so nothing can be lost by asking another
         if self._store is None:
             self._store = self._vault.connect()
         return self._store

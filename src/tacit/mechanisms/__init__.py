@@ -16,10 +16,12 @@ from tacit.mechanisms.exponential import Exponential
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.mechanisms.key_selection import KeySelection
 from tacit.mechanisms.laplace import Laplace
+from tacit.mechanisms.mode import Mode
 from tacit.mechanisms.noisy_max import NoisyMax
 from tacit.mechanisms.permute_and_flip import PermuteAndFlip
 from tacit.mechanisms.posterior_sampling import PosteriorSampling
 from tacit.mechanisms.propose_test_release import ProposeTestRelease, Refused
+from tacit.mechanisms.quantiles import Extreme, Quantiles
 from tacit.mechanisms.randomized_response import RandomizedResponse
 from tacit.mechanisms.sample_and_aggregate import SampleAndAggregate
 from tacit.mechanisms.smooth import Smooth
@@ -29,15 +31,18 @@ __all__ = [
     "AboveThreshold",
     "BernoulliParameter",
     "Exponential",
+    "Extreme",
     "Gaussian",
     "KeySelection",
     "Laplace",
     "LaplaceProportion",
     "Mechanism",
+    "Mode",
     "NoisyMax",
     "PermuteAndFlip",
     "PosteriorSampling",
     "ProposeTestRelease",
+    "Quantiles",
     "RandomizedResponse",
     "Refused",
     "SampleAndAggregate",

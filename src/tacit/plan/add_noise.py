@@ -9,7 +9,13 @@ accountant, and sigma raised until it fits.
 Why equal weights: a measure's natural size is proportional to its sensitivity, so equal shares make all relative errors
 equal; and for avg = c + S/n, of relative error sqrt(1/a**2 + 1/b**2) at shares a + b = 1, a = b = 1/2 is least.
 
+Picks have weight 1 for every choice that a unit's rows are part of, and stay pure.
+
 Laplace or Gaussian: whichever has the smaller product of deviations over the measures.
+
+Unknown keys with a count of units among the measures (or of rows, where a unit has one): the rule for keys adds noise
+to that very number, so with Laplace noise both are one release (`KeySelection.release_counts`) that is paid for once,
+with the count's share, and the keys have no weight of their own. Gaussian noise cannot do so: there the rule is apart.
 """
 
 from __future__ import annotations
@@ -26,22 +32,53 @@ from tacit.loss.events import Composed
 from tacit.loss.rounding import sqrt_up
 from tacit.mechanisms import Gaussian, KeySelection, Laplace
 from tacit.plan.draft import Draft
+from tacit.plan.pick_part import PickMechanism
+from tacit.question import tree
 
 _CLEARANCE = 1 + Fraction(1, 10**6)
 
 
 def add_noise(draft: Draft) -> Draft:
     """Mechanisms, the rule for unknown keys, and the event of all of it."""
-    shares = _shares(draft)
-    total = sum(shares, Fraction(1 if draft.cells is None else 0))
+    weights = _shares(draft)
+    counted = _counted(draft)
+    if counted is not None and not _gaussian_is_better(draft, draft.asked.delta / 2):
+        return _counting_keys(draft, counted, weights)
+    total = sum(weights, _picks_weight(draft) + (1 if draft.cells is None else 0))
     selection = None if draft.cells is not None else _selection(draft, 1 / total)
     if draft.asked.rho is not None:
-        mechanisms = _by_rho(draft, [share / total for share in shares])
+        mechanisms = _by_rho(draft, [weight / total for weight in weights])
     else:
-        mechanisms = _by_epsilon(draft, [share / total for share in shares])
+        mechanisms = _by_epsilon(draft, [weight / total for weight in weights])
     chosen = () if selection is None else (selection.event,)
-    event = Composed((*chosen, *(mechanism.event for mechanism in mechanisms)))
-    return replace(draft, mechanisms=mechanisms, selection=selection, event=event)
+    picks = _picks(draft, total)
+    event = Composed((*chosen, *(mechanism.event for mechanism in (*mechanisms, *picks))))
+    return replace(draft, mechanisms=mechanisms, pick_mechanisms=picks, selection=selection, event=event)
+
+
+def _counted(draft: Draft) -> int | None:
+    """The measure that is what the rule for unknown keys counts: the units of each key."""
+    if draft.cells is not None or draft.asked.rho is not None:
+        return None
+    kinds = ("count_units", "count_rows") if draft.rows_per_unit == 1 else ("count_units",)
+    return next((place for place, part in enumerate(draft.parts) if part.kind in kinds and part.block == 0), None)
+
+
+def _counting_keys(draft: Draft, counted: int, weights: Sequence[Fraction]) -> Draft:
+    """The keys and their counts in one release, Laplace noise on the other measures."""
+    assert draft.asked.epsilon is not None
+    total = sum(weights, _picks_weight(draft))
+    shares = [weight / total for weight in weights]
+    selection = _rule(draft, draft.asked.epsilon * shares[counted], draft.asked.delta)
+    mechanisms: list[Laplace | Gaussian | KeySelection] = [
+        Laplace(each.l1, epsilon=draft.asked.epsilon * share)
+        for each, share in zip(draft.sensitivities, shares, strict=True)
+    ]
+    mechanisms[counted] = selection
+    others = (each.event for place, each in enumerate(mechanisms) if place != counted)
+    picks = _picks(draft, total)
+    event = Composed((selection.counts_event, *others, *(each.event for each in picks)))
+    return replace(draft, mechanisms=tuple(mechanisms), pick_mechanisms=picks, selection=selection, event=event)
 
 
 def _shares(draft: Draft) -> list[Fraction]:
@@ -61,21 +98,61 @@ def _shares(draft: Draft) -> list[Fraction]:
     return [share or Fraction(1) for share in shares]
 
 
+def _pick_weights(draft: Draft) -> list[Fraction]:
+    """The weight of every pick: one for each choice that a unit's rows are part of, times what the asker gave."""
+    weights = draft.asked.weights or {}
+    found = []
+    for part in draft.pick_parts:
+        named = [
+            weights.get(output.name, Fraction(1))
+            for output in draft.question.outputs
+            if any(node in part.aggregates for node in tree.walk(output.expression))
+        ]
+        found.append(part.levels * (sum(named, Fraction(0)) / len(named) if named else Fraction(1)))
+    return found
+
+
+def _picks_weight(draft: Draft) -> Fraction:
+    return sum(_pick_weights(draft), Fraction(0))
+
+
+def _picks(draft: Draft, total: Fraction) -> tuple[PickMechanism, ...]:
+    """The mechanisms of the picks. They are pure, whatever noise the measures have.
+
+    For rho: a choice of bounded range e costs e**2/8, one that is pure e costs e**2/2.
+    """
+    asked = draft.asked
+    found = []
+    for part, weight in zip(draft.pick_parts, _pick_weights(draft), strict=True):
+        if asked.rho is not None:
+            each = asked.rho * weight / total / part.levels
+            epsilon = part.levels / sqrt_up(1 / ((2 if part.kind == "mode" else 8) * each))
+        else:
+            assert asked.epsilon is not None
+            epsilon = asked.epsilon * weight / total
+        found.append(part.mechanism(draft.rows_per_unit, epsilon))
+    return tuple(found)
+
+
 def _selection(draft: Draft, share: Fraction) -> KeySelection:
     asked = draft.asked
-    if asked.delta <= 0:
+    if asked.rho is not None:
+        epsilon = 1 / sqrt_up(1 / (2 * asked.rho * share))  # pure epsilon is epsilon**2/2 zCDP
+        return _rule(draft, epsilon, asked.delta)
+    assert asked.epsilon is not None
+    delta = asked.delta if not draft.parts or not _gaussian_is_better(draft, asked.delta / 2) else asked.delta / 2
+    return _rule(draft, asked.epsilon * share, delta)
+
+
+def _rule(draft: Draft, epsilon: Fraction, delta: Fraction) -> KeySelection:
+    if delta <= 0:
         unknown = [column.name for column in draft.key_columns if column.values is None]
         name = unknown[0] if unknown else draft.key_columns[0].name
         raise QuestionError(
             f"The values of the key {name!r} are not known to the policy, so they must be bought with a delta. "
             f"Ask with a delta above 0 (say 1e-6), or list the values in the policy: one_of = [...]."
         )
-    if asked.rho is not None:
-        epsilon = 1 / sqrt_up(1 / (2 * asked.rho * share))  # pure epsilon is epsilon**2/2 zCDP
-        return KeySelection(epsilon, asked.delta, draft.rows_per_unit)
-    assert asked.epsilon is not None
-    delta = asked.delta if not draft.parts or not _gaussian_is_better(draft, asked.delta / 2) else asked.delta / 2
-    return KeySelection(asked.epsilon * share, delta, draft.rows_per_unit)
+    return KeySelection(epsilon, delta, draft.groups_per_unit or draft.rows_per_unit)
 
 
 def _by_rho(draft: Draft, shares: Sequence[Fraction]) -> tuple[Laplace | Gaussian, ...]:
@@ -100,17 +177,21 @@ def _by_epsilon(draft: Draft, shares: Sequence[Fraction]) -> tuple[Laplace | Gau
 
 
 def _gaussian_is_better(draft: Draft, delta: Fraction) -> bool:
-    """Compare sum log(sqrt(2) l1 W/(w epsilon)) with sum log(s l2 sqrt(W/w))."""
+    """Compare sum log(sqrt(2) l1 W/(w epsilon)) with sum log(s l2 sqrt(W/w)).
+
+    W holds the weight of unknown keys, except with Laplace noise where a count pays for them.
+    """
     epsilon = draft.asked.epsilon
     if delta <= 0 or epsilon is None:
         return False
     weights = _shares(draft)
-    total = sum(weights, Fraction(1 if draft.cells is None else 0))
+    total = sum(weights, _picks_weight(draft) + (1 if draft.cells is None else 0))
+    alone = total if _counted(draft) is None else sum(weights, _picks_weight(draft))
     part = epsilon * sum(weights) / total
     spread = math.log(gaussian_sigma(1, part, delta))
     balance = 0.0
     for each, weight in zip(draft.sensitivities, weights, strict=True):
-        laplace = math.log(2) / 2 + math.log(each.l1) - math.log(epsilon * weight / total)
+        laplace = math.log(2) / 2 + math.log(each.l1) - math.log(epsilon * weight / alone)
         gaussian = spread + math.log(each.l2) + math.log(sum(weights) / weight) / 2
         balance += gaussian - laplace
     return balance < 0
@@ -138,6 +219,8 @@ def _gaussians(draft: Draft, shares: Sequence[Fraction], delta: Fraction) -> tup
 
 def _sizes(draft: Draft) -> list[int]:
     """How many cells each release may hold: all of them, or for unknown keys any number."""
-    if draft.cells is not None:
-        return [max(len(draft.cells), 1)] * len(draft.parts)
-    return [int(each.l2 * each.l2) for each in draft.sensitivities]
+    found = []
+    for part, each in zip(draft.parts, draft.sensitivities, strict=True):
+        cells = draft.block(part).cells
+        found.append(int(each.l2 * each.l2) if cells is None else max(len(cells), 1))
+    return found

@@ -27,6 +27,7 @@ from tacit.plan.values import (
     floor_division,
     operands,
     scaled,
+    widened,
 )
 
 _QUOTIENT_BITS = 60
@@ -173,8 +174,15 @@ def compare(op: str, left: Number, right: Number) -> Truth:
     if right.constant is not None:
         return _against_constant(op, left, right.constant * right.step)
     left, right = common(left, right)
-    (a, b), _ = operands(left.bounds.hull(right.bounds), left, right)
+    a, b = beside(left, right)
     return Truth(_COMPARE[op](this=a, expression=b), left.nullable or right.nullable)
+
+
+def beside(left: Number, right: Number) -> tuple[exp.Expr, exp.Expr]:
+    """Two numbers on one grid, in one type: comparing them cannot overflow, so none is widened without need."""
+    if left.wide == right.wide:
+        return enclosed(left.sql), enclosed(right.sql)
+    return enclosed(widened(left)), enclosed(widened(right))
 
 
 def _against_constant(op: str, left: Number, exact: Fraction) -> Truth:

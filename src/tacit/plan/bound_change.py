@@ -3,7 +3,7 @@
 Theorem. Neighbours differ in all rows of one unit, of which the question reads at most r (rows_per_unit). Let every row
 add at most b in size to one cell of a measure. Then the vector of cells changes by at most r b in L1, hence in L2 and
 in Linf: all rows may lie in one cell. A count of units changes by at most 1 in each cell that the unit's rows reach, of
-which there are at most k = min(r, cells): L1 k, L2 sqrt(k), Linf 1.
+which there are at most k = min(r, cells): L1 k, L2 sqrt(k), Linf 1. With several levels of cells see `levels`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,25 @@ def bound_change(draft: Draft) -> Draft:
 
 
 def _sensitivity(part: Part, draft: Draft) -> Sensitivity:
-    rows = draft.rows_per_unit
-    reached = rows if draft.cells is None else min(rows, max(len(draft.cells), 1))
+    block = draft.block(part)
+    rows = block.rows_per_unit
+    if block.levels is not None:
+        return _on_levels(part, block, rows)
+    reached = rows if block.cells is None else min(rows, max(len(block.cells), 1))
+    reached = min(reached, block.groups_per_unit or reached)
     if part.kind == "count_units":
         reason = f"{part.reason}, and reaches at most {reached:,} cell{'s' * (reached > 1)}"
         return Sensitivity(reached, sqrt_up(Fraction(reached)), 1, reached, reason)
     most = rows * part.bound
     times = f", and a unit has at most {rows:,} rows" if rows > 1 else ", and a unit has one row"
     return Sensitivity(most, Fraction(most), most, reached, part.reason + times)
+
+
+def _on_levels(part: Part, block: Draft, rows: int) -> Sensitivity:
+    """Every level sees all the rows: S levels change by S times as much, in L2 by sqrt(S) times."""
+    assert block.levels is not None
+    count = len(block.levels.sets)
+    most = rows * part.bound
+    reached = sum(min(rows, length) for length in block.levels.lengths)
+    times = f", a unit has at most {rows:,} row{'s' * (rows > 1)}, and there are {count} levels"
+    return Sensitivity(count * most, most * sqrt_up(Fraction(count)), most, reached, part.reason + times)

@@ -9,6 +9,7 @@ from sqlglot import exp
 from tacit.errors import QuestionError
 from tacit.plan import arithmetic, moments
 from tacit.plan.intervals import Interval
+from tacit.plan.magnitude import magnitude
 from tacit.plan.values import Number, Text, Truth, Value, bare, cast_to, truth_as_number
 from tacit.question.functions import DATE_PARTS
 
@@ -24,6 +25,8 @@ def call(function: str, arguments: list[Value]) -> Value:
         assert isinstance(unit, Text)
         assert unit.constant is not None
         return moments.truncated(unit.constant, _number(function, moment))
+    if function == "magnitude":
+        return magnitude(arguments[0])
     if function in ("lower", "upper", "length", "substring"):
         return _text_call(function, arguments)
     return _number_call(function, [_plain(function, argument) for argument in arguments])

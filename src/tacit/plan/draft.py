@@ -10,8 +10,12 @@ from sqlglot import exp
 
 from tacit.loss.events import Composed, Event
 from tacit.mechanisms import Gaussian, KeySelection, Laplace
+from tacit.plan.columns import KeyColumn, RawKey
 from tacit.plan.formulas import Formula
-from tacit.plan.plan import KeyColumn, MeasureKind, OutputPlan, RawKey, Sensitivity
+from tacit.plan.join_tables import Joined
+from tacit.plan.levels import Levels
+from tacit.plan.pick_part import PickMechanism, PickPart
+from tacit.plan.plan import MeasureKind, OutputPlan, Sensitivity
 from tacit.plan.scope import Scope
 from tacit.policy import Policy
 from tacit.question import tree
@@ -25,6 +29,7 @@ class Asked:
     rho: Fraction | None
     delta: Fraction
     weights: Mapping[str, Fraction] | None
+    rows_per_unit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,9 @@ class Part:
     step: Fraction
     bound: int  # the most that one row adds, in grid units
     reason: str
+    typical: Fraction = Fraction(1)  # what a row adds on average where values are spread evenly over their bounds
+    additive: bool = True  # whether the number of a sum of cells is the sum of their numbers
+    block: int = 0  # 0 for the question itself, 1, 2, ... for the questions inside it
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +54,44 @@ class Draft:
     question: tree.Question
     policy: Policy
     asked: Asked
+    joined: Joined | None = None
     scope: Scope = field(default_factory=lambda: Scope({}))
     rows_per_unit: int = 1
+    groups_per_unit: int | None = None
     where: exp.Expr | None = None
-    joins: tuple[exp.Join, ...] = ()
     key_columns: tuple[KeyColumn, ...] = ()
     key_sql: tuple[exp.Expr, ...] = ()
     cells: tuple[tuple[RawKey, ...], ...] | None = ((),)
+    levels: Levels | None = None
+    inner: tuple[Draft, ...] = ()
     parts: tuple[Part, ...] = ()
+    pick_parts: tuple[PickPart, ...] = ()
     formulas: Mapping[tree.Aggregate, Formula] = field(default_factory=dict)
     outputs: tuple[OutputPlan, ...] = ()
     having: Formula | None = None
     order: tuple[tuple[Formula, bool, bool], ...] = ()
     sensitivities: tuple[Sensitivity, ...] = ()
-    mechanisms: tuple[Laplace | Gaussian, ...] = ()
+    mechanisms: tuple[Laplace | Gaussian | KeySelection, ...] = ()
+    pick_mechanisms: tuple[PickMechanism, ...] = ()
     selection: KeySelection | None = None
     event: Event = field(default_factory=lambda: Composed(()))
+    qualify: Formula | None = None
     query: exp.Select | None = None
+    inner_queries: tuple[exp.Select, ...] = ()
     sentences: tuple[str, ...] = ()
+
+    def block(self, part: Part) -> Draft:
+        """The draft that a part belongs to: this one, or that of a question inside."""
+        return self if part.block == 0 else self.inner[part.block - 1]
+
+    @property
+    def shown_columns(self) -> tuple[KeyColumn, ...]:
+        """The keys, then the values that are picked: what `KeyFormula` shows."""
+        return (*self.key_columns, *(column for part in self.pick_parts for column in part.columns))
+
+    @property
+    def unit_sql(self) -> exp.Expr:
+        """The unit of a joined row."""
+        assert self.joined is not None
+        assert self.joined.unit_sql is not None
+        return self.joined.unit_sql.copy()

@@ -1,6 +1,6 @@
 """How far outputs will be off, before anything is spent: the same formulas, at a cell that is made up.
 
-The made-up cell has a number of rows that the asker names, its values spread evenly over the middle of their bounds.
+The made-up cell has a number of rows that the asker names, its values spread evenly over their bounds.
 Sums and counts are off by the same amount in every cell; means and variances by less where there are more rows.
 """
 
@@ -10,7 +10,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from tacit.mechanisms import Laplace
+from tacit.mechanisms import Gaussian
 from tacit.plan.formulas import Cells, Linear
 from tacit.plan.plan import Expected, Plan
 
@@ -22,16 +22,20 @@ def expected_errors(plan: Plan, rows: int | None) -> tuple[Expected, ...]:
     deviations = [measure.deviation for measure in plan.measures]
     found = []
     for output in plan.outputs:
-        if not output.formula.measures:
+        if not output.formula.measures or output.picked:
             continue
         fixed = isinstance(output.formula, Linear)
         if not fixed and rows is None:
             continue
-        made_up = [np.array([float(rows or 1) if measure.kind != "sum" else 0.0]) for measure in plan.measures]
-        cells = Cells(1, made_up, [[None] for _ in plan.keys.columns])
-        spread = float(output.formula.of(cells).deviation(deviations)[0])
+        spread = float(output.formula.of(made_up(plan, rows or 1)).deviation(deviations)[0])
         found.append(Expected(output.name, None if fixed else rows, spread, _within_95(plan, output.formula, spread)))
     return tuple(found)
+
+
+def made_up(plan: Plan, rows: int) -> Cells:
+    """The made-up cell."""
+    sums = [np.array([float(rows * measure.typical)]) for measure in plan.measures]
+    return Cells(1, sums, [[None] for _ in plan.shown_columns])
 
 
 def _within_95(plan: Plan, formula: object, spread: float) -> float:
@@ -39,6 +43,6 @@ def _within_95(plan: Plan, formula: object, spread: float) -> float:
     if isinstance(formula, Linear) and len(formula.terms) == 1:
         place, factor = formula.terms[0]
         return float(plan.measures[place].mechanism.error("0.95")) * abs(float(factor))
-    several = len(plan.measures) > 1 and any(isinstance(each.mechanism, Laplace) for each in plan.measures)
+    several = len(plan.measures) > 1 and not all(isinstance(each.mechanism, Gaussian) for each in plan.measures)
     # a sum of a few Laplace numbers has heavier tails than the normal law: ln(20)/sqrt 2 = 2.12 deviations at the most
     return spread * (2.1184 if several else _NORMAL_95)

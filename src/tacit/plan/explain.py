@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from tacit.mechanisms import Laplace
+from tacit.mechanisms import Gaussian, KeySelection
 from tacit.plan.deviation import deviation
 from tacit.plan.draft import Draft, Part
+from tacit.plan.pick_words import pick_sentences
 from tacit.policy import RowUnit
 
 
@@ -18,36 +19,58 @@ def explain(draft: Draft) -> Draft:
 
 
 def _sentences(draft: Draft) -> Iterator[str]:
-    question, rows = draft.question, draft.rows_per_unit
-    unit = draft.policy.unit_of(question.table)
-    who = "One row is protected" if isinstance(unit.unit, RowUnit) else "All rows of one unit are protected together"
-    promised = draft.policy.tables[question.table].rows_per_unit
-    yield f"{who}: table {question.table!r} is compared with itself without them."
-    if rows < promised:
-        yield f"Of each unit at most {rows:,} rows are read, {promised:,} being allowed: less noise, and less data."
-    elif promised > 1:
-        yield f"Of each unit at most {rows:,} rows are read; asking for fewer (tacit_rows_per_unit) lowers the noise."
-    for join in question.joins:
-        yield f"Each row meets at most one row of the public table {join.table!r}, so the join adds no noise."
+    question = draft.question
+    yield from _sources(draft)
     if draft.where is not None:
         yield "WHERE is decided row by row; where it could fail it is NULL, and the row is left out."
     yield from _keys(draft)
     for place, (part, each, mechanism) in enumerate(
         zip(draft.parts, draft.sensitivities, draft.mechanisms, strict=True)
     ):
-        law = "Laplace" if isinstance(mechanism, Laplace) else "Gaussian"
+        law = "Gaussian" if isinstance(mechanism, Gaussian) else "Laplace"
+        shared = " It is the noise of the rule for keys, paid for once." if isinstance(mechanism, KeySelection) else ""
         spread = deviation(mechanism) * float(part.step)
         yield (
             f"Measure m{place} ({_words(part)}): {each.reason}; one unit changes it by at most "
             f"{_number(each.l1 * part.step)} in all and {_number(each.linf * part.step)} in one cell. "
-            f"{law} noise of standard deviation {spread:.6g} is added to every cell."
+            f"{law} noise of standard deviation {spread:.6g} is added to every cell.{shared}"
         )
+    for pick_part, pick in zip(draft.pick_parts, draft.pick_mechanisms, strict=True):
+        yield from pick_sentences(pick_part, pick)
     for output in draft.outputs:
         if len(output.formula.measures) > 1:
             used = ", ".join(f"m{place}" for place in sorted(output.formula.measures))
             yield f"Output {output.name!r} is computed from the noisy {used}; that costs nothing more."
     if draft.having is not None or draft.order or question.limit is not None:
         yield "HAVING, ORDER BY and LIMIT look at noisy values only, and cost nothing."
+
+
+def _sources(draft: Draft) -> Iterator[str]:
+    assert draft.joined is not None
+    tables = list(dict.fromkeys(source for place in draft.joined.places for source in place.sources))
+    units = [draft.policy.unit_of(table).unit for table in tables]
+    who = "One row is protected" if isinstance(units[0], RowUnit) else "All rows of one unit are protected together"
+    yield f"{who}: {_named(tables)} compared with the same without them."
+    if len(draft.joined.places) == 1 and draft.joined.places[0].table is not None:
+        rows, promised = draft.rows_per_unit, draft.joined.places[0].table.rows_per_unit
+        if rows < promised:
+            yield f"Of each unit at most {rows:,} rows are read, {promised:,} being allowed: less noise, and less data."
+        elif promised > 1:
+            yield f"Of each unit at most {rows:,} rows are read; fewer (tacit_rows_per_unit) mean less noise."
+        return
+    for place in draft.joined.places:
+        if place.rows is None:
+            most = 1 if place.table is None else place.table.fan_out
+            times = "so the join adds no noise" if most == 1 else f"which multiplies the rows of a unit by {most:,}"
+            yield f"Each row meets at most {most:,} row{'s' * (most > 1)} of the public {place.shown!r}, {times}."
+        else:
+            yield f"{place.shown!r} has at most {place.rows:,} row{'s' * (place.rows > 1)} of each unit."
+    yield f"Together they hold at most {draft.rows_per_unit:,} rows of one unit; pairs are made within a unit only."
+
+
+def _named(tables: list[str]) -> str:
+    listed = ", ".join(repr(table) for table in tables)
+    return f"table {listed} is" if len(tables) == 1 else f"tables {listed} are"
 
 
 def _keys(draft: Draft) -> Iterator[str]:

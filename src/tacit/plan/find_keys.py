@@ -14,8 +14,9 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.errors import QuestionError
+from tacit.plan.columns import KeyColumn, RawKey
 from tacit.plan.draft import Draft
-from tacit.plan.plan import KeyColumn, RawKey
+from tacit.plan.levels import Levels
 from tacit.plan.translate import value_of
 from tacit.plan.values import Number, Text, Truth, truth_as_number
 from tacit.question import tree
@@ -30,9 +31,31 @@ def find_keys(draft: Draft) -> Draft:
     columns = tuple(column for column, _ in found)
     cells: tuple[tuple[RawKey, ...], ...] | None = None
     listed = [column.values for column in columns if column.values is not None]
+    if draft.question.sets:
+        return _with_levels(draft, columns, listed, found)
     if len(listed) == len(columns) and math.prod(len(values) for values in listed) <= MOST_CELLS:
         cells = tuple(itertools.product(*listed))
     return replace(draft, key_columns=columns, key_sql=tuple(sql for _, sql in found), cells=cells)
+
+
+def _with_levels(
+    draft: Draft,
+    columns: tuple[KeyColumn, ...],
+    listed: list[tuple[RawKey, ...]],
+    found: list[tuple[KeyColumn, exp.Expr]],
+) -> Draft:
+    """ROLLUP and the like: every level's cells, from keys that are all known."""
+    if len(listed) < len(columns):
+        unknown = next(column.name for column in columns if column.values is None)
+        raise QuestionError(
+            f"ROLLUP, CUBE and GROUPING SETS need keys that are known, and {unknown!r} is not. "
+            f"List its values in the policy (one_of = [...]), or group by buckets of it."
+        )
+    levels = Levels(tuple(len(values) for values in listed), draft.question.sets)
+    if max(sum(levels.lengths), math.prod(levels.sizes)) > MOST_CELLS:
+        raise QuestionError(f"The levels of this GROUP BY have more than {MOST_CELLS:,} cells. Use fewer keys.")
+    cells = tuple(levels.cells(listed))
+    return replace(draft, key_columns=columns, key_sql=tuple(sql for _, sql in found), cells=cells, levels=levels)
 
 
 def _key(key: tree.Key, draft: Draft) -> tuple[KeyColumn, exp.Expr]:

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.plan.formulas import Cells, Formula
+from tacit.plan.columns import KeyColumn, RawKey
+from tacit.plan.formulas import Cells, Formula, as_it_reads
 from tacit.plan.moments import calendar_date
-from tacit.plan.plan import KeyColumn, OutputPlan, Plan, RawKey
+from tacit.plan.plan import KnownKeys, OutputPlan, Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +31,44 @@ class Finished:
     deviations: tuple[list[float] | None, ...]
 
 
-def finish(plan: Plan, keys: Sequence[tuple[RawKey, ...]], noisy: Sequence[NDArray[Any]]) -> Finished:
-    """The answer's table. `keys` are the cells as the query gave them, `noisy` the released measures for them."""
-    readable = [[read_key(column, key[place]) for key in keys] for place, column in enumerate(plan.keys.columns)]
-    cells = Cells(len(keys), [np.asarray(column, dtype=np.float64) for column in noisy], readable)
-    rows = _sorted(plan, cells, _kept(plan.having, cells))
+def finish(
+    plan: Plan,
+    keys: Sequence[tuple[RawKey, ...]],
+    noisy: Sequence[NDArray[Any]],
+    picked: Sequence[Sequence[RawKey]] = (),
+) -> Finished:
+    """The answer's table. `keys` are the cells as the query gave them; the released measures and picks for them."""
+    given = [[key[place] for key in keys] for place in range(len(plan.keys.columns))]
+    readable = [
+        [read_key(column, raw) for raw in values]
+        for column, values in zip(plan.shown_columns, [*given, *picked], strict=True)
+    ]
+    numbers = [np.asarray(column, dtype=np.float64) for column in noisy]
+    spreads: list[float | NDArray[np.float64]] = [measure.deviation for measure in plan.measures]
+    levels = plan.keys.levels if isinstance(plan.keys, KnownKeys) else None
+    left_out: list[NDArray[np.float64]] = []
+    if levels is not None:
+        own = [measure.block == 0 for measure in plan.measures]
+        numbers = [levels.agreeing(column) if mine else column for column, mine in zip(numbers, own, strict=True)]
+        spreads = [
+            measure.deviation * levels.spread() if mine else measure.deviation
+            for measure, mine in zip(plan.measures, own, strict=True)
+        ]
+        left_out = [levels.left_out(place) for place in range(len(plan.keys.columns))]
+    cells = Cells(len(keys), numbers, readable, left_out)
+    if plan.having is not None:  # before window functions, which see only what is left
+        kept = _kept(plan.having, cells)
+        cells = cells.only(kept)
+        spreads = [spread[kept] if isinstance(spread, np.ndarray) else spread for spread in spreads]
+    rows = _sorted(plan, cells, _kept(plan.qualify, cells))
     if plan.limit is not None:
         rows = rows[: plan.limit]
-    spreads = [measure.deviation for measure in plan.measures]
     columns, deviations = [], []
     for output in plan.outputs:
         estimate = output.formula.of(cells)
-        columns.append([_shown(output, estimate.value[row]) for row in rows])
-        spread = estimate.deviation(spreads) if estimate.slopes else None
+        values = as_it_reads(output.formula, cells)
+        columns.append([_shown(output, values[row]) for row in rows])
+        spread = estimate.deviation(spreads) if estimate.noisy and not output.picked else None
         deviations.append(None if spread is None else [float(spread[row]) for row in rows])
     kinds = tuple(output.kind for output in plan.outputs)
     return Finished(tuple(output.name for output in plan.outputs), kinds, tuple(columns), tuple(deviations))
@@ -62,16 +88,16 @@ def read_key(column: KeyColumn, raw: RawKey) -> Any:
     return exact.numerator if exact.denominator == 1 else exact
 
 
-def _kept(having: Formula | None, cells: Cells) -> list[int]:
-    if having is None:
+def _kept(condition: Formula | None, cells: Cells) -> list[int]:
+    if condition is None:
         return list(range(cells.size))
-    return [int(row) for row in np.flatnonzero(having.of(cells).value == 1.0)]
+    return [int(row) for row in np.flatnonzero(condition.of(cells).value == 1.0)]
 
 
 def _sorted(plan: Plan, cells: Cells, rows: list[int]) -> list[int]:
     # sorted by the last criterion first: the sort is stable
     for formula, descending, nulls_first in reversed(plan.order):
-        values = formula.of(cells).value
+        values = as_it_reads(formula, cells)
         present = [row for row in rows if not _missing(values[row])]
         absent = [row for row in rows if _missing(values[row])]
         present.sort(key=lambda row: values[row], reverse=descending)
@@ -87,7 +113,7 @@ def _shown(output: OutputPlan, value: Any) -> Any:
     if _missing(value):
         return None
     if output.kind == "integer":
-        return round(float(value))
+        return value if isinstance(value, int) else round(float(value))
     if output.kind == "boolean":
         return bool(value)
     return float(value) if isinstance(value, (float, int, Fraction)) else value

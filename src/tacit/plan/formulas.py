@@ -24,25 +24,46 @@ _LEAST_ROOT = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The cells of an answer: noisy measures in grid units, and the keys as they read."""
+    """The cells of an answer: noisy measures in grid units, and the keys as they read.
+
+    `left_out` says of each key where a cell's level leaves it out (1) and where not (0).
+    """
 
     size: int
     noisy: Sequence[Floats]
     keys: Sequence[Sequence[Any]] = ()
+    left_out: Sequence[Floats] = ()
+
+    def only(self, rows: Sequence[int]) -> Cells:
+        """The cells at these places alone."""
+        chosen = np.array(rows, dtype=np.int64)
+        keys = [[column[row] for row in rows] for column in self.keys]
+        return Cells(len(rows), [part[chosen] for part in self.noisy], keys, [part[chosen] for part in self.left_out])
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Values with their slopes in the measures they depend on. Texts and dates have no slopes."""
+    """Values with their slopes in the measures they depend on. Texts and dates have no slopes.
+
+    `far` holds, for values that add up several cells, the sum of the squared slopes in the other cells.
+    """
 
     value: NDArray[Any]
     slopes: Mapping[int, Floats] = field(default_factory=dict)
+    far: Mapping[int, Floats] = field(default_factory=dict)
 
-    def deviation(self, deviations: Sequence[float]) -> Floats:
+    @property
+    def noisy(self) -> bool:
+        """Whether there is noise in it."""
+        return bool(self.slopes or self.far)
+
+    def deviation(self, deviations: Sequence[float | Floats]) -> Floats:
         """The standard deviation that noise of these deviations (grid units) gives the value."""
         total = np.zeros(len(self.value))
         for measure, slope in self.slopes.items():
             total = total + np.square(slope * deviations[measure])
+        for measure, squares in self.far.items():
+            total = total + squares * np.square(deviations[measure])
         return np.asarray(np.sqrt(total))
 
 
@@ -93,6 +114,20 @@ class KeyFormula:
         column = np.empty(cells.size, dtype=object)
         column[:] = items
         return Estimate(column)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """1 in cells whose level leaves out a key, 0 in others."""
+
+    place: int
+
+    @property
+    def measures(self) -> frozenset[int]:
+        return frozenset()
+
+    def of(self, cells: Cells) -> Estimate:
+        return Estimate(cells.left_out[self.place] if cells.left_out else np.zeros(cells.size))
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,10 +240,13 @@ class Operation:
         with np.errstate(all="ignore"):
             value, by_left, by_right = _OPERATIONS[self.op](a.value, b.value)
             slopes: dict[int, Floats] = {}
+            far: dict[int, Floats] = {}
             for part, factor in ((a, by_left), (b, by_right)):
                 for measure, slope in part.slopes.items():
                     slopes[measure] = slopes.get(measure, np.zeros(cells.size)) + slope * factor
-        return Estimate(value, slopes)
+                for measure, squares in part.far.items():
+                    far[measure] = far.get(measure, np.zeros(cells.size)) + squares * np.square(factor)
+        return Estimate(value, slopes, far)
 
 
 def _divided(a: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
@@ -260,7 +298,7 @@ class Apply:
             "ceil": np.ceil,
             "round": lambda x: np.floor(x * scale + 0.5) / scale,
         }
-        return Estimate(functions[self.function](inner.value), inner.slopes)
+        return Estimate(functions[self.function](inner.value), inner.slopes, inner.far)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,8 +313,19 @@ class Test:
         return frozenset().union(*(part.measures for part in self.parts))
 
     def of(self, cells: Cells) -> Estimate:
-        values = [part.of(cells).value for part in self.parts]
+        # keys and constants among themselves are compared exactly; beside a noisy number all are floats
+        exact = all(isinstance(part, (KeyFormula, Constant)) for part in self.parts)
+        values = [as_it_reads(part, cells) if exact else part.of(cells).value for part in self.parts]
         return Estimate(np.asarray(_TESTS[self.op](values), dtype=np.float64))
+
+
+def as_it_reads(formula: Formula, cells: Cells) -> NDArray[Any]:
+    """The values of a formula. A bare key or constant keeps its exact value, which a float above 2**53 would not."""
+    if not isinstance(formula, (KeyFormula, Constant)):
+        return formula.of(cells).value
+    column = np.empty(cells.size, dtype=object)
+    column[:] = cells.keys[formula.place] if isinstance(formula, KeyFormula) else [formula.value] * cells.size
+    return column
 
 
 def _compare(check: Callable[[Any, Any], Any]) -> Callable[[list[NDArray[Any]]], Floats]:

@@ -11,34 +11,42 @@ from tacit.loss.targets import epsilon_of_concentrated
 from tacit.parameters import Number
 from tacit.plan.add_noise import add_noise
 from tacit.plan.bound_change import bound_change
-from tacit.plan.bound_rows import bound_rows
+from tacit.plan.bound_groups import bound_groups
 from tacit.plan.build_query import UNITS, build_query, key_column, measure_column
 from tacit.plan.deviation import deviation
 from tacit.plan.draft import Asked, Draft
 from tacit.plan.explain import explain
 from tacit.plan.filter_rows import filter_rows
 from tacit.plan.find_keys import find_keys
-from tacit.plan.join_public import join_public
+from tacit.plan.inner_questions import inner_questions
+from tacit.plan.levers import Levers, check_unit, merged
 from tacit.plan.measure import measure
+from tacit.plan.open_sources import open_sources
 from tacit.plan.outputs import outputs
+from tacit.plan.pick import pick, picks_of
 from tacit.plan.plan import KnownKeys, Measure, Plan, Query, UnknownKeys
 from tacit.plan.resolve import resolve
 from tacit.policy import Policy
 from tacit.question import tree
 
 RULES: tuple[Callable[[Draft], Draft], ...] = (
+    open_sources,
     resolve,
-    bound_rows,
-    join_public,
+    inner_questions,
     filter_rows,
     find_keys,
     measure,
+    pick,
     outputs,
+    bound_groups,
     bound_change,
     add_noise,
     build_query,
     explain,
 )
+
+INNER_RULES = (open_sources, resolve, filter_rows, find_keys, measure, pick, outputs)
+"""What is done for a question inside another; its noise is planned together with the outer one's."""
 
 
 def make_plan(
@@ -47,17 +55,26 @@ def make_plan(
     *,
     epsilon: Number | None = None,
     rho: Number | None = None,
-    delta: Number = 0,
+    delta: Number | None = None,
     weights: Mapping[str, Number] | None = None,
     rows_per_unit: int | None = None,
+    groups_per_unit: int | None = None,
 ) -> Plan:
     """The plan that answers `question` for epsilon (and delta), or for rho; the policy's default without either."""
-    if rows_per_unit is not None:
-        question = replace(question, rows_per_unit=parameters.whole("rows_per_unit", rows_per_unit, least=1))
-    draft = Draft(question, policy, _asked(policy, epsilon, rho, delta, weights))
+    privacy = question.privacy
+    question, levers = merged(question, Levers(epsilon, delta, rows_per_unit, groups_per_unit))
+    if levers.groups_per_unit is not None:
+        groups = parameters.whole("groups_per_unit", levers.groups_per_unit, least=1)
+        question = replace(question, groups_per_unit=groups)
+    if levers.rows_per_unit is not None:
+        question = replace(question, rows_per_unit=parameters.whole("rows_per_unit", levers.rows_per_unit, least=1))
+    asked = _asked(policy, levers.epsilon, rho, levers.delta or 0, weights)
+    draft = Draft(question, policy, replace(asked, rows_per_unit=question.rows_per_unit))
     for rule in RULES:
         draft = rule(draft)
-    return _plan(draft)
+    plan = _plan(draft)
+    check_unit(privacy, plan.tables, policy)
+    return plan
 
 
 def _asked(
@@ -90,34 +107,61 @@ def _affordable(policy: Policy, epsilon: Fraction, name: str, given: object) -> 
 
 def _plan(draft: Draft) -> Plan:
     assert draft.query is not None
+    assert draft.joined is not None
     measures = tuple(
-        Measure(measure_column(place), part.kind, part.centre, part.step, each, mechanism, deviation(mechanism))
+        Measure(
+            name=measure_column(place),
+            kind=part.kind,
+            centre=part.centre,
+            step=part.step,
+            sensitivity=each,
+            mechanism=mechanism,
+            deviation=deviation(mechanism),
+            typical=part.typical,
+            block=part.block,
+        )
         for place, (part, each, mechanism) in enumerate(
             zip(draft.parts, draft.sensitivities, draft.mechanisms, strict=True)
         )
     )
     keys: KnownKeys | UnknownKeys
     if draft.cells is not None:
-        keys = KnownKeys(draft.key_columns, draft.cells)
+        keys = KnownKeys(draft.key_columns, draft.cells, draft.levels)
     else:
         assert draft.selection is not None
         keys = UnknownKeys(draft.key_columns, draft.selection)
     query = Query(
         draft.query,
         tuple(key_column(place) for place in range(len(draft.key_sql))),
-        tuple(each.name for each in measures),
+        tuple(each.name for each in measures if each.block == 0),
         UNITS if draft.cells is None else None,
+    )
+    inner = tuple(
+        Query(tree_of, (), tuple(each.name for each in measures if each.block == block), None)
+        for block, tree_of in enumerate(draft.inner_queries, start=1)
     )
     return Plan(
         question=draft.question,
         query=query,
+        inner=inner,
         keys=keys,
         measures=measures,
+        picks=picks_of(draft),
         outputs=draft.outputs,
         having=draft.having,
+        qualify=draft.qualify,
         order=draft.order,
         limit=draft.question.limit,
         rows_per_unit=draft.rows_per_unit,
+        tables=tuple(
+            dict.fromkeys(
+                source
+                for each in (draft, *draft.inner)
+                if each.joined is not None
+                for place in each.joined.places
+                for source in place.sources
+            )
+        ),
         epsilon=draft.asked.epsilon,
         delta=draft.asked.delta,
         event=draft.event,

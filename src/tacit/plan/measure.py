@@ -2,9 +2,12 @@
 
     count(*), count(x)      a count (of rows; of rows where x is not NULL)
     count(DISTINCT unit)    a count of units
+    count(DISTINCT x)       a count of different values
     avg(x)                  c + S/n, with S the sum of x - c around the public middle c of x, and n the count of x
     sum(x)                  the sum itself, or S + c n where S or n is bought anyway and the error is less
     variance, stddev        T/n + q - (S/n)**2, with T the sum of (x - c)**2 - q, q the middle of the squares
+    bool_or, bool_and       a count of the rows that are true, or false, compared with one half
+    corr, covar, regr       see `pairs`
 
 Why centred: |x - c| is at most half the width, so S needs half the noise (or far less) of the plain sum.
 Sum against sum: with u the noise of one unit of sensitivity, plain costs max|x| u and centred sqrt(h**2 + c**2) u
@@ -24,36 +27,47 @@ from sqlglot import exp
 from tacit.errors import QuestionError
 from tacit.plan import arithmetic
 from tacit.plan.draft import Draft, Part
-from tacit.plan.formulas import Formula, Linear, Mean, Root, Variance
-from tacit.plan.translate import number_of, value_of
-from tacit.plan.values import Nothing, Number, cast_to, coarsened, constant
+from tacit.plan.formulas import Constant, Formula, Linear, Mean, Root, Test, Variance
+from tacit.plan.pairs import PAIRS, pair_formula
+from tacit.plan.translate import condition_of, number_of, value_of
+from tacit.plan.values import Nothing, Number, cast_to, coarsened, constant, integer
 from tacit.question import tree
 
 LARGEST_ROW = 1 << 32
-UNIT = "tacit_unit"
+PICKS = ("quantile", "min", "max", "mode")
+"""Aggregates that are no measures: `pick` plans them."""
 
 
 def measure(draft: Draft) -> Draft:
     """The measures, and for each aggregate the formula that gives it."""
-    aggregates = _aggregates(draft.question)
-    book = _Book(draft)
+    aggregates = [each for each in aggregates_of(draft.question) if each.kind not in PICKS]
+    book = Book(draft)
     formulas: dict[tree.Aggregate, Formula] = {}
     # sums last: they look at what the others have bought
     for aggregate in sorted(aggregates, key=lambda each: each.kind == "sum"):
         formulas[aggregate] = _formula(aggregate, book)
-    return replace(draft, parts=tuple(book.parts), formulas=formulas)
+    parts = list(book.parts)
+    if draft.levels is not None and not all(part.additive for part in parts):
+        raise QuestionError(
+            "count(DISTINCT ...) does not add up over groups, so it cannot stand with ROLLUP, CUBE or GROUPING SETS. "
+            "Ask for each set of keys by itself."
+        )
+    for block, inner in enumerate(draft.inner, start=1):
+        parts += [replace(part, block=block) for part in inner.parts]
+    return replace(draft, parts=tuple(parts), formulas=formulas)
 
 
-def _aggregates(question: tree.Question) -> list[tree.Aggregate]:
+def aggregates_of(question: tree.Question) -> list[tree.Aggregate]:
     """The different aggregates, in the order of the question."""
     expressions = [output.expression for output in question.outputs]
     expressions += [question.having] if question.having is not None else []
+    expressions += [question.qualify] if question.qualify is not None else []
     expressions += [order.expression for order in question.order]
     found = [node for expression in expressions for node in tree.walk(expression) if isinstance(node, tree.Aggregate)]
     return list(dict.fromkeys(found))
 
 
-def _formula(aggregate: tree.Aggregate, book: _Book) -> Formula:
+def _formula(aggregate: tree.Aggregate, book: Book) -> Formula:
     if aggregate.kind == "count_rows":
         return Linear(((book.rows(), Fraction(1)),))
     if aggregate.kind == "count_units":
@@ -64,7 +78,16 @@ def _formula(aggregate: tree.Aggregate, book: _Book) -> Formula:
         if isinstance(value, Nothing):
             return Linear(())
         return Linear(((book.count(value.sql, value.nullable), Fraction(1)),))
-    number = _bounded(aggregate, book.draft)
+    if aggregate.kind == "count_distinct":
+        value = value_of(aggregate.argument, book.draft.scope)
+        return Linear(()) if isinstance(value, Nothing) else Linear(((book.different(value.sql), Fraction(1)),))
+    if aggregate.kind in ("bool_and", "bool_or"):
+        return _every_or_any(aggregate, book)
+    if aggregate.kind in PAIRS:
+        assert aggregate.second is not None
+        y, x = (_bounded(aggregate, book.draft, each) for each in (aggregate.argument, aggregate.second))
+        return pair_formula(aggregate, y, x, book, LARGEST_ROW)
+    number = _bounded(aggregate, book.draft, aggregate.argument)
     if aggregate.kind == "sum":
         return book.sum(number)
     if aggregate.kind == "avg":
@@ -73,10 +96,19 @@ def _formula(aggregate: tree.Aggregate, book: _Book) -> Formula:
     return Root(variance) if aggregate.kind.startswith("stddev") else variance
 
 
-def _bounded(aggregate: tree.Aggregate, draft: Draft) -> Number:
+def _every_or_any(aggregate: tree.Aggregate, book: Book) -> Formula:
+    """bool_or: whether the count of true rows is nearer to one than to none; bool_and: no row is false."""
     assert aggregate.argument is not None
+    truth = condition_of(aggregate.argument, book.draft.scope)
+    looked_for = truth.sql if aggregate.kind == "bool_or" else exp.Not(this=exp.paren(truth.sql.copy()))
+    found = exp.Case().when(looked_for, integer(1))
+    count = Linear(((book.count(found, nullable=True), Fraction(1)),))
+    return Test(">" if aggregate.kind == "bool_or" else "<=", (count, Constant(Fraction(1, 2))))
+
+
+def _bounded(aggregate: tree.Aggregate, draft: Draft, argument: tree.Scalar) -> Number:
     name = aggregate.kind.split("_")[0]
-    number = number_of(aggregate.argument, draft.scope, name)
+    number = number_of(argument, draft.scope, name)
     if number.meaning in ("date", "timestamp"):
         raise QuestionError(f"{name} of a date is not understood. Take {name} of days: a_date - DATE '2020-01-01'.")
     if not number.stated:
@@ -88,7 +120,7 @@ def _bounded(aggregate: tree.Aggregate, draft: Draft) -> Number:
 
 
 @dataclass(slots=True)
-class _Book:
+class Book:
     """The measures bought so far, each once."""
 
     draft: Draft
@@ -110,9 +142,10 @@ class _Book:
         """The count of units."""
         if self.draft.rows_per_unit == 1:
             return self.rows()  # one row each
-        column = exp.column(UNIT, exp.to_identifier(self.draft.question.alias, quoted=True))
-        sql = exp.Count(this=exp.Distinct(expressions=[column]))
-        return self._buy("units", "", Part("count_units", sql, Fraction(0), Fraction(1), 1, "a unit adds 1 to a cell"))
+        sql = exp.Count(this=exp.Distinct(expressions=[self.draft.unit_sql]))
+        reason = "a unit adds 1 to a cell"
+        part = Part("count_units", sql, Fraction(0), Fraction(1), 1, reason, additive=False)
+        return self._buy("units", "", part)
 
     def count(self, sql: exp.Expr, nullable: bool) -> int:
         """The count of rows where something is not NULL."""
@@ -122,21 +155,34 @@ class _Book:
         reason = "each row where it is not NULL adds 1"
         return self._buy("count", _text(sql), Part("count", counted, Fraction(0), Fraction(1), 1, reason))
 
+    def different(self, sql: exp.Expr) -> int:
+        """The number of different values: a row more is at most one value more in its cell."""
+        counted = exp.Count(this=exp.Distinct(expressions=[sql.copy()]))
+        reason = "each row brings at most 1 value that no other has"
+        part = Part("count", counted, Fraction(0), Fraction(1), 1, reason, additive=False)
+        return self._buy("different", _text(sql), part)
+
     def bought_count(self, number: Number) -> int | None:
         """The count that belongs to a number, if it was bought."""
         return self.places.get(("count", _text(number.sql) if number.nullable else "*"))
 
-    def total(self, number: Number, centre: int, counted: exp.Expr | None = None) -> int:
+    def total(
+        self, number: Number, centre: int, counted: exp.Expr | None = None, typical: Fraction | None = None
+    ) -> int:
         """The sum of number - centre: per row at most the distance of the bounds from the centre.
 
-        `counted` is something simpler that is NULL on the same rows.
+        `counted` is something simpler that is NULL on the same rows; `typical` is the number's mean where what it is
+        computed from is spread evenly, its bounds' middle if not said.
         """
         bound = max(number.bounds.high - centre, centre - number.bounds.low)
         exact = centre * number.step
         low, high = (_shown(end * number.step) for end in (number.bounds.low, number.bounds.high))
         around = f", minus {_shown(exact)}" if centre else ""
         reason = f"each row adds a number from {low} to {high}{around}: at most {_shown(bound * number.step)} in size"
-        part = Part("sum", _sum(number, centre, counted or number.sql), exact, number.step, bound, reason)
+        usual = Fraction(number.bounds.low + number.bounds.high, 2) if typical is None else typical
+        part = Part(
+            "sum", _sum(number, centre, counted or number.sql), exact, number.step, bound, reason, usual - centre
+        )
         return self._buy("sum", f"{centre} {_text(number.sql)}", part)
 
     def mean(self, number: Number) -> Formula:
@@ -175,7 +221,7 @@ class _Book:
         middle = squares.bounds.middle
         return Variance(
             total=total,
-            squares=self.total(squares, middle, number.sql),
+            squares=self.total(squares, middle, number.sql, _mean_square(distance) * squared.step / squares.step),
             count=count,
             step=number.step,
             square_step=squares.step,
@@ -193,6 +239,12 @@ def _sum(number: Number, centre: int, counted: exp.Expr) -> exp.Expr:
     count = exp.Count(this=counted.copy() if number.nullable else exp.Star())
     factor = cast_to(exp.Literal.number(centre), "INT128")
     return exp.Sub(this=total, expression=exp.Mul(this=factor, expression=count))
+
+
+def _mean_square(number: Number) -> Fraction:
+    """The mean of x**2 where x is spread evenly over the w + 1 points of its bounds: w (w + 2)/12 around its mean."""
+    low, high = number.bounds.low, number.bounds.high
+    return Fraction((high - low) * (high - low + 2), 12) + Fraction(low + high, 2) ** 2
 
 
 def _text(sql: exp.Expr) -> str:

@@ -6,14 +6,20 @@ import datetime
 from dataclasses import replace
 from functools import singledispatch
 from typing import Literal as OneOf
+from typing import TypeAlias
 
 from tacit.errors import QuestionError
+from tacit.plan.columns import KeyColumn
 from tacit.plan.draft import Draft
-from tacit.plan.formulas import Apply, Constant, Formula, KeyFormula, Linear, Operation, Test
+from tacit.plan.formulas import Apply, Constant, Formula, KeyFormula, LeftOut, Linear, Operation, Test
+from tacit.plan.inner_questions import Beside
+from tacit.plan.measure import PICKS
+from tacit.plan.over import RANKS, Sorting, Window
 from tacit.plan.plan import OutputPlan
 from tacit.question import tree
 from tacit.question.scalars import moment
 
+Kind: TypeAlias = OneOf["integer", "real", "text", "date", "timestamp", "boolean"]
 _FUNCTIONS = ("abs", "sign", "floor", "ceil", "round")
 
 
@@ -21,12 +27,15 @@ def outputs(draft: Draft) -> Draft:
     """The formulas of everything the answer shows, is filtered by or is sorted by."""
     question = draft.question
     planned = tuple(
-        OutputPlan(output.name, _kind(output.expression, draft), formula_of(output.expression, draft))
+        OutputPlan(
+            output.name, _kind(output.expression, draft), formula_of(output.expression, draft), _is_picked(output)
+        )
         for output in question.outputs
     )
     having = None if question.having is None else _condition(question.having, draft)
+    qualify = None if question.qualify is None else _condition(question.qualify, draft)
     order = tuple((formula_of(each.expression, draft), each.descending, each.nulls_first) for each in question.order)
-    return replace(draft, outputs=planned, having=having, order=order)
+    return replace(draft, outputs=planned, having=having, qualify=qualify, order=order)
 
 
 def _condition(node: tree.Scalar, draft: Draft) -> Formula:
@@ -36,18 +45,38 @@ def _condition(node: tree.Scalar, draft: Draft) -> Formula:
     return formula
 
 
-def _kind(node: tree.Scalar, draft: Draft) -> OneOf["integer", "real", "text", "date", "timestamp", "boolean"]:
-    if isinstance(node, tree.KeyValue):
-        column = draft.key_columns[node.place]
-        if column.meaning == "number":
-            return "integer" if column.step.denominator == 1 else "real"
-        return column.meaning
+def _is_picked(output: tree.Output) -> bool:
+    nodes = tree.walk(output.expression)
+    return any(isinstance(node, tree.Aggregate) and node.kind in PICKS for node in nodes)
+
+
+def _kind_of(column: KeyColumn) -> Kind:
+    """How a key or a picked value is shown."""
+    if column.meaning == "number":
+        return "integer" if column.step.denominator == 1 else "real"
+    return column.meaning
+
+
+def _kind(node: tree.Scalar, draft: Draft) -> Kind:
     formula = formula_of(node, draft)
+    if isinstance(formula, KeyFormula):
+        return _kind_of(draft.shown_columns[formula.place])
     if isinstance(formula, Test):
         return "boolean"
     if isinstance(formula, Constant) and isinstance(formula.value, str):
         return "text"
-    whole = isinstance(formula, Linear) and all(factor.denominator == 1 for _, factor in formula.terms)
+    if isinstance(formula, Window):
+        return "integer" if formula.function in RANKS else "real"
+    if isinstance(formula, Beside):
+        formula = formula.inside
+    if isinstance(formula, LeftOut):
+        return "integer"
+    # with several levels the numbers that agree are no whole ones any more
+    whole = (
+        draft.levels is None
+        and isinstance(formula, Linear)
+        and all(factor.denominator == 1 for _, factor in formula.terms)
+    )
     return "integer" if whole else "real"
 
 
@@ -67,6 +96,31 @@ def _(node: tree.Aggregate, draft: Draft) -> Formula:
 @formula_of.register
 def _(node: tree.KeyValue, draft: Draft) -> Formula:
     return KeyFormula(node.place, draft.key_columns[node.place].meaning in ("number", "boolean"))
+
+
+@formula_of.register
+def _(node: tree.LeftOut, draft: Draft) -> Formula:
+    if not isinstance(node.key, tree.KeyValue):
+        raise QuestionError("GROUPING takes the keys of GROUP BY.")
+    return LeftOut(node.key.place)
+
+
+@formula_of.register
+def _(node: tree.Over, draft: Draft) -> Formula:
+    argument = None if node.argument is None else formula_of(node.argument, draft)
+    if argument is not None and node.function in ("sum", "avg") and _sort(argument, draft) != "number":
+        raise QuestionError(f"{node.function} OVER needs a number, and a {_sort(argument, draft)} was found.")
+    partition = tuple(formula_of(part, draft) for part in node.partition)
+    order = tuple(Sorting(formula_of(each.expression, draft), each.descending, each.nulls_first) for each in node.order)
+    return Window(node.function, argument, node.offset, partition, order, node.frame)
+
+
+@formula_of.register
+def _(node: tree.Inner, draft: Draft) -> Formula:
+    block = next(place for place, each in enumerate(draft.inner, start=1) if each.question == node.question)
+    places = [place for place, part in enumerate(draft.parts) if part.block == block]
+    inside = draft.inner[block - 1].outputs[0].formula
+    return Beside(inside, places[0], len(places)) if places else inside
 
 
 @formula_of.register
@@ -158,7 +212,7 @@ def _number(node: tree.Scalar, draft: Draft) -> Formula:
 def _sort(formula: Formula, draft: Draft) -> str:
     """What can be compared with what."""
     if isinstance(formula, KeyFormula):
-        meaning = draft.key_columns[formula.place].meaning
+        meaning = draft.shown_columns[formula.place].meaning
         return "number" if meaning == "boolean" else meaning
     if isinstance(formula, Constant):
         for kind, name in ((str, "text"), (datetime.datetime, "timestamp"), (datetime.date, "date")):

@@ -7,7 +7,8 @@ How an answer is made from a plan (`tacit.plan.finish` does the last step):
 1. run `query`: columns `query.key_columns`, then `query.measure_columns`, and `query.unit_column` for unknown keys;
 2. known keys: arrange the cells as `keys.cells` lists them, zero where the query had no row, and drop any other row;
    unknown keys: keep what `keys.selection.choose(unit counts)` keeps, and look at nothing else of the others;
-3. measure i: `measures[i].mechanism.release(column i)`;
+3. measure i: `measures[i].mechanism.release(column i)`; where that is `keys.selection` itself, steps 2 and 3 are one:
+   `keys.selection.release_counts(unit counts)` says which keys are kept, and their noisy counts;
 4. `finish(plan, keys, noisy)`.
 """
 
@@ -23,10 +24,12 @@ from sqlglot import exp
 
 from tacit.loss.events import Event
 from tacit.mechanisms import Gaussian, KeySelection, Laplace
+from tacit.plan.columns import KeyColumn, RawKey
 from tacit.plan.formulas import Formula
+from tacit.plan.levels import Levels
+from tacit.plan.pick_part import PickMechanism
 from tacit.question import tree
 
-RawKey: TypeAlias = int | str | None
 MeasureKind: TypeAlias = OneOf["count_rows", "count", "count_units", "sum"]
 
 
@@ -64,8 +67,10 @@ class Measure:
     centre: Fraction
     step: Fraction
     sensitivity: Sensitivity
-    mechanism: Laplace | Gaussian
+    mechanism: Laplace | Gaussian | KeySelection  # the last where the rule for unknown keys releases the count too
     deviation: float  # the noise's standard deviation in grid units
+    block: int  # 0: a column of the query; 1, 2, ...: of the query of a question inside
+    typical: Fraction  # what a row adds on average where values are spread evenly over their bounds, in grid units
 
     @property
     def l1(self) -> int:
@@ -84,21 +89,35 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
-class KeyColumn:
-    """A key as the query returns it, and how it reads: number * step, a date, a time, a truth value, or text."""
+class Pick:
+    """Values of one column that are chosen in every cell; the place p of the grid is low + p * stride, or values[p].
 
-    name: str
-    meaning: OneOf["number", "date", "timestamp", "boolean", "text"]
-    step: Fraction
+    `query` has the ranks near the wanted ones, `wide` has all, for the case that those were too few.
+    """
+
+    mechanism: PickMechanism
+    query: Query
+    wide: Query | None
+    columns: tuple[KeyColumn, ...]
+    low: int
+    stride: int
     values: tuple[RawKey, ...] | None
+
+    def raw(self, point: int) -> RawKey:
+        """A place of the grid as the query's own numbers are."""
+        return self.low + point * self.stride if self.values is None else self.values[point]
 
 
 @dataclass(frozen=True, slots=True)
 class KnownKeys:
-    """Every cell is public: all combinations of the keys' values, in order. Without GROUP BY there is one, ()."""
+    """Every cell is public: all combinations of the keys' values, in order. Without GROUP BY there is one, ().
+
+    With `levels` the cells are those of all levels, and the query returns the finest ones, from which they are summed.
+    """
 
     columns: tuple[KeyColumn, ...]
     cells: tuple[tuple[RawKey, ...], ...] = field(repr=False)
+    levels: Levels | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +135,7 @@ class OutputPlan:
     name: str
     kind: OneOf["integer", "real", "text", "date", "timestamp", "boolean"]
     formula: Formula
+    picked: bool = False  # whether a picked value is part of it: then no deviation can be told
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,17 +150,21 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How one question will be answered. `question` has its names resolved."""
+    """How one question will be answered. `question` has its names resolved; `tables` are the private ones it reads."""
 
     question: tree.Question
     query: Query
+    inner: tuple[Query, ...]  # of the questions inside: one row each
     keys: KnownKeys | UnknownKeys
     measures: tuple[Measure, ...]
+    picks: tuple[Pick, ...]
     outputs: tuple[OutputPlan, ...]
     having: Formula | None
+    qualify: Formula | None
     order: tuple[tuple[Formula, bool, bool], ...]
     limit: int | None
     rows_per_unit: int
+    tables: tuple[str, ...]
     epsilon: Fraction | None
     delta: Fraction
     event: Event
@@ -150,6 +174,11 @@ class Plan:
     def schema(self) -> tuple[tuple[str, str], ...]:
         """(name, kind) of every column of the answer."""
         return tuple((output.name, output.kind) for output in self.outputs)
+
+    @property
+    def shown_columns(self) -> tuple[KeyColumn, ...]:
+        """The keys, then the values that are picked."""
+        return (*self.keys.columns, *(column for pick in self.picks for column in pick.columns))
 
     @property
     def errors(self) -> tuple[Expected, ...]:

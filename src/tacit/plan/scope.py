@@ -1,17 +1,24 @@
-"""Which columns a question can name, and what each of them is on a row of the working copy."""
+"""Which columns a question can name, what each of them is on a row, and how many rows of one unit there can be.
+
+A `Place` is one source of rows under its alias. For a private one the promise is: it has a column `tacit_unit`, at most
+`rows` rows of each unit, and its rows of a unit depend on that unit's rows in the working copy alone. All sensitivities
+rest on this; every function that makes a place says in its docstring why it holds.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from tacit.plan.intervals import Interval
 from tacit.plan.values import EVERY_INTEGER, Meaning, Number, Text, Value, cast_to
 from tacit.policy import Column, Table
+from tacit.policy.cells import LAST
 from tacit.question import tree
 
+UNIT = "tacit_unit"
 _MEANINGS: Mapping[str, Meaning] = {
     "integer": "number",
     "real": "number",
@@ -23,40 +30,93 @@ _MEANINGS: Mapping[str, Meaning] = {
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A table in the question, under the alias it has there; `optional` where a left join may leave it empty."""
+    """A source of rows: its columns, and the SQL that stands for it in FROM.
 
-    table: Table
+    `unit` is the name that the unit's column has in it, or None where it cannot be named. `rows` is None for public
+    sources. `table` is the policy's table behind it, where there is exactly one. `optional`: a join may leave it empty.
+    `kind` names the kind of unit, so that units of different kinds are never taken for one another.
+    """
+
     alias: str
+    shown: str
+    sql: exp.Expr
+    columns: Mapping[str, Value]
+    rows: int | None
+    unit: str | None = None
+    kind: str | None = None
+    table: Table | None = None
     optional: bool = False
+    sources: tuple[str, ...] = ()  # the private tables it is made from
+
+    @property
+    def public(self) -> bool:
+        """Whether no row of it belongs to anyone."""
+        return self.rows is None
+
+    @property
+    def unit_sql(self) -> exp.Expr:
+        """The unit of a row."""
+        return exp.column(UNIT, quoted(self.alias))
+
+    def find(self, name: str) -> str | None:
+        """The column of this name, whatever its case."""
+        if name in self.columns:
+            return name
+        folded = name.casefold()
+        return next((column for column in self.columns if column.casefold() == folded), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A SELECT inside, as a query: its columns (c0, c1, ... in SQL), and whose rows they are."""
+
+    query: exp.Query
+    columns: Mapping[str, Value]  # their SQL is the bare name of the column
+    rows: int | None
+    unit: str | None
+    kind: str | None
+    sources: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The tables of a question, by alias."""
+    """The sources of a question by alias, and the SELECTs that stand in its conditions."""
 
     places: Mapping[str, Place]
+    opened: Mapping[tree.Rows | tree.Union, Opened] = field(default_factory=dict)
 
     def value(self, name: tree.Name) -> Value:
         """What a resolved name is on a row."""
         assert name.table is not None
         place = self.places[name.table]
-        column = place.table.columns[name.column]
-        found = column_value(column, exp.column(exp.to_identifier(column.name, True), _quoted(place.alias)))
-        if place.table.public and isinstance(found, Number) and found.stated:
-            found = _held(found)
+        found = place.columns[name.column]
         return replace(found, nullable=True) if place.optional else found
 
 
-def _quoted(name: str) -> exp.Identifier:
+def quoted(name: str) -> exp.Identifier:
+    """A name that means itself, whatever it is."""
     return exp.to_identifier(name, quoted=True)
 
 
+def table_columns(table: Table, alias: str) -> dict[str, Value]:
+    """The columns of a table of the working copy: bounds, grid and values as the policy states them."""
+    found: dict[str, Value] = {}
+    for name, column in table.columns.items():
+        value = column_value(column, exp.column(quoted(name), quoted(alias)))
+        if table.public and isinstance(value, Number) and value.stated:
+            value = _held(value)
+        found[name] = value
+    return found
+
+
 def column_value(column: Column, sql: exp.Expr) -> Number | Text:
-    """A column of the working copy: bounds, grid and values as the policy states them."""
+    """A column of the working copy."""
     if column.kind == "text":
         values = column.grid_values
         return Text(sql, column.nullable, None if values is None else tuple(str(value) for value in values))
     low, high = column.grid_lower, column.grid_upper
+    if column.auto:
+        return Number(sql, Interval(-LAST, LAST), nullable=column.nullable, points=column.cells, coded=True)
     bounds = EVERY_INTEGER if low is None or high is None else Interval(low, high)
     points = column.grid_values
     return Number(

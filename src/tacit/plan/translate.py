@@ -19,7 +19,9 @@ from sqlglot import exp
 from tacit.errors import QuestionError
 from tacit.plan import arithmetic, moments
 from tacit.plan.calls import call
+from tacit.plan.in_rows import in_rows, unit_in_rows
 from tacit.plan.intervals import Interval
+from tacit.plan.magnitude import magnitude, with_bounds
 from tacit.plan.scope import Scope
 from tacit.plan.values import (
     Nothing,
@@ -30,6 +32,7 @@ from tacit.plan.values import (
     bare,
     cast_to,
     constant,
+    described,
     enclosed,
     null,
     truth_as_number,
@@ -85,16 +88,16 @@ def _as_number(found: Value, user: str) -> Number:
     return found
 
 
-def described(value: Value) -> str:
-    """A value's kind in words."""
-    if isinstance(value, Number):
-        return "a " + {"timestamp": "time", "boolean": "truth value"}.get(value.meaning, value.meaning)
-    return {Text: "a text", Truth: "a condition", Nothing: "NULL"}[type(value)]
+@_value.register
+def _(node: tree.Name, scope: Scope) -> Value:
+    return with_bounds(scope.value(node), node.column)
 
 
 @_value.register
-def _(node: tree.Name, scope: Scope) -> Value:
-    return scope.value(node)
+def _(node: tree.InRows, scope: Scope) -> Value:
+    if isinstance(node.operand, tree.UnitOf):
+        return unit_in_rows(node, scope)
+    return in_rows(value_of(node.operand, scope), node, scope)
 
 
 @_value.register
@@ -318,6 +321,8 @@ def _case(conditions: list[Truth], sqls: list[exp.Expr]) -> exp.Expr:
 
 @_value.register
 def _(node: tree.Call, scope: Scope) -> Value:
+    if node.function == "magnitude" and isinstance(node.arguments[0], tree.Name):
+        return magnitude(scope.value(node.arguments[0]))  # the one place where a column without bounds may stand
     arguments = [value_of(argument, scope) for argument in node.arguments]
     if any(isinstance(argument, Nothing) for argument in arguments):
         return null()

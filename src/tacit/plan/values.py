@@ -38,6 +38,7 @@ class Number:
     stated: bool = True
     wide: bool = False
     points: tuple[int, ...] | None = None  # all values there can be, where they are fewer than the bounds say
+    coded: bool = False  # the cell of a number whose bounds are not known yet, and not the number itself
 
     @property
     def constant(self) -> int | None:
@@ -207,3 +208,10 @@ def truth_as_number(truth: Truth) -> Number:
     else:
         sql = exp.Case().when(*branches[0]).else_(integer(0))
     return Number(sql, Interval(0, 1), meaning="boolean", nullable=truth.nullable, points=(0, 1))
+
+
+def described(value: Value) -> str:
+    """A value's kind in words."""
+    if isinstance(value, Number):
+        return "a " + {"timestamp": "time", "boolean": "truth value"}.get(value.meaning, value.meaning)
+    return {Text: "a text", Truth: "a condition", Nothing: "NULL"}[type(value)]

@@ -16,6 +16,7 @@ from tacit.errors import QuestionError
 from tacit.parameters import Number
 from tacit.plan.formulas import Linear, Mean, Root, Variance
 from tacit.plan.make import make_plan
+from tacit.plan.measure import PICKS
 from tacit.plan.plan import Plan
 from tacit.policy import Policy
 from tacit.question import tree
@@ -37,6 +38,13 @@ def epsilon_for(
         goal = parameters.positive("within", within)
     if rows is not None:
         parameters.whole("rows", rows, least=1)
+
+    nodes = (node for each in question.outputs for node in tree.walk(each.expression))
+    if any(isinstance(node, tree.Aggregate) and node.kind in PICKS for node in nodes):
+        raise QuestionError(
+            "How far a quantile, min, max or mode is off depends on the data, in its own unit. Ask with an epsilon; "
+            "explain says how many ranks it may be off."
+        )
 
     def misses(epsilon: Fraction) -> float:
         return _worst(make_plan(question, policy, epsilon=epsilon, delta=delta), rows, share) / float(goal)

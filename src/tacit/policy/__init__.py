@@ -1,6 +1,6 @@
 """What the owner promised: units, bounds, public facts about columns, budgets, analysts."""
 
-from tacit.policy.columns import Column, Facts, Kind, Outside, Scalar, anything, between, date_between, one_of
+from tacit.policy.columns import Column, Facts, Kind, Outside, Scalar, anything, auto, between, date_between, one_of
 from tacit.policy.policy import Policy, Source, Table
 from tacit.policy.units import ColumnUnit, PathUnit, Resolved, RowUnit, Unit
 
@@ -19,6 +19,7 @@ __all__ = [
     "Table",
     "Unit",
     "anything",
+    "auto",
     "between",
     "date_between",
     "one_of",

@@ -10,10 +10,12 @@ number. The working copy holds these whole numbers, so that sums are exact and t
     date        days since 1970-01-01                                  1
     timestamp   microseconds since 1970-01-01 00:00 UTC                1
     text        (not a number; held as text)
+    auto        the cell of a power of two that a number lies in        (see `cells`)
 
 A real column must be bounded, because its grid follows from its bounds: 2**24 to 2**25 steps between them, but never
 so fine that a bound needs more than 53 bits. The bounds themselves are rounded outwards to the grid, so a value inside
-the stated range stays inside the range on the grid.
+the stated range stays inside the range on the grid. Where nobody knows the bounds yet, `auto` says so: then only how
+large a number is, to a power of two, is held, and bounds can be bought from that (`Curator.suggest`).
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 from tacit import parameters
 from tacit.errors import ParameterError, PolicyError
 from tacit.loss.budget import written
+from tacit.policy import cells
 
 Kind = Literal["integer", "real", "text", "date", "timestamp", "boolean"]
 Outside = Literal["clamp", "drop"]
@@ -59,6 +62,7 @@ class Column:
     values: tuple[Scalar, ...] | None = None
     nullable: bool = True
     outside: Outside = "clamp"
+    auto: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -71,7 +75,8 @@ class Column:
             raise PolicyError(f"'nullable' must be true or false. Got {self.nullable!r} instead.")
         _check_bounds(self)
         _check_values(self)
-        if self.kind == "real":
+        _check_auto(self)
+        if self.kind == "real" and not self.auto:
             _check_real(self)
 
     @property
@@ -87,7 +92,7 @@ class Column:
 
         The second part matters only far from zero, where doubles themselves are no finer than that.
         """
-        if self.kind != "real":
+        if self.kind != "real" or self.auto:
             return Fraction(1)
         lower, upper = Fraction(self.lower), Fraction(self.upper)  # type: ignore[arg-type]  # both are Fractions here
         exponent = max(floor_log2(upper - lower) - _REAL_STEPS, floor_log2(max(abs(lower), abs(upper))) - _DOUBLE_BITS)
@@ -110,11 +115,19 @@ class Column:
             return (0, 1)
         return None if self.values is None else tuple(self.to_grid(value) for value in self.values)
 
+    @property
+    def cells(self) -> tuple[int, ...]:
+        """Every cell of `tacit.policy.cells` that a number of this kind can lie in: a whole one is 0, or 1 or more."""
+        least = cells.cell_of(1) if self.kind == "integer" else 1
+        return tuple(cell for cell in range(-cells.LAST, cells.LAST + 1) if cell == 0 or abs(cell) >= least)
+
     def to_grid(self, value: Scalar) -> int | str:
         """A value of this column as it stands in the working copy (not clamped)."""
         exact = typed(self.kind, value)
         if isinstance(exact, str):
             return exact
+        if self.auto:
+            return cells.cell_of(exact)  # type: ignore[arg-type]  # an auto column is of numbers
         if isinstance(exact, Fraction):
             return (exact / self.step + Fraction(1, 2)).__floor__()
         if isinstance(exact, datetime.datetime):
@@ -127,6 +140,8 @@ class Column:
         """The value that stands as `value` in the working copy."""
         if isinstance(value, str):
             return value
+        if self.auto:
+            raise PolicyError(f"Column {self.name!r} has no bounds yet, and its values cannot be told from its cells.")
         convert: Mapping[Kind, Callable[[int], Scalar]] = {
             "integer": int,
             "real": lambda number: number * self.step,
@@ -139,6 +154,8 @@ class Column:
     def _range(self) -> tuple[int | None, int | None]:
         if self.kind == "text":
             return None, None
+        if self.auto:
+            return -cells.LAST, cells.LAST
         if self.kind == "boolean":
             return 0, 1
         if self.kind == "real":
@@ -161,6 +178,7 @@ class Facts:
     values: tuple[Any, ...] | None = None
     nullable: bool = True
     outside: Outside = "clamp"
+    auto: bool = False
 
     def column(self, name: str, kind: Kind) -> Column:
         """These facts about the column `name`, whose values are of this kind."""
@@ -174,6 +192,7 @@ class Facts:
                 None if self.values is None else tuple(typed(kind, value) for value in self.values),
                 self.nullable,
                 self.outside,
+                self.auto,
             )
         except PolicyError as bad:
             raise PolicyError(f"Column {name!r}: {bad}") from None
@@ -197,6 +216,11 @@ def date_between(lower: Any, upper: Any, *, outside: Outside = "clamp", nullable
 def anything(*, nullable: bool = True) -> Facts:
     """A column with no stated range: it may be filtered, counted and grouped by, but not summed."""
     return Facts(nullable=nullable)
+
+
+def auto(*, outside: Outside = "clamp", nullable: bool = True) -> Facts:
+    """A column of numbers whose bounds nobody knows yet. Buy them with `Curator.suggest`, and state them."""
+    return Facts(outside=outside, nullable=nullable, auto=True)
 
 
 def typed(kind: Kind, value: Any) -> Scalar:
@@ -302,9 +326,21 @@ def _check_values(column: Column) -> None:
         raise PolicyError(f"'one_of' must not repeat a value. Got {list(column.values)!r} instead.")
 
 
+def _check_auto(column: Column) -> None:
+    if not isinstance(column.auto, bool):
+        raise PolicyError(f"'auto' must be true or false. Got {column.auto!r} instead.")
+    if column.auto and column.kind not in ("integer", "real"):
+        raise PolicyError(f"Bounds can be suggested for integer and real columns. A {column.kind} column has none.")
+    if column.auto and (column.lower is not None or column.values is not None):
+        raise PolicyError('A column whose bounds are "auto" has no other bounds and no values.')
+
+
 def _check_real(column: Column) -> None:
     if column.lower is None or column.upper is None:
-        raise PolicyError("A real column needs a range, e.g. between = [0.0, 100.0]: its grid follows from it.")
+        raise PolicyError(
+            "A real column needs a range, e.g. between = [0.0, 100.0]: its grid follows from it. "
+            'Where you do not know it, write between = "auto" and buy it: tacit suggest.'
+        )
     if column.lower == column.upper:
         raise PolicyError("The range of a real column must be wider than a point.")
     if not Fraction(1, 2**900) <= column.step <= 2**900:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Final, Literal, TypeVar, get_args
+from urllib.parse import urlsplit
 
 from tacit.errors import PolicyError
 from tacit.loss.budget import Budget
@@ -19,17 +20,22 @@ from tacit.policy.columns import Column
 from tacit.policy.units import ColumnUnit, PathUnit, Resolved, RowUnit, Unit, resolve
 
 T = TypeVar("T")
-Format = Literal["duckdb", "csv", "parquet", "frame"]
+Format = Literal["duckdb", "csv", "parquet", "postgres", "spark", "frame"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+DATABASES: Final[tuple[Format, ...]] = ("duckdb", "postgres", "spark")
+"""Formats that hold tables of their own."""
 LARGEST_ROWS_PER_UNIT: Final = 2**31 - 1
 LARGEST_NAME: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a table's rows come from: a file (CSV and Parquet may be globs), or a frame handed over in memory.
+    """Where a table's rows come from: a file (CSV and Parquet may be globs), a database, or a frame in memory.
 
-    `path` is a file, or the frame's name; `table` the table's name inside a DuckDB file.
+    `path` is a file, the frame's name, or where a PostgreSQL database is: `postgresql://host/database`, or
+    `postgres:$NAME` for the environment variable that holds the connection string, or the Spark session that reads it:
+    `local[4]`, `spark://host:7077`, `sc://host:15002`. `table` is the table's name inside a DuckDB file or a database;
+    for Spark it may be files too.
     """
 
     format: Format
@@ -41,13 +47,19 @@ class Source:
             raise PolicyError(f"A source is one of {', '.join(FORMATS)}. Got {self.format!r} instead.")
         if not self.path:
             raise PolicyError("A source needs a path.")
-        if (self.table is not None) != (self.format == "duckdb"):
-            raise PolicyError("A DuckDB source, and no other, names the table inside the file.")
+        if (self.table is not None) != (self.format in DATABASES):
+            raise PolicyError("A DuckDB, PostgreSQL or Spark source, and no other, names the table inside it.")
+        if self.format == "postgres":
+            _check_address(self.path)
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One table: where it is, whose rows it holds, how many rows one unit may have, and its columns."""
+    """One table: where it is, whose rows it holds, how many rows one unit may have, and its columns.
+
+    `key` is a column that no two rows of a unit share: the working copy keeps one row of each. `fan_out` is for public
+    tables: how many of its rows, at most, one row of a private table may meet in a join.
+    """
 
     name: str
     source: Source
@@ -55,6 +67,8 @@ class Table:
     rows_per_unit: int
     columns: Mapping[str, Column]
     public: bool = False
+    key: str | None = None
+    fan_out: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
@@ -70,6 +84,7 @@ class Table:
 class Policy:
     """The owner's promise. `working_copy` and `ledger` are paths; None keeps them in memory.
 
+    The ledger may also be in a PostgreSQL database: `postgresql://host/database`, or `postgres:$NAME` as for a source.
     `directory` is the folder that relative paths are relative to.
     """
 
@@ -86,6 +101,8 @@ class Policy:
     def __post_init__(self) -> None:
         object.__setattr__(self, "tables", MappingProxyType(dict(self.tables)))
         object.__setattr__(self, "analysts", MappingProxyType(dict(self.analysts)))
+        if self.ledger is not None and self.ledger.startswith(("postgres:", "postgresql:")):
+            _check_address(self.ledger)
         for problem in _policy_problems(self):
             raise PolicyError(problem)
 
@@ -120,6 +137,37 @@ def _table_problems(table: Table) -> Iterator[str]:
         yield f".rows_per_unit: a whole number of at least 1 is wanted. Got {table.rows_per_unit!r} instead."
     elif isinstance(table.unit, RowUnit) and table.rows_per_unit != 1:
         yield f'.rows_per_unit: with unit = "row" it is 1. Got {table.rows_per_unit!r} instead.'
+    yield from _key_problems(table)
+    yield from _auto_problems(table)
+
+
+def _auto_problems(table: Table) -> Iterator[str]:
+    """Cells stand for numbers in a working copy that DuckDB makes; elsewhere, and in public, they have no use yet."""
+    for name, column in table.columns.items():
+        if not column.auto:
+            continue
+        if table.source.format in ("postgres", "spark"):
+            yield (
+                f'.columns.{name}: between = "auto" works on files and frames for now, and not on '
+                f"{table.source.format}. State bounds."
+            )
+        if table.public:
+            yield f".columns.{name}: a public table can be looked at. State the bounds of its columns."
+        if table.key is not None and table.key.casefold() == name.casefold():
+            yield f'.key: {name!r} has the bounds "auto", and a key needs its values. State bounds, or none.'
+
+
+def _key_problems(table: Table) -> Iterator[str]:
+    if table.key is not None:
+        if table.public:
+            yield ".key: a public table has no key; joins keep the first of the rows that agree, or fan_out of them."
+        elif table.column(table.key) is None or table.key not in table.columns:
+            yield f".key: {table.key!r} is none of the columns stated: {', '.join(table.columns) or 'none'}."
+    whole = isinstance(table.fan_out, int) and not isinstance(table.fan_out, bool)
+    if not whole or not 1 <= table.fan_out <= LARGEST_ROWS_PER_UNIT:
+        yield f".fan_out: a whole number of at least 1 is wanted. Got {table.fan_out!r} instead."
+    elif table.fan_out != 1 and not table.public:
+        yield ".fan_out: this is for public tables. For a private one, rows_per_unit and key say it."
 
 
 def _policy_problems(policy: Policy) -> Iterator[str]:
@@ -129,6 +177,7 @@ def _policy_problems(policy: Policy) -> Iterator[str]:
     for key, table in policy.tables.items():
         if key != table.name:
             yield f"tables: the table {table.name!r} is listed under another name, {key!r}."
+    yield from _engine_problems(policy)
     units = {name: table.unit for name, table in policy.tables.items()}
     for name, table in policy.tables.items():
         if table.unit is not None:
@@ -149,6 +198,34 @@ def _policy_problems(policy: Policy) -> Iterator[str]:
         yield (
             f"questions.largest_epsilon: at most the dataset's epsilon ({policy.budget.epsilon}) is wanted. "
             f"Got {policy.largest_epsilon} instead."
+        )
+
+
+def _engine_problems(policy: Policy) -> Iterator[str]:
+    """All tables live on one engine: one PostgreSQL database, or anything that DuckDB reads."""
+    sources = {name: table.source for name, table in policy.tables.items()}
+    places = {source.path if source.format == "postgres" else None for source in sources.values()}
+    if len(places) > 1:
+        inside = next(name for name, source in sources.items() if source.format == "postgres")
+        yield (
+            f"tables.{inside}.source: when one table is in a PostgreSQL database, all tables of the policy are in the "
+            "same one, under the same source. Load the others into it, or write two policies."
+        )
+
+
+def _check_address(address: str) -> None:
+    """A connection string with a password would stand in a file that is passed around."""
+    if address.startswith("postgres:$"):
+        if not address.removeprefix("postgres:$").isidentifier():
+            raise PolicyError(f"After 'postgres:$' the name of an environment variable is wanted. Got {address!r}.")
+        return
+    parts = urlsplit(address)
+    if parts.scheme not in ("postgresql", "postgres") or not address.startswith(f"{parts.scheme}://"):
+        raise PolicyError('A PostgreSQL address is "postgresql://host/database", or "postgres:$NAME" for a variable.')
+    if parts.password is not None or "password" in parts.query.lower():
+        raise PolicyError(
+            'A password must not stand in a policy. Keep the connection string in a variable ("postgres:$NAME"), '
+            "or the password in ~/.pgpass."
         )
 
 

@@ -5,7 +5,10 @@ misspelt `rows_per_unit` must not silently fall back to anything), and every ref
 key, what was found, what is allowed, and the nearest known word.
 
     name = "clinic"                       source = "clinic.duckdb"      # for every table that names none itself
+                                          source = "postgres:$CLINIC"   # a database: the variable holds its address
+                                          source = "local[4]"           # or a cluster: a Spark session
     working_copy = "clinic.copy"          ledger = "clinic.ledger"      # "memory" keeps either in memory
+                                          ledger = "postgres:$LEDGER"   # or in a database, shared by several hosts
     [budget]                              epsilon, delta
     [questions]                           default_epsilon, largest_epsilon
     [analysts.ana]                        epsilon, delta
@@ -13,10 +16,12 @@ key, what was found, what is allowed, and the nearest known word.
                                           unit = "patient_id" | "row" | { key = "visit_id", table = "visits" }
     [tables.visits.columns]               age = { type = "integer", between = [0, 110], outside = "clamp" }
                                           sex = { type = "text", one_of = ["F", "M"], nullable = false }
+                                          charge = { type = "real", between = "auto" }   # to be bought
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -30,18 +35,19 @@ from tacit.errors import ParameterError, PolicyError
 from tacit.loss.budget import Budget
 from tacit.policy.check import did_you_mean
 from tacit.policy.columns import KINDS, OUTSIDE, Column, Facts
-from tacit.policy.policy import Policy, Source, Table
+from tacit.policy.policy import DATABASES, Policy, Source, Table
 from tacit.policy.units import ColumnUnit, PathUnit, RowUnit, Unit
 
 T = TypeVar("T")
 MEMORY: Final = "memory"
+AUTO: Final = "auto"
 FILL_IN: Final = "FILL IN"
 """What a written policy says where only the owner knows."""
 
 _TOP: Final = ("name", "source", "working_copy", "ledger", "budget", "questions", "analysts", "tables")
-_TABLE: Final = ("source", "format", "table", "unit", "rows_per_unit", "public", "columns")
+_TABLE: Final = ("source", "format", "table", "unit", "rows_per_unit", "public", "columns", "key", "fan_out")
 _COLUMN: Final = ("type", "between", "one_of", "nullable", "outside")
-_FILE_FORMATS: Final = ("duckdb", "csv", "parquet")
+_FORMATS: Final = ("duckdb", "csv", "parquet", "postgres", "spark")
 _ENDINGS: Final = {
     ".duckdb": "duckdb",
     ".ddb": "duckdb",
@@ -117,7 +123,11 @@ def parse(text: str, *, file: str = "policy", directory: str = ".") -> Policy:
 
 
 def format_of(path: str) -> str | None:
-    """The format that a file's ending stands for."""
+    """The format that a file's ending, or a database's address, stands for."""
+    if path.startswith(("postgres:", "postgresql:")):
+        return "postgres"
+    if path.startswith(("sc://", "spark://")) or re.fullmatch(r"local(\[[\d*, ]+\])?", path):
+        return "spark"
     name = path.lower().removesuffix(".gz")
     return next((kind for ending, kind in _ENDINGS.items() if name.endswith(ending)), None)
 
@@ -132,20 +142,22 @@ def _table(place: Place, name: str, content: Any, shared_source: Any) -> Table:
     source = _source(place, name, table, shared_source)
     found = {key: _column(place.at("columns").at(key), key, facts) for key, facts in columns.items()}
     bound = table.get("rows_per_unit", rows)
+    key = _text(place, table, "key", None) if "key" in table else None
+    fan_out = table.get("fan_out", 1)
     # A table's own refusals begin with its path already.
-    return Place(place.file).make(lambda: Table(name, source, unit, bound, found, public))
+    return Place(place.file).make(lambda: Table(name, source, unit, bound, found, public, key, fan_out))
 
 
 def _source(place: Place, name: str, table: Mapping[str, Any], shared: Any) -> Source:
     path = table.get("source", shared)
     if not isinstance(path, str) or not path:
-        place.at("source").wants("the path of a DuckDB, CSV or Parquet file", path)
+        place.at("source").wants("a DuckDB, CSV or Parquet file, a PostgreSQL database or a Spark session", path)
     kind = table.get("format", format_of(path))
-    if kind not in _FILE_FORMATS:
-        place.at("format").wants(f"one of {', '.join(_FILE_FORMATS)}", kind, did_you_mean(str(kind), _FILE_FORMATS))
-    if "table" in table and kind != "duckdb":
-        raise place.at("table").refuse("only a DuckDB file has tables inside. Leave this key out.")
-    inside = _text(place, table, "table", name) if kind == "duckdb" else None
+    if kind not in _FORMATS:
+        place.at("format").wants(f"one of {', '.join(_FORMATS)}", kind, did_you_mean(str(kind), _FORMATS))
+    if "table" in table and kind not in DATABASES:
+        raise place.at("table").refuse("only a DuckDB file or a database has tables inside. Leave this key out.")
+    inside = _text(place, table, "table", name) if kind in DATABASES else None
     return place.at("source").make(lambda: Source(kind, path, inside))
 
 
@@ -164,7 +176,8 @@ def _column(place: Place, name: str, content: Any) -> Column:
     facts = _section(place, content)
     _known(place, facts, _COLUMN)
     kind = _choice(place, facts, "type", KINDS, None)
-    lower, upper = _pair(place.at("between"), facts["between"]) if "between" in facts else (None, None)
+    auto = facts.get("between") == AUTO
+    lower, upper = _pair(place.at("between"), facts["between"]) if "between" in facts and not auto else (None, None)
     values = facts.get("one_of")
     if values is not None and not isinstance(values, list):
         place.at("one_of").wants("a list of values", values)
@@ -174,13 +187,14 @@ def _column(place: Place, name: str, content: Any) -> Column:
         values=None if values is None else tuple(values),
         nullable=_flag(place, facts, "nullable", True),
         outside=_choice(place, facts, "outside", OUTSIDE, "clamp"),
+        auto=auto,
     )
     return place.make(lambda: stated.column(name, kind))
 
 
 def _pair(place: Place, content: Any) -> tuple[Any, Any]:
     if not isinstance(content, list) or len(content) != 2:
-        place.wants("a list of two bounds, such as [0, 100],", content)
+        place.wants('a list of two bounds, such as [0, 100], or "auto",', content)
     return content[0], content[1]
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from tacit.policy.check import Schema
-from tacit.policy.columns import Kind
+from tacit.policy.columns import Column, Kind
 from tacit.policy.policy import Source
 from tacit.policy.read import FILL_IN
 
@@ -80,6 +80,14 @@ def _line(column: str, kind: Kind | None, source: Source) -> str:
     if source.format == "csv":
         return f'# {_key(column)} = {{ type = "text" }}   # {FILL_IN}: CSV has no types; or integer, real, date, ...\n'
     return f"# {_key(column)} = {{ {_FACTS[kind]} }}   # {FILL_IN}: values outside are clamped or count as missing\n"
+
+
+def fact_line(column: Column, lower: int | float, upper: int | float) -> str:
+    """The line of a policy that states these bounds of a column, and what else was stated about it."""
+    facts = [f'type = "{column.kind}"', f"between = [{lower!r}, {upper!r}]"]
+    facts += [] if column.outside == "clamp" else [f'outside = "{column.outside}"']
+    facts += [] if column.nullable else ["nullable = false"]
+    return f"{_key(column.name)} = {{ {', '.join(facts)} }}"
 
 
 def _key(name: str) -> str:

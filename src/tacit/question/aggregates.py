@@ -1,8 +1,9 @@
-"""Aggregates: count, sum, avg, variance and standard deviation; others are refused with a pointer."""
+"""Aggregates that are sums and counts, or follow from them; `picks` reads the others."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from sqlglot import exp
@@ -20,30 +21,51 @@ _SIMPLE: Mapping[type[exp.Expr], tree.AggregateKind] = MappingProxyType(
         exp.Stddev: "stddev_samp",
         exp.StddevSamp: "stddev_samp",
         exp.StddevPop: "stddev_pop",
+        exp.LogicalAnd: "bool_and",
+        exp.LogicalOr: "bool_or",
     }
 )
-_LATER = (exp.Min, exp.Max, exp.Median, exp.PercentileCont, exp.PercentileDisc, exp.Quantile, exp.ApproxQuantile)
+_PAIRS: Mapping[type[exp.Expr], tree.AggregateKind] = MappingProxyType(
+    {
+        exp.Corr: "corr",
+        exp.CovarPop: "covar_pop",
+        exp.CovarSamp: "covar_samp",
+        exp.RegrSlope: "regr_slope",
+        exp.RegrIntercept: "regr_intercept",
+        exp.RegrR2: "regr_r2",
+        exp.RegrCount: "regr_count",
+    }
+)
 
 
 def contains_aggregate(node: exp.Expr) -> exp.Expr | None:
-    """The first aggregate in or below a node."""
-    found: exp.Expr | None = node.find(exp.AggFunc)
-    return found
+    """The first aggregate in or below a node; those of a SELECT inside it are not its own."""
+    inside = node.walk(prune=lambda part: isinstance(part, (exp.Select, exp.SetOperation)))
+    return next((part for part in inside if isinstance(part, exp.AggFunc)), None)
 
 
-def _argument(node: exp.Expr) -> exp.Expr:
-    argument: exp.Expr = node.this
-    if isinstance(argument, exp.Distinct):
+def argument(node: exp.Expr) -> exp.Expr:
+    """What an aggregate is taken of."""
+    inside: exp.Expr = node.this
+    if isinstance(inside, exp.Distinct):
         raise refused(node, f"DISTINCT is not understood in {shown(node)!r}", "It goes with count and the unit only.")
-    inner = contains_aggregate(argument)
+    inner = contains_aggregate(inside)
     if inner is not None:
         raise refused(inner, f"An aggregate inside an aggregate ({shown(node)!r}) is not understood")
-    return argument
+    return inside
 
 
 def _simple(node: exp.Expr) -> tree.Scalar:
     only(node, "this")
-    return tree.Aggregate(_SIMPLE[type(node)], scalar(_argument(node)))
+    return tree.Aggregate(_SIMPLE[type(node)], scalar(argument(node)))
+
+
+def _pair(node: exp.Expr) -> tree.Scalar:
+    only(node, "this", "expression")
+    inner = contains_aggregate(node.expression)
+    if inner is not None:
+        raise refused(inner, f"An aggregate inside an aggregate ({shown(node)!r}) is not understood")
+    return tree.Aggregate(_PAIRS[type(node)], scalar(argument(node)), scalar(node.expression))
 
 
 def _count(node: exp.Expr) -> tree.Scalar:
@@ -54,18 +76,18 @@ def _count(node: exp.Expr) -> tree.Scalar:
         return tree.Aggregate("count_rows", None)
     if isinstance(node.this, exp.Distinct):
         only(node.this, "expressions")
-        if len(node.this.expressions) != 1 or not isinstance(node.this.expressions[0], exp.Column):
-            raise refused(node, "count(DISTINCT ...) takes the unit's column only", "Other columns come later.")
+        if len(node.this.expressions) != 1:
+            raise refused(node, "count(DISTINCT ...) takes one column", "Count them one by one.")
         return tree.Aggregate("count_units", scalar(node.this.expressions[0]))
-    argument = scalar(_argument(node))
-    if isinstance(argument, tree.Literal) and argument.value is not None:
+    counted = scalar(argument(node))
+    if isinstance(counted, tree.Literal) and counted.value is not None:
         return tree.Aggregate("count_rows", None)
-    return tree.Aggregate("count", argument)
+    return tree.Aggregate("count", counted)
 
 
 def _count_if(node: exp.Expr) -> tree.Scalar:
     only(node, "this")
-    return _where(tree.Aggregate("count_rows", None), scalar(_argument(node)), node)
+    return _where(tree.Aggregate("count_rows", None), scalar(argument(node)), node)
 
 
 def _filter(node: exp.Expr) -> tree.Scalar:
@@ -85,12 +107,7 @@ def _where(aggregate: tree.Aggregate, condition: tree.Scalar, node: exp.Expr) ->
         raise refused(node, "count(DISTINCT unit) with FILTER is not understood yet", "Put the condition into WHERE.")
     inside = tree.Literal(1) if aggregate.argument is None else aggregate.argument
     kind = "count" if aggregate.kind == "count_rows" else aggregate.kind
-    return tree.Aggregate(kind, tree.Case((tree.Branch(condition, inside),), tree.Literal(None)))
-
-
-def _later(node: exp.Expr) -> tree.Scalar:
-    advice = "For now: avg, stddev, or counts over buckets, e.g. GROUP BY floor(x / 10) * 10."
-    raise refused(node, f"{shown(node)!r} needs a mechanism that is not built yet", advice)
+    return replace(aggregate, kind=kind, argument=tree.Case((tree.Branch(condition, inside),), tree.Literal(None)))
 
 
 _AGGREGATES: Mapping[type[exp.Expr], Reader] = MappingProxyType(
@@ -99,7 +116,7 @@ _AGGREGATES: Mapping[type[exp.Expr], Reader] = MappingProxyType(
         exp.CountIf: _count_if,
         exp.Filter: _filter,
         **dict.fromkeys(_SIMPLE, _simple),
-        **dict.fromkeys(_LATER, _later),
+        **dict.fromkeys(_PAIRS, _pair),
     }
 )
 add_readers(_AGGREGATES)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from fractions import Fraction
 from functools import singledispatch
 from typing import Any
@@ -20,59 +20,44 @@ from tacit.question import tree
 
 def canonical(question: tree.Question) -> str:
     """Stable JSON text of a question."""
-    aliases = _aliases(question)
-    return json.dumps(_plain(question, aliases), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-
-
-def _aliases(question: tree.Question) -> dict[str, str]:
-    """Alias -> a name that does not depend on it: the table's, with a number where a table comes again."""
-    names: dict[str, str] = {}
-    for table, alias in [(question.table, question.alias), *((join.table, join.alias) for join in question.joins)]:
-        again = sum(name.split("#")[0] == table.lower() for name in names.values())
-        names[alias.lower()] = table.lower() + (f"#{again + 1}" if again else "")
-    return names
+    return json.dumps(
+        _plain(replace(question, rows_per_unit=None, privacy=None)), sort_keys=True, separators=(",", ":")
+    )
 
 
 @singledispatch
-def _plain(node: Any, aliases: dict[str, str]) -> Any:
-    skipped = "name" if isinstance(node, (tree.Output, tree.Key)) else ""
-    content = {field.name: getattr(node, field.name) for field in fields(node) if field.name != skipped}
-    return {"is": type(node).__name__, **{name: _plain(value, aliases) for name, value in content.items()}}
+def _plain(node: Any) -> Any:
+    return {"is": type(node).__name__, **{field.name: _plain(getattr(node, field.name)) for field in fields(node)}}
 
 
 @_plain.register(tree.Question)
-@_plain.register(tree.Join)
-def _(node: tree.Question | tree.Join, aliases: dict[str, str]) -> Any:
-    content = {field.name: getattr(node, field.name) for field in fields(node) if field.name != "alias"}
-    content["table"] = node.table.lower()
-    return {"is": type(node).__name__, **{name: _plain(value, aliases) for name, value in content.items()}}
+def _(node: tree.Question) -> Any:
+    """What outputs and keys of the answer are called does not matter. (Inside, names are how a column is found.)"""
+    content = {field.name: getattr(node, field.name) for field in fields(node)}
+    content["outputs"] = tuple(output.expression for output in node.outputs)
+    content["keys"] = tuple(key.expression for key in node.keys)
+    return {"is": "Question", **{name: _plain(value) for name, value in content.items()}}
 
 
 @_plain.register(tuple)
-def _(node: tuple[Any, ...], aliases: dict[str, str]) -> Any:
-    return [_plain(item, aliases) for item in node]
-
-
-@_plain.register(tree.Name)
-def _(node: tree.Name, aliases: dict[str, str]) -> Any:
-    table = None if node.table is None else aliases.get(node.table.lower(), node.table.lower())
-    return {"is": "Name", "table": table, "column": node.column.lower()}
+def _(node: tuple[Any, ...]) -> Any:
+    return [_plain(item) for item in node]
 
 
 @_plain.register(tree.And)
 @_plain.register(tree.Or)
-def _(node: tree.And | tree.Or, aliases: dict[str, str]) -> Any:
-    return {"is": type(node).__name__, "parts": _in_any_order(_flat(node), aliases)}
+def _(node: tree.And | tree.Or) -> Any:
+    return {"is": type(node).__name__, "parts": _in_any_order(_flat(node))}
 
 
 @_plain.register(tree.In)
-def _(node: tree.In, aliases: dict[str, str]) -> Any:
-    return {"is": "In", "operand": _plain(node.operand, aliases), "values": _in_any_order(node.values, aliases)}
+def _(node: tree.In) -> Any:
+    return {"is": "In", "operand": _plain(node.operand), "values": _in_any_order(node.values)}
 
 
-def _in_any_order(parts: Iterable[tree.Scalar], aliases: dict[str, str]) -> list[Any]:
+def _in_any_order(parts: Iterable[tree.Scalar]) -> list[Any]:
     """The parts sorted by their text, each once."""
-    plain = [_plain(part, aliases) for part in parts]
+    plain = [_plain(part) for part in parts]
     return list({json.dumps(part, sort_keys=True): part for part in sorted(plain, key=_text)}.values())
 
 
@@ -90,19 +75,19 @@ def _flat(node: tree.And | tree.Or) -> Iterator[tree.Scalar]:
 
 
 @_plain.register(str)
-def _(node: str, aliases: dict[str, str]) -> Any:
+def _(node: str) -> Any:
     return node
 
 
 @_plain.register(tree.Literal)
-def _(node: tree.Literal, aliases: dict[str, str]) -> Any:
+def _(node: tree.Literal) -> Any:
     return {"is": "Literal", "kind": type(node.value).__name__, "value": _constant(node.value)}
 
 
 @_plain.register(bool)
 @_plain.register(int)
 @_plain.register(type(None))
-def _(node: Any, aliases: dict[str, str]) -> Any:
+def _(node: Any) -> Any:
     return node
 
 

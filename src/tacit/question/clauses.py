@@ -1,4 +1,4 @@
-"""The clauses of a SELECT: FROM and JOIN, WHERE, GROUP BY, the outputs, HAVING, ORDER BY, LIMIT."""
+"""The clauses of a SELECT: a table of FROM, WHERE, GROUP BY, the outputs, HAVING, ORDER BY, LIMIT."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from tacit.question.scalars import identifier, scalar
 _ROWS_OPTION = "tacit_rows_per_unit"
 
 
-def table_of(node: exp.Expr) -> tuple[str, str, int | None]:
-    """(table, alias, rows per unit) of `visits v`, or of `visits(tacit_rows_per_unit => 4) v`."""
-    if not isinstance(node, exp.Table):
-        raise refused(node, f"FROM takes a table's name, and {shown(node)!r} is none", "A SELECT inside comes later.")
+def table_of(node: exp.Table) -> tree.Named:
+    """The table of `visits v`, or of `visits(tacit_rows_per_unit => 4) v`."""
     only(node, "this", "alias")
     rows = None
     if isinstance(node.this, exp.Anonymous):
@@ -27,7 +25,7 @@ def table_of(node: exp.Expr) -> tuple[str, str, int | None]:
     alias = node.args.get("alias")
     if alias is not None:
         only(alias, "this")
-    return name, name if alias is None else identifier(alias.this), rows
+    return tree.Named(name, name if alias is None else identifier(alias.this), rows)
 
 
 def _rows_option(node: exp.Anonymous) -> int:
@@ -41,34 +39,16 @@ def _rows_option(node: exp.Anonymous) -> int:
     return value.value
 
 
-def joins_of(select: exp.Select) -> tuple[tree.Join, ...]:
-    """The joined tables, in order."""
-    joins = []
-    for node in select.args.get("joins") or ():
-        only(node, "this", "on", "side", "kind")
-        side, kind = (node.args.get("side") or "").upper(), (node.args.get("kind") or "").upper()
-        if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER"):
-            raise refused(node, f"A {side or kind} JOIN is not understood", "Use JOIN ... ON, or LEFT JOIN ... ON.")
-        if node.args.get("on") is None:
-            raise refused(node, "A join without ON pairs every row with every row", "Add ON a.key = b.key.")
-        _no_aggregate(node.args["on"], "ON")
-        table, alias, rows = table_of(node.this)
-        if rows is not None:
-            raise refused(node, f"{_ROWS_OPTION} goes with the first table, whose rows are bounded")
-        joins.append(tree.Join(table, alias, scalar(node.args["on"]), "left" if side else "inner"))
-    return tuple(joins)
-
-
 def where_of(select: exp.Select) -> tree.Scalar | None:
     """The condition on rows."""
     node = select.args.get("where")
     if node is None:
         return None
-    _no_aggregate(node.this, "WHERE")
+    no_aggregate(node.this, "WHERE")
     return scalar(node.this)
 
 
-def _no_aggregate(node: exp.Expr, clause: str) -> None:
+def no_aggregate(node: exp.Expr, clause: str) -> None:
     inner = contains_aggregate(node)
     if inner is not None:
         advice = "HAVING is the place for conditions on aggregates."
@@ -84,7 +64,7 @@ def outputs_of(select: exp.Select) -> tuple[tree.Output, ...]:
             only(node, "this", "alias")
             name, inside = identifier(node.args["alias"]), node.this
         else:
-            name, inside = _default_name(node), node
+            name, inside = default_name(node), node
         base, again = name, 2
         while name.lower() in taken:
             name, again = f"{base}_{again}", again + 1
@@ -93,7 +73,8 @@ def outputs_of(select: exp.Select) -> tuple[tree.Output, ...]:
     return tuple(outputs)
 
 
-def _default_name(node: exp.Expr) -> str:
+def default_name(node: exp.Expr) -> str:
+    """What an output without a name is called."""
     if isinstance(node, exp.Column):
         return str(node.name) or "column"
     if isinstance(node, exp.Count) and isinstance(node.this, exp.Star):
@@ -101,22 +82,14 @@ def _default_name(node: exp.Expr) -> str:
     return " ".join(node.sql(dialect="duckdb", normalize_functions="lower").split())[:120]
 
 
-def keys_of(select: exp.Select, outputs: Sequence[tree.Output]) -> tuple[tree.Key, ...]:
-    """What to group by: expressions, places (1, 2) or names of outputs."""
-    group = select.args.get("group")
-    if group is None:
-        return ()
-    only(group, "expressions")
-    keys: list[tree.Key] = []
-    for node in group.expressions:
-        key = _key(node, outputs)
-        if any(isinstance(part, tree.Aggregate) for part in tree.walk(key.expression)):
-            raise refused(node, "GROUP BY speaks of single rows and cannot hold an aggregate")
-        if isinstance(key.expression, tree.Literal):
-            raise refused(node, "GROUP BY a constant groups nothing", "Leave it out.")
-        if all(key.expression != other.expression for other in keys):
-            keys.append(key)
-    return tuple(keys)
+def key_of(node: exp.Expr, outputs: Sequence[tree.Output]) -> tree.Key:
+    """One key: an expression, a place, or the name of an output."""
+    key = _key(node, outputs)
+    if any(isinstance(part, (tree.Aggregate, tree.Over)) for part in tree.walk(key.expression)):
+        raise refused(node, "GROUP BY speaks of single rows and cannot hold an aggregate")
+    if isinstance(key.expression, tree.Literal):
+        raise refused(node, "GROUP BY a constant groups nothing", "Leave it out.")
+    return key
 
 
 def _key(node: exp.Expr, outputs: Sequence[tree.Output]) -> tree.Key:
@@ -131,7 +104,7 @@ def _key(node: exp.Expr, outputs: Sequence[tree.Output]) -> tree.Key:
     for output in outputs:
         if output.expression == expression:
             return tree.Key(output.name, expression)
-    return tree.Key(_default_name(node), expression)
+    return tree.Key(default_name(node), expression)
 
 
 def _place(node: exp.Expr, outputs: Sequence[tree.Output]) -> tree.Output | None:
@@ -176,6 +149,12 @@ def _by_name(expression: tree.Scalar, outputs: Sequence[tree.Output]) -> tree.Sc
         return None
 
     return tree.rewrite(expression, change)
+
+
+def qualify_of(select: exp.Select, outputs: Sequence[tree.Output]) -> tree.Scalar | None:
+    """The condition after window functions; it may name outputs."""
+    node = select.args.get("qualify")
+    return None if node is None else _by_name(scalar(node.this), outputs)
 
 
 def limit_of(select: exp.Select) -> int | None:

@@ -38,6 +38,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "hour": Function(1, 1, "0 to 23"),
         "minute": Function(1, 1, "0 to 59"),
         "date_trunc": Function(2, 2, "the first day of the year, quarter, month, week or day"),
+        "magnitude": Function(1, 1, "the sign and binary exponent of a number, as one whole number that grows with it"),
         "lower": Function(1, 1, "a text in small letters"),
         "upper": Function(1, 1, "a text in capital letters"),
         "length": Function(1, 1, "the number of characters, at most 1,000"),

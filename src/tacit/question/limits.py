@@ -1,18 +1,22 @@
 """Limits on a text before and after it is parsed, so that reading it takes bounded time, room and stack.
 
-Promise: what passes `check_text` is at most 64 KB and its brackets, CASEs and runs of prefix signs nest at most 100
-deep, so the parser's recursion is bounded; what passes `check_tree` has at most 5,000 nodes, a depth of at most 100
-and at most 10 joins.
+Promise: what passes `check_text` is at most 64 KB; what passes `check_tokens` nests its brackets, CASEs and runs of
+prefix signs at most 100 deep, so the parser's recursion is bounded; what passes `check_tree` has at most 5,000 nodes, a
+depth of at most 100 (brackets that only group do not count) and at most 10 joins; and what passes `check_written_out`
+still has at most 5,000 nodes where COALESCE, NULLIF and the like, which name an operand once, are written out with it
+twice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from tacit.errors import QuestionError
+from tacit.question import tree
 
 MOST_BYTES = 64 * 1024
 MOST_DEPTH = 100
@@ -56,10 +60,10 @@ def check_tokens(tokens: Sequence[Token]) -> None:
             raise QuestionError(f"The question nests more than {MOST_DEPTH} deep ({place}). Make it flatter.")
 
 
-def check_tree(tree: exp.Expr) -> None:
+def check_tree(root: exp.Expr) -> None:
     """Refuse a tree that is too large or too deep for the reader. AND and OR chains count as one level."""
     nodes, joins = 0, 0
-    stack: list[tuple[exp.Expr, int]] = [(tree, 1)]
+    stack: list[tuple[exp.Expr, int]] = [(root, 1)]
     while stack:
         node, depth = stack.pop()
         nodes += 1
@@ -72,4 +76,27 @@ def check_tree(tree: exp.Expr) -> None:
             raise QuestionError(f"A question may have {MOST_JOINS} joins. This one has more.")
         for child in node.iter_expressions():
             chained = type(child) is type(node) and isinstance(node, (exp.And, exp.Or))
-            stack.append((child, depth if chained else depth + 1))
+            stack.append((child, depth if chained or isinstance(child, exp.Paren) else depth + 1))
+
+
+def check_written_out(question: tree.Question) -> None:
+    """Refuse a question whose tree, walked node by node, is much larger than its text.
+
+    Equal operands are one object there, so the sizes are added up from below without walking any of them twice.
+    """
+    sizes: dict[int, int] = {}
+
+    def size(node: object) -> int:
+        if isinstance(node, tuple):
+            return sum(map(size, node))
+        if not is_dataclass(node):
+            return 0
+        if id(node) not in sizes:
+            sizes[id(node)] = 1 + sum(size(getattr(node, field.name)) for field in fields(node))
+        return sizes[id(node)]
+
+    if size(question) > MOST_NODES:
+        raise QuestionError(
+            f"A question may have {MOST_NODES:,} parts, also where COALESCE, NULLIF, BETWEEN and CASE are written out: "
+            "each repeats its operand. Nest them less deep."
+        )

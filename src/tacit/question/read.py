@@ -7,22 +7,31 @@ depends on the text alone, and takes bounded time and stack (`limits`).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
 from tacit.errors import QuestionError
 from tacit.question import clauses, limits, tree
+from tacit.question import rewritten as _rewritten  # noqa: F401  # registers how other words are read
+from tacit.question import windows as _windows  # noqa: F401  # registers how window functions are read
+from tacit.question.answers import over_answer
+from tacit.question.groups import groups_of
+from tacit.question.named_selects import written_out
+from tacit.question.privacy_clause import cut_privacy
 from tacit.question.refusals import only, refused, shown
+from tacit.question.rows import joins_of, source_of
+from tacit.question.scalars import add_readers
+from tacit.question.semi_joins import as_exists
+from tacit.question.stack import room
 
 _DIALECTS = ("duckdb", "postgres", "bigquery", "snowflake", "mysql", "sqlite", "spark", "trino")
-_CLAUSES = ("expressions", "from_", "joins", "where", "group", "having", "order", "limit")
+_CLAUSES = ("expressions", "from_", "joins", "where", "group", "having", "order", "limit", "distinct", "qualify")
 _ADVICE = {
-    "distinct": "SELECT DISTINCT is not understood. Use GROUP BY.",
-    "with_": "WITH is not understood yet. Ask about one table.",
     "offset": "OFFSET is not understood. Use ORDER BY and LIMIT.",
-    "qualify": "QUALIFY and window functions show single rows. Use HAVING.",
-    "windows": "WINDOW and window functions show single rows. Use GROUP BY.",
+    "windows": "WINDOW is not understood. Write the window out: OVER (PARTITION BY ... ORDER BY ...).",
     "into": "A question only reads: INTO is not understood.",
     "sample": "Sampling is not understood. Questions read all rows that the policy allows.",
 }
@@ -30,45 +39,94 @@ _ADVICE = {
 
 def read(sql: str, dialect: str = "duckdb") -> tree.Question:
     """The question that `sql` asks."""
-    select = _parsed(limits.check_text(sql), dialect)
+    text = limits.check_text(sql)
+    with room():
+        select, privacy = _parsed(text, dialect)
+        question = replace(question_of(select), privacy=privacy)
+        limits.check_written_out(question)
+    return question
+
+
+def question_of(select: exp.Select) -> tree.Question:
+    """The question of a SELECT."""
     for name, value in select.args.items():
         if value and name not in _CLAUSES:
             raise refused(None, _ADVICE.get(name, f"{name.strip('_').upper()} is not understood").rstrip("."))
     if select.args.get("from_") is None:
         raise QuestionError("The question reads from no table. Ask something like SELECT count(*) FROM a_table.")
     only(select.args["from_"], "this")
-    table, alias, rows = clauses.table_of(select.args["from_"].this)
+    answered = over_answer(select)
+    if answered is not None:
+        return answered
     outputs = clauses.outputs_of(select)
     if not outputs:
         raise QuestionError("SELECT names no output. Ask for count(*), sum(a_column) or avg(a_column).")
+    keys, sets = groups_of(select, outputs)
     question = tree.Question(
-        table=table,
-        alias=alias,
-        joins=clauses.joins_of(select),
+        source=source_of(select.args["from_"].this),
+        joins=joins_of(select),
         where=clauses.where_of(select),
-        keys=clauses.keys_of(select, outputs),
+        keys=_distinct(select, outputs, keys) or keys,
         outputs=outputs,
         having=clauses.having_of(select, outputs),
         order=clauses.order_of(select, outputs),
         limit=clauses.limit_of(select),
-        rows_per_unit=rows,
+        rows_per_unit=None,
+        sets=sets,
+        qualify=clauses.qualify_of(select, outputs),
     )
     _no_raw_rows(question, select)
     return question
 
 
-def _parsed(text: str, dialect: str) -> exp.Select:
+def _distinct(
+    select: exp.Select, outputs: tuple[tree.Output, ...], grouped: tuple[tree.Key, ...]
+) -> tuple[tree.Key, ...]:
+    """SELECT DISTINCT a, b is GROUP BY a, b; with aggregates and their keys it says nothing more."""
+    distinct = select.args.get("distinct")
+    if distinct is None:
+        return ()
+    only(distinct)
+    keys: list[tree.Key] = []
+    if select.args.get("group") is not None:
+        shown_outputs = {output.expression for output in outputs}
+        if all(key.expression in shown_outputs for key in grouped):
+            return ()  # every row of the answer shows its keys, so no two are alike
+        raise refused(None, "SELECT DISTINCT with GROUP BY must show all its keys")
+    for output in outputs:
+        if not any(isinstance(part, tree.Aggregate) for part in tree.walk(output.expression)):
+            keys.append(tree.Key(output.name, output.expression))
+        elif len(outputs) > 1:
+            raise refused(select, "SELECT DISTINCT with aggregates is not understood", "Use GROUP BY.")
+    return tuple(keys)
+
+
+def _inner(node: exp.Expr) -> tree.Scalar:
+    only(node, "this")
+    if not isinstance(node.this, exp.Select):
+        raise refused(node, f"A SELECT with one number is needed here, and {shown(node.this)!r} is none")
+    question = question_of(node.this)
+    if len(question.outputs) != 1 or question.keys or question.having or question.order or question.limit is not None:
+        raise refused(node, "A SELECT that stands for a number has one output, and no GROUP BY, HAVING or LIMIT")
+    return tree.Inner(question)
+
+
+add_readers({exp.Subquery: _inner})
+
+
+def _parsed(text: str, dialect: str) -> tuple[exp.Select, tree.Privacy | None]:
     if dialect not in _DIALECTS:
         raise QuestionError(f"The dialect {dialect!r} is not known. Known: {', '.join(_DIALECTS)}.")
     try:
         tokens = sqlglot.tokenize(text, read=dialect)
         limits.check_tokens(tokens)
+        tokens, privacy = cut_privacy(tokens)
         statements = sqlglot.Dialect.get_or_raise(dialect).parser(error_level=ErrorLevel.RAISE).parse(tokens, text)
     except SqlglotError as bad:
         raise QuestionError(
             f"The question could not be parsed{_where(bad)}. Check commas, brackets and quotes."
         ) from None
-    except RecursionError:  # the parser takes some twenty calls for one level
+    except RecursionError:  # by a construct that the limits do not count as nesting
         raise QuestionError("The question nests too deep to be parsed. Make it flatter.") from None
     except (ValueError, AttributeError, TypeError, KeyError, IndexError):
         # the parser stumbling over odd text is the text's fault and depends on nothing else
@@ -79,12 +137,14 @@ def _parsed(text: str, dialect: str) -> exp.Select:
     statement = statements[0]
     assert statement is not None
     limits.check_tree(statement)
+    statement = as_exists(written_out(statement))
+    limits.check_tree(statement)
     if isinstance(statement, exp.SetOperation):
         raise QuestionError("UNION, INTERSECT and EXCEPT are not understood. Ask two questions.")
     if not isinstance(statement, exp.Select):
         kind = "This statement" if isinstance(statement, exp.Command) else shown(statement).split(" ")[0].upper()
         raise QuestionError(f"{kind} is no question. Only SELECT is understood.")
-    return statement
+    return statement, privacy
 
 
 def _where(bad: SqlglotError) -> str:

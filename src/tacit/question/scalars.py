@@ -6,7 +6,7 @@ Promise: every argument of a node is read or refused (`only`), so nothing that w
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from types import MappingProxyType
 from typing import cast
@@ -77,7 +77,7 @@ def scalar(node: exp.Expr) -> tree.Scalar:
     """The node as a scalar of our tree."""
     reader = _READERS.get(type(node))
     if reader is None:
-        raise _unknown(node)
+        raise unknown(node)
     return reader(node)
 
 
@@ -190,9 +190,8 @@ def _not(node: exp.Expr) -> tree.Scalar:
     return tree.Not(scalar(node.this))
 
 
-def _in(node: exp.Expr) -> tree.Scalar:
-    if node.args.get("query"):
-        raise refused(node, "IN with a SELECT inside is not understood yet", "List the values: x IN (1, 2, 3).")
+def values_in(node: exp.Expr) -> tree.Scalar:
+    """x IN (1, 2, 3)."""
     only(node, "this", "expressions")
     values = tuple(scalar(item) for item in node.expressions)
     if len(values) > _MOST_VALUES:
@@ -251,10 +250,20 @@ def _if(node: exp.Expr) -> tree.Scalar:
 
 
 def _coalesce(node: exp.Expr) -> tree.Scalar:
-    only(node, "this", "expressions", "is_nvl")
-    *first, last = [scalar(node.this), *map(scalar, node.expressions)]
+    *first, last = map(scalar, _alternatives(node))
     branches = tuple(tree.Branch(tree.Not(tree.IsNull(item)), item) for item in first)
     return tree.Case(branches, last) if branches else last
+
+
+def _alternatives(node: exp.Expr) -> Iterator[exp.Expr]:
+    """What a COALESCE chooses from; one inside another only adds to the list, whichever place it stands at."""
+    only(node, "this", "expressions", "is_nvl")
+    for item in (node.this, *node.expressions):
+        inside = item.unnest()
+        if isinstance(inside, exp.Coalesce):
+            yield from _alternatives(inside)
+        else:
+            yield item
 
 
 def _nullif(node: exp.Expr) -> tree.Scalar:
@@ -325,14 +334,15 @@ def moment(text: str, kind: str, node: exp.Expr | None = None) -> datetime.date 
     return read if read.tzinfo is None else read.astimezone(datetime.UTC).replace(tzinfo=None)
 
 
-def _unknown(node: exp.Expr) -> Exception:
+def unknown(node: exp.Expr) -> Exception:
+    """The refusal of what is on no list."""
     if isinstance(node, exp.Anonymous):
         advice = f"Known: {', '.join(sorted(FUNCTIONS))}, and CASE, COALESCE, NULLIF, EXTRACT, CAST."
         return refused(node, f"The function {str(node.this)[:40]!r} is not on the list", advice)
     if isinstance(node, exp.Star):
         return star(node)
-    if isinstance(node, (exp.Subquery, exp.Select, exp.Exists, exp.SetOperation)):
-        return refused(node, "A SELECT inside another is not understood yet", "Ask it as a question of its own.")
+    if isinstance(node, (exp.Subquery, exp.Select, exp.SetOperation)):
+        return refused(node, "A SELECT is not understood here", "It goes into FROM, IN, EXISTS or WITH.")
     if isinstance(node, exp.Window):
         return refused(node, "Window functions (OVER) show single rows", "Use GROUP BY with count, sum or avg.")
     return refused(node, f"{type(node).__name__} is not understood ({shown(node)!r})", "It is not on the list.")
@@ -348,7 +358,7 @@ _READERS: dict[type[exp.Expr], Reader] = {
     exp.And: _and,
     exp.Or: _or,
     exp.Not: _not,
-    exp.In: _in,
+    exp.In: values_in,
     exp.Like: _like,
     exp.ILike: _like,
     exp.Is: _is,

@@ -7,24 +7,61 @@ thing here (BETWEEN is two comparisons, COALESCE is a CASE), so that whoever rea
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal as OneOf
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
+
+from tacit.question.nodes import Branch, Order, Scalar, children, rewrite, walk
+
+__all__ = ["Branch", "Order", "Scalar", "children", "rewrite", "walk"]  # the others are defined here
 
 Constant: TypeAlias = int | Fraction | str | bool | datetime.date | datetime.datetime | None
 ArithmeticSign: TypeAlias = OneOf["+", "-", "*", "/", "//", "%"]
 CompareSign: TypeAlias = OneOf["=", "<>", "<", "<=", ">", ">="]
 CastKind: TypeAlias = OneOf["integer", "real", "date", "timestamp", "boolean", "text"]
 AggregateKind: TypeAlias = OneOf[
-    "count_rows", "count", "count_units", "sum", "avg", "var_samp", "var_pop", "stddev_samp", "stddev_pop"
+    "count_rows",
+    "count",
+    "count_units",
+    "count_distinct",
+    "quantile",
+    "min",
+    "max",
+    "mode",
+    "sum",
+    "avg",
+    "var_samp",
+    "var_pop",
+    "stddev_samp",
+    "stddev_pop",
+    "bool_and",
+    "bool_or",
+    "corr",
+    "covar_pop",
+    "covar_samp",
+    "regr_slope",
+    "regr_intercept",
+    "regr_r2",
+    "regr_count",
 ]
 
-
-@dataclass(frozen=True, slots=True)
-class Scalar:
-    """The root of everything that has one value on one row (or, in an output, on one cell)."""
+WindowFunction: TypeAlias = OneOf[
+    "row_number",
+    "rank",
+    "dense_rank",
+    "percent_rank",
+    "cume_dist",
+    "sum",
+    "avg",
+    "min",
+    "max",
+    "count",
+    "lag",
+    "lead",
+    "first_value",
+    "last_value",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +150,6 @@ class IsNull(Scalar):
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
-    """One WHEN of a CASE."""
-
-    condition: Scalar
-    value: Scalar
-
-
-@dataclass(frozen=True, slots=True)
 class Case(Scalar):
     """The value of the first branch whose condition holds."""
 
@@ -146,10 +175,41 @@ class Cast(Scalar):
 
 @dataclass(frozen=True, slots=True)
 class Aggregate(Scalar):
-    """One number from all rows of a cell. `count_units` names the unit's column as its argument."""
+    """One number from all rows of a cell. `count_units` names the unit's column as its argument.
+
+    `second` is the second column of aggregates of two, such as corr(y, x), and the share of a quantile.
+    """
 
     kind: AggregateKind
     argument: Scalar | None
+    second: Scalar | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut(Scalar):
+    """1 on rows of the answer whose set of keys leaves out this one (GROUPING), 0 on others."""
+
+    key: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """ROWS BETWEEN start AND end, counted from the current row; None is without end."""
+
+    start: int | None
+    end: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Over(Scalar):
+    """A window function over the rows of the answer."""
+
+    function: WindowFunction
+    argument: Scalar | None
+    offset: int
+    partition: tuple[Scalar, ...]
+    order: tuple[Order, ...]
+    frame: Frame | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +217,13 @@ class KeyValue(Scalar):
     """The value of the question's key with this place; it stands only in outputs whose names are resolved."""
 
     place: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnitOf(Scalar):
+    """Whose row of this source it is; it stands only in conditions whose names are resolved."""
+
+    table: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,30 +243,111 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
-class Join:
-    """Another table beside the first."""
+class Every:
+    """SELECT * in a SELECT inside: every column, or every column of one table, but these."""
 
-    table: str
-    alias: str
-    on: Scalar
-    kind: OneOf["inner", "left"]
+    table: str | None
+    but: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """One sort key of the answer."""
+class Source:
+    """The root of everything that rows are read from."""
 
-    expression: Scalar
-    descending: bool
-    nulls_first: bool
+
+@dataclass(frozen=True, slots=True)
+class Named(Source):
+    """A table of the policy, and how many rows of a unit to read of it (None: as many as there may be)."""
+
+    table: str
+    alias: str
+    rows_per_unit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Derived(Source):
+    """A SELECT that stands in FROM."""
+
+    rows: Rows | Union
+    alias: str
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Another source beside the first; without ON, WHERE says how they belong together."""
+
+    source: Source
+    on: Scalar | None
+    kind: OneOf["inner", "left", "right"]
+    using: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A SELECT inside another: rows to go on with, not an answer. With keys, one row for each group."""
+
+    source: Source
+    joins: tuple[Join, ...]
+    where: Scalar | None
+    keys: tuple[Key, ...]
+    outputs: tuple[Output | Every, ...]
+    having: Scalar | None
+    distinct: bool
+    sets: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """The rows of all parts, one after the other (UNION ALL)."""
+
+    parts: tuple[Rows, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InRows(Scalar):
+    """Whether x is among the values of a SELECT with one column."""
+
+    operand: Scalar
+    rows: Rows | Union
+
+
+@dataclass(frozen=True, slots=True)
+class Inner(Scalar):
+    """The one value of a question inside another."""
+
+    question: Question
+
+
+@dataclass(frozen=True, slots=True)
+class Exists(Scalar):
+    """Whether a SELECT, which may name tables outside it, has a row."""
+
+    rows: Rows | Union
+
+
+@dataclass(frozen=True, slots=True)
+class Privacy:
+    """What the text itself says about its price and its bounds, exactly as written; None where it says nothing.
+
+    `unit` is whom the asker believes to be protected; the policy has the last word.
+    """
+
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+    rows_per_unit: int | None = None
+    groups_per_unit: int | None = None
+    unit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What was asked. Names are as written until a plan resolves them."""
+    """What was asked. Names are as written until a plan resolves them.
 
-    table: str
-    alias: str
+    `rows_per_unit` holds for every private table that does not say it itself. `sets` lists which keys (by place) go
+    together where there are several sets of them (ROLLUP, CUBE); `qualify` is a condition after window functions.
+    """
+
+    source: Source
     joins: tuple[Join, ...]
     where: Scalar | None
     keys: tuple[Key, ...]
@@ -208,41 +356,7 @@ class Question:
     order: tuple[Order, ...]
     limit: int | None
     rows_per_unit: int | None
-
-
-_Node = TypeVar("_Node")
-
-
-def children(node: object) -> Iterator[object]:
-    """The nodes right below a node."""
-    for field in fields(node):  # type: ignore[arg-type]
-        value = getattr(node, field.name)
-        for item in value if isinstance(value, tuple) else (value,):
-            if isinstance(item, (Scalar, Branch)):
-                yield item
-
-
-def walk(node: object) -> Iterator[object]:
-    """The node and everything below it."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
-
-
-def rewrite(node: _Node, change: Callable[[Scalar], Scalar | None]) -> _Node:
-    """The tree with every scalar replaced that `change` has another one for; what it leaves (None) is entered."""
-
-    def visit(item: object) -> object:
-        if isinstance(item, tuple):
-            return tuple(visit(part) for part in item)
-        if isinstance(item, Scalar):
-            changed = change(item)
-            return _rebuilt(item, visit) if changed is None else changed
-        return _rebuilt(item, visit) if isinstance(item, Branch) else item
-
-    return visit(node)  # type: ignore[return-value]
-
-
-def _rebuilt(node: object, visit: Callable[[object], object]) -> object:
-    parts = {field.name: visit(getattr(node, field.name)) for field in fields(node)}  # type: ignore[arg-type]
-    return replace(node, **parts)  # type: ignore[type-var]
+    sets: tuple[tuple[int, ...], ...] = ()
+    qualify: Scalar | None = None
+    groups_per_unit: int | None = None
+    privacy: Privacy | None = None

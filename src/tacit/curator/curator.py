@@ -1,0 +1,205 @@
+"""A question's whole walk: read, planned, charged, run, released, stored, sent.
+
+Promise: nothing about the data decides what happens before the charge, and after the charge nothing leaves but the
+answer or one fixed error. A question asked again gets the stored answer and is charged nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import shutil
+import tempfile
+import weakref
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tacit import parameters
+from tacit.answer import Answer, Standing
+from tacit.answer.release import released
+from tacit.curator.fluent import AskedSteps
+from tacit.curator.ledgers import head_of, ledger_of
+from tacit.curator.planner import Planner
+from tacit.curator.suggest import Suggestion, question_for, suggestion
+from tacit.engines.engine import STALE, Engine, open_engine
+from tacit.engines.working_copy import Progress, digest
+from tacit.errors import EngineError
+from tacit.ledger import Entry, Ledger
+from tacit.loss.filters import Spent
+from tacit.parameters import Number
+from tacit.plan import Plan, Query
+from tacit.policy import Policy, RowUnit
+from tacit.question import canonical
+from tacit.question.stack import room
+
+
+class Curator(Planner):
+    """A private database: register once, ask in SQL, pay from one ledger.
+
+    `progress` is told of a registration: the table that is being copied, the steps done, and the steps in all.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        analyst: str = "owner",
+        frames: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        super().__init__(policy)
+        self.analyst = analyst
+        self._scratch = None if policy.ledger is not None else tempfile.mkdtemp(prefix="tacit-")
+        try:
+            where = Path(self._scratch) / "ledger" if self._scratch else ledger_of(policy)
+            head = Path(self._scratch) / "head" if self._scratch else head_of(where)
+            self._ledger = Ledger.open(where, head=head, budget=policy.budget, analysts=policy.analysts)
+            try:
+                self._engine = open_engine(policy, frames=frames, progress=progress)
+            except BaseException:
+                self._ledger.close()
+                raise
+        except BaseException:
+            _remove(self._scratch)
+            raise
+        # A table in memory has no fingerprint: its answers are for this registration and are not replayed to another.
+        frame = any(table.source.format == "frame" for table in policy.tables.values())
+        self._tables = [digest(policy), secrets.token_hex(16) if frame else ""]
+        self._end = weakref.finalize(self, _end, self._engine, self._ledger, self._scratch)
+
+    # -- asking ----------------------------------------------------------------------------------------
+
+    def table(self, name: str) -> AskedSteps:
+        """A question about one table, step by step: `.table("visits").group_by("sex").count().ask(0.5)`."""
+        return AskedSteps(self, name)
+
+    @room()  # all of it: a query too deep to be written would be found out only after the charge
+    def ask(
+        self,
+        sql: object,
+        epsilon: Number | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        within: Number | None = None,
+        rows: int | None = None,
+        weights: Mapping[str, Number] | None = None,
+        rows_per_unit: int | None = None,
+        groups_per_unit: int | None = None,
+        analyst: str | None = None,
+    ) -> Answer:
+        """The answer, paid for; or the stored one, free, where the same was asked before.
+
+        Say what it may cost (epsilon, or rho), or how exact it must be (`within`, e.g. 100 or "5%" with `rows`).
+        """
+        plan = self.plan(
+            sql,
+            epsilon,
+            delta=delta,
+            rho=rho,
+            within=within,
+            rows=rows,
+            weights=weights,
+            rows_per_unit=rows_per_unit,
+            groups_per_unit=groups_per_unit,
+        )
+        names = tuple(output.name for output in plan.outputs)
+        asker = self.analyst if analyst is None else analyst
+        if self.policy.analysts:
+            self._ledger.filter(asker)  # who may not ask is refused here, whether or not the answer is stored
+        key, text = _key(plan, [*self._tables, self._engine.fingerprint()])
+        stored = self._ledger.answer(key)
+        if stored is not None:
+            return Answer.from_bytes(stored, repeated=True).named(names)
+        if self._engine.is_stale():
+            raise EngineError(STALE)
+        receipt = self._ledger.charge(asker, key, text, plan.event)
+        payload = released(plan, lambda query: self._engine.run(_with_units(query)), receipt, self._unit(plan))
+        return Answer.from_bytes(self._ledger.store_answer(receipt, payload)).named(names)
+
+    def suggest(
+        self,
+        column: str,
+        epsilon: Number | None = None,
+        *,
+        rows_per_unit: int | None = None,
+        analyst: str | None = None,
+    ) -> Suggestion:
+        """Bounds for a column that has none yet, bought: `clinic.suggest("visits.charge", epsilon=0.1)`."""
+        sql, table, found = question_for(self.policy, column)
+        plan = self.plan(sql, epsilon, rows_per_unit=rows_per_unit)
+        answer = self.ask(sql, epsilon, rows_per_unit=rows_per_unit, analyst=analyst)
+        return suggestion(plan, answer, table, found)
+
+    # -- the budget ------------------------------------------------------------------------------------
+
+    def budget(self, analyst: str | None = None) -> Standing:
+        """How the dataset's budget stands, or one analyst's own: which share is spent and which is left."""
+        payer = "The dataset" if analyst is None else f"Analyst {analyst!r}"
+        return Standing.of(payer, self._ledger.filter(analyst), self._ledger.spent(analyst))
+
+    def spent(self, analyst: str | None = None) -> Spent:
+        """What has been spent, in the unit of the committed filter."""
+        return self._ledger.spent(analyst)
+
+    def remaining(self, analyst: str | None = None) -> Spent:
+        """What is left, in the unit of the committed filter."""
+        return self._ledger.remaining(analyst)
+
+    def ledger(self, analyst: str | None = None) -> tuple[Entry, ...]:
+        """Who asked what, when, and what it cost: everything for the owner, an analyst's own for an analyst."""
+        if self.analyst != "owner":
+            if analyst not in (None, self.analyst):
+                raise parameters.refuse("analyst", f"{self.analyst!r}, who is asking", analyst)
+            analyst = self.analyst
+        return self._ledger.entries(analyst)
+
+    # -- coming and going ------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """End the engine and let go of the ledger. Everything charged is durable already."""
+        self._end()
+
+    def __enter__(self) -> Curator:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _unit(self, plan: Plan) -> str:
+        unit = self.policy.unit_of(plan.tables[0]).unit
+        return "one row" if isinstance(unit, RowUnit) else f"all rows of one {getattr(unit, 'column', 'unit')}"
+
+
+def _with_units(query: Query) -> Query:
+    """The query, asked also for its units where the rule for unknown keys needs them."""
+    if query.unit_column is None:
+        return query
+    return replace(query, measure_columns=(*query.measure_columns, query.unit_column))
+
+
+def _key(plan: Plan, data: list[str]) -> tuple[str, str]:
+    """What stands for the question and everything that shapes its answer, and the question's canonical text.
+
+    `data` says which tables are meant, in which state. Noise is in the key beside the event: equal events may be
+    priced alike and yet be shared differently over the measures.
+    """
+    text = canonical(plan.question)
+    noise = [[each.kind, str(each.centre), str(each.step), repr(each.mechanism)] for each in plan.measures]
+    noise += [["pick", repr(each.mechanism), str(each.low), str(each.stride)] for each in plan.picks]
+    shaping = [text, plan.event.to_json(), noise, plan.rows_per_unit, data, parameters.as_text(plan.delta)]
+    return hashlib.sha256(json.dumps(shaping).encode()).hexdigest(), text
+
+
+def _end(engine: Engine, ledger: Ledger, scratch: str | None) -> None:
+    engine.close()
+    ledger.close()
+    _remove(scratch)
+
+
+def _remove(scratch: str | None) -> None:
+    if scratch is not None:
+        shutil.rmtree(scratch, ignore_errors=True)

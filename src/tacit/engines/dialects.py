@@ -1,0 +1,134 @@
+"""Dialects: the plan's one tree as the text that each engine understands.
+
+Promise: the text means the same on every engine, on every row, as `plan.values` states it. The plan knows no dialect;
+each difference of an engine is one small function here that changes one kind of node, innermost nodes first. What the
+parser's library would translate by itself is not relied upon: the conformance tests run every kind of node that a
+plan can hold on every engine, and compare.
+
+What a plan's tree means, beyond plain SQL:
+- whole numbers are BIGINT, or INT128 where they could be wider (NUMERIC in PostgreSQL, which is exact at any width);
+- IntDiv cuts the fraction off towards zero, and Mod has the sign of its left side;
+- text is compared, ordered and grouped by code point; LIKE has no escape character; letters are those of Unicode;
+- LEAST and GREATEST pass over NULL, and TimestampTrunc of a date is the midnight of the first day.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from sqlglot import exp
+
+from tacit.engines import spark_dialect
+from tacit.engines.widths import is_wide
+
+Dialect = Literal["duckdb", "postgres", "spark"]
+COPY: Final = "tacit_copy"
+_C: Final = "C"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What is particular to one database: where its copy lies, and which of its collations knows all letters.
+
+    `queries` names for each table the query (of a WITH) that stands for it where there is no copy.
+    """
+
+    schema: str = COPY
+    letters: str = _C
+    queries: Mapping[str, str] = field(default_factory=dict)
+    views: Mapping[str, str] = field(default_factory=dict)  # on Spark: the view that stands for each table
+
+
+Change = Callable[[exp.Expr, Place], exp.Expr]
+
+
+def text(query: exp.Expr, dialect: Dialect, place: Place | None = None) -> str:
+    """The query in an engine's own words."""
+    return translated(query, dialect, place).sql(dialect=dialect)
+
+
+def translated(query: exp.Expr, dialect: Dialect, place: Place | None = None) -> exp.Expr:
+    """The query's tree as the engine needs it; the plan's own tree is left as it is."""
+    changes = _CHANGES[dialect]
+    if not changes:
+        return query
+    tree = query.copy()
+    for kind, change in changes:
+        for node in reversed(list(tree.find_all(kind))):
+            changed = change(node, place or Place())
+            if changed is not node:
+                node.replace(changed)
+    return tree
+
+
+def _collated(node: exp.Expr, name: str) -> exp.Expr:
+    return exp.Collate(this=exp.paren(node), expression=exp.to_identifier(name, quoted=True))
+
+
+def _whole_division(node: exp.Expr, _: Place) -> exp.Expr:
+    """BIGINT / BIGINT cuts towards zero by itself; of NUMERIC only DIV does."""
+    sides = [node.this.copy(), node.expression.copy()]
+    if is_wide(node.this) or is_wide(node.expression):
+        return exp.Anonymous(this="DIV", expressions=sides)
+    return exp.Div(this=sides[0], expression=sides[1], typed=True, safe=False)
+
+
+def _numeric(node: exp.Expr, _: Place) -> exp.Expr:
+    return exp.DataType(this=exp.DType.DECIMAL, nested=False) if node.this == exp.DType.INT128 else node
+
+
+def _by_code_point(node: exp.Expr, _: Place) -> exp.Expr:
+    """Columns of the copy have the collation already; a constant would bring the database's own."""
+    plain = not node.args.get("is_string") or isinstance(node.parent, exp.Cast)
+    return node if plain else _collated(node.copy(), _C)
+
+
+def _letters(node: exp.Expr, place: Place) -> exp.Expr:
+    """The collation "C" would change the 26 letters of ASCII only."""
+    return _collated(type(node)(this=_collated(node.this.copy(), place.letters)), _C)
+
+
+def _any_case(node: exp.Expr, _: Place) -> exp.Expr:
+    return exp.Like(this=exp.Lower(this=node.this.copy()), expression=exp.Lower(this=node.expression.copy()))
+
+
+def _no_escape(node: exp.Expr, _: Place) -> exp.Expr:
+    return exp.Escape(this=node.copy(), expression=exp.Literal.string(""))
+
+
+def _first_day(node: exp.Expr, _: Place) -> exp.Expr:
+    """Of a date, DATE_TRUNC would make a time with a zone first."""
+    plain = exp.Cast(this=node.this.copy(), to=exp.DataType(this=exp.DType.TIMESTAMP, nested=False))
+    return exp.Anonymous(this="DATE_TRUNC", expressions=[exp.Literal.string(node.args["unit"].name.lower()), plain])
+
+
+def _there(node: exp.Expr, place: Place) -> exp.Expr:
+    if not isinstance(node, exp.Table) or node.db != COPY:
+        return node
+    if node.name in place.queries:
+        if not node.alias:
+            node.set("alias", exp.TableAlias(this=exp.to_identifier(node.name, quoted=True)))
+        node.set("this", exp.to_identifier(place.queries[node.name], quoted=True))
+        node.set("db", None)
+    else:
+        node.set("db", exp.to_identifier(place.schema, quoted=True))
+    return node
+
+
+_CHANGES: Final[Mapping[Dialect, tuple[tuple[type[exp.Expr], Change], ...]]] = {
+    "duckdb": (),
+    "postgres": (
+        (exp.IntDiv, _whole_division),
+        (exp.DataType, _numeric),
+        (exp.ILike, _any_case),
+        (exp.Lower, _letters),
+        (exp.Upper, _letters),
+        (exp.Literal, _by_code_point),
+        (exp.Like, _no_escape),
+        (exp.TimestampTrunc, _first_day),
+        (exp.Table, _there),
+    ),
+    "spark": spark_dialect.CHANGES,
+}

@@ -1,0 +1,98 @@
+"""The engine: where the rows of a policy live, whatever its name. All tables of one policy live on one engine.
+
+Promise: what follows holds for every engine. Opening one reads rows and may refuse in words, because only the owner
+opens it. `is_stale` and `fingerprint` are asked before the charge. `run` is called after it, and either returns an
+`Exact` or raises one fixed `EngineError`, the same for every cause. The plan is the same for all engines; where one of
+them speaks otherwise, `dialects` translates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from sqlglot import exp
+
+from tacit.engines.exact import Exact
+from tacit.engines.working_copy import Progress
+from tacit.policy.check import Schema
+from tacit.policy.policy import Policy
+
+STALE: Final = "A source changed since it was registered. Open the policy again to register it anew."
+
+
+class Pushed(Protocol):
+    """What an engine needs of a plan's query: its tree, and which of its columns are keys and which measures."""
+
+    @property
+    def ast(self) -> exp.Expr:
+        """The query over the working copy."""
+        ...
+
+    @property
+    def key_columns(self) -> Sequence[str]:
+        """Names of the columns that hold group keys."""
+        ...
+
+    @property
+    def measure_columns(self) -> Sequence[str]:
+        """Names of the columns that hold whole numbers."""
+        ...
+
+
+class Engine(Protocol):
+    """The tables of one policy, ready to be asked."""
+
+    def schema(self) -> Schema:
+        """Names and kinds of the columns of each table's source."""
+        ...
+
+    def fingerprint(self) -> str:
+        """A digest that changes when a source does. Nothing in it was computed from a row."""
+        ...
+
+    def is_stale(self) -> bool:
+        """Whether a source changed since this engine was made. To be asked before the charge."""
+        ...
+
+    def run(self, query: Pushed) -> Exact:
+        """The exact result of a query that has been paid for."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything."""
+        ...
+
+
+def open_engine(policy: Policy, *, frames: Mapping[str, Any] | None = None, progress: Progress | None = None) -> Engine:
+    """The engine on which this policy's tables live, over a current working copy."""
+    if _on(policy, "postgres"):
+        from tacit.engines.postgres_engine import PostgresEngine
+
+        return PostgresEngine.register(policy, progress=progress)
+    if _on(policy, "spark"):
+        from tacit.engines.spark_engine import SparkEngine
+
+        return SparkEngine.register(policy, progress=progress)
+    from tacit.engines.duckdb_engine import DuckDBEngine
+
+    return DuckDBEngine.register(policy, frames=frames, progress=progress)
+
+
+def describe(policy: Policy) -> Schema:
+    """The names and kinds of the columns behind each table of the policy. Reads no row."""
+    if _on(policy, "postgres"):
+        from tacit.engines import postgres_sources
+
+        return postgres_sources.describe(policy)
+    if _on(policy, "spark"):
+        from tacit.engines import spark_engine
+
+        return spark_engine.describe(policy)
+    from tacit.engines import working_copy
+
+    return working_copy.describe(policy, {})
+
+
+def _on(policy: Policy, kind: str) -> bool:
+    return any(table.source.format == kind for table in policy.tables.values())

@@ -1,0 +1,203 @@
+"""The PostgreSQL engine: a bounded working copy in a schema of the database, and pushed-down queries on it.
+
+Promise: that of `engine`. Each question is one read-only transaction with a time limit, run as the role `tacit_reader`
+where the owner made it. The server's messages are never shown: whatever goes wrong after the charge is the one fixed
+`EngineError`. A question's first statement checks that the copy is still the one that was registered, and holds it in
+place until the end: a copy built anew under other bounds is never read for a plan that was made for these.
+
+Without a copy (`working_copy = "query"`, for databases that may only be read) the copy's own SELECT stands in front of
+every query, and the rows are those of the moment: what bounds contributions is the same SQL.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlglot import exp
+
+from tacit.engines import postgres_copy, postgres_sources
+from tacit.engines.dialects import COPY, Place, text
+from tacit.engines.engine import Pushed
+from tacit.engines.exact import Exact
+from tacit.engines.postgres_connection import READER, address_of, connect, library
+from tacit.engines.postgres_copy import Copy, PostgresFlavour
+from tacit.engines.postgres_session import Rows, Session
+from tacit.engines.process import FAILED, Limits
+from tacit.engines.quoting import identifier
+from tacit.engines.registration import copy_of
+from tacit.engines.secret import Secret
+from tacit.engines.working_copy import Progress
+from tacit.errors import EngineError
+from tacit.policy.check import Schema, check
+from tacit.policy.policy import Policy
+
+if TYPE_CHECKING:
+    import psycopg
+
+QUERY: Final = "query"
+"""What `working_copy` says where there shall be no copy."""
+
+_LETTERS: Final = ("pg_c_utf8", "C.utf8", "C.UTF-8", "und-x-icu")
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """What a registration found: the copy, or each table's own SELECT and the key of the ranks in place of one."""
+
+    schema: Schema
+    letters: str
+    copy: Copy | None = None
+    role: str | None = None
+    structure: str = ""
+    selects: Mapping[str, str] = field(default_factory=dict)
+    key: str | None = field(default=None, repr=False)
+
+
+class PostgresEngine:
+    """The tables of one policy, ready to be asked. Close it when done, or use it in a `with` statement."""
+
+    def __init__(self, policy: Policy, address: str, found: Registered, limits: Limits) -> None:
+        self._policy = policy
+        self._found = found
+        self._session = Session(address, limits, found.role)
+        self._end = weakref.finalize(self, self._session.close)
+
+    @classmethod
+    def register(
+        cls,
+        policy: Policy,
+        secret: Secret | None = None,
+        *,
+        limits: Limits | None = None,
+        progress: Progress | None = None,
+    ) -> PostgresEngine:
+        """The engine over a current working copy, which is built when there is none."""
+        address = address_of(policy)
+        psycopg = library()
+        try:
+            with connect(address) as connection:
+                if policy.working_copy == QUERY:
+                    found = _without_copy(connection, policy, secret or Secret.in_memory())
+                else:
+                    found = _with_copy(connection, policy, secret, progress)
+        except psycopg.Error:
+            raise EngineError("The PostgreSQL database refused what a registration needs, or went away.") from None
+        return cls(policy, address, found, Limits() if limits is None else limits)
+
+    def schema(self) -> Schema:
+        """Names and kinds of the columns of each table's source."""
+        return self._found.schema
+
+    def fingerprint(self) -> str:
+        """A digest that changes when the server has noticed a change of a source."""
+        return self._session.look(lambda connection: postgres_sources.fingerprint(connection, self._policy))
+
+    def is_stale(self) -> bool:
+        """Whether a source changed, as far as the server has noticed, or another built the copy anew.
+
+        Without a copy the rows are read as they are: then only other columns make it stale.
+        """
+        found, policy = self._found, self._policy
+        if found.copy is None:
+            return self._session.look(lambda there: postgres_sources.structure(there, policy)) != found.structure
+        return self._session.look(lambda there: postgres_copy.current(there, policy)) != found.copy
+
+    def run(self, query: Pushed) -> Exact:
+        """The exact result of a query that has been paid for."""
+        result = self._session.ask(self._text(query.ast), self._found.copy, self._found.key)
+        try:
+            keys = [_column(result, name) for name in query.key_columns]
+            cells = [tuple(map(_key, row)) for row in zip(*keys, strict=True)] if keys else [()] * len(result.rows)
+            measures = {name: list(map(_measure, _column(result, name))) for name in query.measure_columns}
+            return Exact(cells, measures)
+        except (LookupError, TypeError, ValueError, ArithmeticError, MemoryError):
+            pass
+        raise EngineError(FAILED)  # outside the handler: an exception keeps the one that was being handled
+
+    def close(self) -> None:
+        """Let go of the connection. The copy stays, for the next time."""
+        self._end()
+
+    def __enter__(self) -> PostgresEngine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _text(self, query: exp.Expr) -> str:
+        if self._found.copy is not None:
+            return text(query, "postgres", Place(self._found.copy.schema, self._found.letters))
+        used = {table.name for table in query.find_all(exp.Table) if table.db == COPY}
+        names = {name: f"tacit_copy_{place}" for place, name in enumerate(self._found.selects) if name in used}
+        written = text(query, "postgres", Place(letters=self._found.letters, queries=names))
+        rows = ", ".join(f"{identifier(names[name])} AS ({self._found.selects[name]})" for name in names)
+        more = written.startswith("WITH ")
+        return f"WITH {rows}, {written.removeprefix('WITH ')}" if more else f"WITH {rows} {written}"
+
+
+def _with_copy(
+    connection: psycopg.Connection[Any], policy: Policy, secret: Secret | None, progress: Progress | None
+) -> Registered:
+    copy = postgres_copy.current(connection, policy)
+    if copy is None:
+        copy, schema = postgres_copy.build(connection, policy, secret, progress)
+    else:
+        schema = postgres_sources.schema_of(postgres_sources.relations_of(connection, policy))
+    return Registered(schema, _letters(connection), copy, _role(connection, copy))
+
+
+def _without_copy(connection: psycopg.Connection[Any], policy: Policy, secret: Secret) -> Registered:
+    postgres_copy.schema_name(policy)
+    relations = postgres_sources.relations_of(connection, policy)
+    schema = postgres_sources.schema_of(relations)
+    check(policy, schema)
+    flavour = PostgresFlavour()
+    selects = {name: copy_of(policy, name, relations, flavour, dense=False) for name in policy.tables}
+    seen, key = postgres_sources.structure(connection, policy), secret.key_for("ranks")
+    return Registered(schema, _letters(connection), structure=seen, selects=selects, key=key)
+
+
+def _role(connection: psycopg.Connection[Any], copy: Copy) -> str | None:
+    """The reading role, where it exists, this user may take it, and it may read the copy."""
+    row = connection.execute(
+        "SELECT pg_has_role(oid, 'MEMBER') AND has_schema_privilege(oid, %s, 'USAGE') FROM pg_roles WHERE rolname = %s",
+        (copy.schema, READER),
+    ).fetchone()
+    return READER if row == (True,) else None
+
+
+def _letters(connection: psycopg.Connection[Any]) -> str:
+    """A collation that knows the letters of all alphabets; "C" knows those of ASCII."""
+    rows = connection.execute(
+        "SELECT collname FROM pg_collation WHERE collname = ANY(%s)", (list(_LETTERS),)
+    ).fetchall()
+    there = {name for (name,) in rows}
+    return next((name for name in _LETTERS if name in there), "C")
+
+
+def _column(result: Rows, name: str) -> list[Any]:
+    place = result.names.index(name)
+    return [row[place] for row in result.rows]
+
+
+def _key(value: Any) -> int | str | None:
+    return value if value is None or isinstance(value, str) else _whole(value)
+
+
+def _measure(value: Any) -> int:
+    # The sum of no values is NULL in SQL and 0 here.
+    return 0 if value is None else _whole(value)
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, (bool, int)):
+        return int(value)
+    if isinstance(value, Decimal):
+        numerator, denominator = value.as_integer_ratio()
+        if denominator == 1:
+            return numerator
+    raise TypeError("a whole number is wanted")

@@ -1,0 +1,114 @@
+"""A session for questions: one connection, read-only and with a time limit, one question at a time.
+
+Promise: `ask` returns rows or raises the one fixed `EngineError`, whatever went wrong. A connection on which something
+went wrong is not used again.
+"""
+
+# ruff: noqa: S608  # the schema's name comes from the policy, through `quoting`
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tacit.engines import quoting
+from tacit.engines.postgres_connection import connect, library
+from tacit.engines.postgres_copy import ABOUT, KEY, Copy
+from tacit.engines.process import FAILED, Limits
+from tacit.errors import EngineError
+
+if TYPE_CHECKING:
+    import psycopg
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What a query returned: the names of its columns, and its rows."""
+
+    names: list[str]
+    rows: list[tuple[Any, ...]]
+
+
+class Session:
+    """A connection that is made when it is needed, and made again when it broke."""
+
+    def __init__(self, address: str, limits: Limits, role: str | None) -> None:
+        self._address = address
+        self._settings = {
+            "default_transaction_read_only": "on",
+            "statement_timeout": str(max(1, int(limits.seconds * 1000))),
+            "work_mem": "128MB",
+            **({} if role is None else {"role": role}),
+        }
+        self._lock = threading.Lock()
+        self._connection: psycopg.Connection[Any] | None = None
+        self._owner = os.getpid()
+        self._inherited: list[object] = []
+
+    def ask(self, sql: str, copy: Copy | None, key: str | None) -> Rows:
+        """The rows of one query over this very copy; or, without a copy, under this key of the ranks."""
+        psycopg = library()
+        with self._lock:
+            try:
+                connection = self._open()
+                with connection.transaction():
+                    if copy is not None:
+                        _hold(connection, copy)
+                    if key is not None:
+                        connection.execute("SELECT set_config(%s, %s, true)", (KEY, key))
+                    # With parameters, even none, the server takes exactly one statement.
+                    cursor = psycopg.RawCursor(connection).execute(sql, ())
+                    return Rows([column.name for column in cursor.description or ()], cursor.fetchall())
+            except (psycopg.Error, EngineError, UnicodeError, ValueError, MemoryError, OSError):
+                self._close()
+            except BaseException:
+                self._close()
+                raise
+        raise EngineError(FAILED)  # outside the handler: an exception keeps the one that was being handled
+
+    def look(self, read: Callable[[psycopg.Connection[Any]], T]) -> T:
+        """What `read` finds in the catalogue. Asked before a charge, so it may say that there is no connection."""
+        psycopg = library()
+        with self._lock:
+            for last in (False, True):
+                try:
+                    return read(self._open())
+                except psycopg.Error:
+                    self._close()  # the server may have been started anew since the last question
+                    if last:
+                        raise EngineError("The PostgreSQL database of the policy does not answer.") from None
+                except BaseException:
+                    self._close()
+                    raise
+            raise AssertionError
+
+    def close(self) -> None:
+        """End the connection. A closed session opens again when asked."""
+        with self._lock:
+            self._close()
+
+    def _open(self) -> psycopg.Connection[Any]:
+        if self._owner != os.getpid():
+            # reached through a fork: the connection is the parent's, and closing it here would end the parent's
+            self._inherited.append(self._connection)
+            self._connection, self._owner = None, os.getpid()
+        if self._connection is None or self._connection.closed:
+            self._connection = connect(self._address, self._settings)
+        return self._connection
+
+    def _close(self) -> None:
+        if self._connection is not None and self._owner == os.getpid():
+            self._connection.close()
+            self._connection = None
+
+
+def _hold(connection: psycopg.Connection[Any], copy: Copy) -> None:
+    """Refuse if the copy is another one by now; otherwise it stays until the transaction ends."""
+    rows = connection.execute(f"SELECT build FROM {quoting.identifier(copy.schema, ABOUT)}").fetchall()
+    if rows != [(copy.build,)]:
+        raise EngineError(FAILED)

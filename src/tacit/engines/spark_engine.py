@@ -1,0 +1,197 @@
+"""The Spark engine: registers a policy's tables into a bounded copy in Parquet, and runs pushed-down queries on it.
+
+Promise: that of `engine`. `register` reads rows and may refuse in words, because only the owner registers. `run` is
+called after the charge, and either returns an `Exact` or raises one fixed `EngineError`, the same for every cause.
+Spark lives in a process of its own, whose output goes nowhere; a query beyond its time is cancelled, and a worker that
+does not answer even then is ended. pyspark is needed in that process only, and is not imported here.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import secrets
+import shutil
+import tempfile
+import weakref
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from tacit.engines import spark_copy as working_copy
+from tacit.engines import spark_sources as sources
+from tacit.engines.dialects import Place, text
+from tacit.engines.engine import STALE, Pushed
+from tacit.engines.exact import Exact
+from tacit.engines.process import FAILED, Limits, Program, Worker
+from tacit.engines.secret import Secret
+from tacit.engines.spark_registration import columns_of
+from tacit.engines.working_copy import Progress
+from tacit.errors import EngineError
+from tacit.policy.check import Schema
+from tacit.policy.policy import Policy
+
+LIMITS: Final = Limits(start_seconds=300.0)
+_GRACE: Final = 15.0  # seconds in which a cancelled query may still report that it failed
+_ENVIRONMENT: Final = (
+    *("HOME", "USER", "LOGNAME", "JAVA_HOME", "SPARK_CONF_DIR", "SPARK_LOCAL_IP", "SPARK_CONNECT_AUTHENTICATE_TOKEN"),
+    *("HADOOP_CONF_DIR", "YARN_CONF_DIR", "HADOOP_USER_NAME", "KRB5CCNAME", "KRB5_CONFIG"),
+)
+
+
+class Session:
+    """A Spark session in a process of its own. Several engines may share one; its folder of scratch goes with it."""
+
+    def __init__(self, master: str, limits: Limits = LIMITS) -> None:
+        _check_tools(master)
+        self.limits = limits
+        home = tempfile.mkdtemp(prefix="tacit-spark-")
+        setup = {"master": master, "home": home}
+        program = Program("tacit.engines.spark_worker", home, setup, _ENVIRONMENT)
+        self.worker = Worker(home, replace(limits, seconds=limits.seconds + _GRACE), program)
+        self._end = weakref.finalize(self, _end, self.worker, home, os.getpid())
+        try:
+            self.worker.start()
+        except EngineError:
+            self.close()
+            raise EngineError(
+                f"Spark could not be started at {master!r}. The address must be right, the server reachable and of "
+                "the same version as pyspark here, and Java 17 or newer installed where Spark runs."
+            ) from None
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the process and remove its scratch."""
+        self._end()
+
+
+class SparkEngine:
+    """The tables of one policy, ready to be asked. Close it when done, or use it in a `with` statement."""
+
+    def __init__(
+        self, policy: Policy, path: Path, schema: Schema, session: Session, fingerprint: str | None, *, owned: bool
+    ) -> None:
+        self._policy = policy
+        self._schema = schema
+        self._session = session
+        self._fingerprint = fingerprint
+        # Where sources cannot be watched, answers are for this registration and not replayed to another.
+        self._token = secrets.token_hex(8)
+        self._views = {name: f"tacit_{self._token}_{number}" for number, name in enumerate(policy.tables)}
+        self._folders = {
+            self._views[name]: [sources.literally(working_copy.folder_of(path, number)), columns_of(table)]
+            for number, (name, table) in enumerate(policy.tables.items())
+        }
+        folder = str(path.parent) if policy.working_copy is None else None
+        self._end = weakref.finalize(self, _close, session if owned else None, folder, os.getpid())
+
+    @classmethod
+    def register(
+        cls,
+        policy: Policy,
+        *,
+        secret: Secret | None = None,
+        limits: Limits = LIMITS,
+        progress: Progress | None = None,
+        session: Session | None = None,
+    ) -> SparkEngine:
+        """An engine over a current working copy, which is built first where there is none."""
+        owned = session is None
+        session = session or Session(sources.master_of(policy), limits)
+        path = None
+        try:
+            # Taken first: a source that changes from here on is noticed, at the latest when a question is asked.
+            fingerprint = sources.fingerprint(policy)
+            path = working_copy.path_of(policy)
+            schema = working_copy.current_schema(policy, path)
+            if schema is None:
+                kept = policy.working_copy is not None
+                if secret is None:
+                    secret = Secret.in_file(path.with_name(path.name + ".secret")) if kept else Secret.in_memory()
+                schema = working_copy.build(policy, secret, path, session.worker, progress)
+            return cls(policy, path, schema, session, fingerprint, owned=owned)
+        except BaseException:
+            if path is not None and policy.working_copy is None:
+                shutil.rmtree(path.parent, ignore_errors=True)
+            if owned:
+                session.close()
+            raise
+
+    def schema(self) -> Schema:
+        """Names and kinds of the columns of each table's source."""
+        return self._schema
+
+    def fingerprint(self) -> str:
+        """A digest that changes when a source's file does, or with each registration where files cannot be watched."""
+        return sources.fingerprint(self._policy) or self._token
+
+    def is_stale(self) -> bool:
+        """Whether a source's files changed since this engine was made. To be asked before the charge."""
+        return sources.fingerprint(self._policy) != self._fingerprint
+
+    def run(self, query: Pushed) -> Exact:
+        """The exact result of a query that has been paid for."""
+        if self.is_stale():
+            raise EngineError(STALE)
+        keys, measures = list(query.key_columns), list(query.measure_columns)
+        request = {
+            "task": "run",
+            "sql": text(query.ast, "spark", Place(views=self._views)),
+            "views": self._folders,
+            "seconds": self._session.limits.seconds,
+            "keys": keys,
+            "measures": measures,
+        }
+        reply = self._session.worker.ask(request)
+        try:
+            rows = int(reply["rows"])
+            columns = [list(column) for column in reply["keys"]]
+            cells = list(zip(*columns, strict=True)) if columns else [()] * rows
+            return Exact(cells, dict(zip(measures, reply["measures"], strict=True)))
+        except (KeyError, TypeError, ValueError):
+            raise EngineError(FAILED) from None
+
+    def close(self) -> None:
+        """End the session, unless others share it; a copy in memory is removed."""
+        self._end()
+
+    def __enter__(self) -> SparkEngine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def describe(policy: Policy) -> Schema:
+    """The names and kinds of the columns behind each table of the policy. Reads no row."""
+    session = Session(sources.master_of(policy))
+    try:
+        return working_copy.schema_of(working_copy.describe(policy, session.worker))
+    finally:
+        session.close()
+
+
+def _check_tools(master: str) -> None:
+    if importlib.util.find_spec("pyspark") is None:
+        raise EngineError("A policy on Spark needs pyspark: pip install 'tacit[spark]'.")
+    java = os.environ.get("JAVA_HOME") or shutil.which("java")
+    if not java and not master.startswith("sc://"):
+        raise EngineError("Spark on this machine needs Java 17 or newer: install it, or set JAVA_HOME.")
+
+
+def _end(worker: Worker, home: str, owner: int) -> None:
+    if os.getpid() != owner:
+        return  # a forked child ends: the worker is still its parent's
+    worker.close()
+    shutil.rmtree(home, ignore_errors=True)
+
+
+def _close(session: Session | None, folder: str | None, owner: int) -> None:
+    if os.getpid() != owner:
+        return
+    if session is not None:
+        session.close()
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)

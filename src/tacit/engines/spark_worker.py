@@ -1,0 +1,193 @@
+"""The Spark worker: a process of its own that holds one Spark session and does one thing at a time.
+
+Promise: what goes wrong here stays here. Spark's messages and logs go nowhere (this process has no output but the
+wire); any failure is the single word "failed". Files that Spark makes are the owner's alone. A query runs under a tag
+of its own and is cancelled when its time is up. Only queries are run, never commands: what comes is put inside a
+SELECT. The session's settings decide what SQL means, so each is set and read back; a session that refuses one is not
+used. With ANSI mode off no arithmetic raises on a row; plans keep their numbers where nothing overflows.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any, BinaryIO, Final
+
+from tacit.engines import wire
+
+SETTINGS: Final[Mapping[str, str]] = {
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.groupByOrdinal": "true",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.parser.quotedRegexColumnNames": "false",
+    "spark.sql.decimalOperations.allowPrecisionLoss": "true",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+}
+_CSV: Final = {"header": "true", "sep": ",", "quote": '"', "escape": '"', "multiLine": "true", "inferSchema": "false"}
+
+
+class Worker:
+    """One session, and the views that have been opened in it."""
+
+    def __init__(self, setup: Mapping[str, Any]) -> None:
+        self._spark = _session(setup)
+        for key, value in SETTINGS.items():
+            self._spark.conf.set(key, value)
+            if str(self._spark.conf.get(key)).lower() != value.lower():
+                raise ValueError("a setting was refused")
+        self._open: set[str] = set()
+        self._number = 0
+
+    def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """What the request asks for."""
+        return self._tasks()[request["task"]](request)
+
+    def _tasks(self) -> Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]:
+        return {"describe": self._describe, "write": self._write, "run": self._run}
+
+    def _describe(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Make a view of each source; the names and types of their columns."""
+        found = {}
+        for view, (kind, place) in request["sources"].items():
+            reader = self._spark.read
+            frame = (
+                reader.table(place)
+                if kind == "table"
+                else reader.options(**_CSV).csv(place)
+                if kind == "csv"
+                else reader.parquet(place)
+            )
+            frame.createOrReplaceTempView(view)
+            found[view] = [[name, spark_type] for name, spark_type in frame.dtypes]
+        return {"columns": found}
+
+    def _write(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Write a query's result to a folder, and make a view of what was written if one is wanted."""
+        self._query(request["sql"]).write.mode("error").parquet(request["folder"])
+        if request["view"]:
+            self._spark.read.parquet(request["folder"]).createOrReplaceTempView(request["view"])
+        return {"written": True}
+
+    def _run(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """The keys and measures of a query over a working copy."""
+        for view, (folder, columns) in request["views"].items():
+            if view not in self._open:
+                self._spark.read.schema(columns).parquet(folder).createOrReplaceTempView(view)
+                self._open.add(view)
+        frame = self._query(request["sql"])
+        rows = self._within(request["seconds"], frame.collect)
+        names = {name: place for place, name in enumerate(frame.columns)}
+        keys = [[_key(row[names[name]]) for row in rows] for name in request["keys"]]
+        measures = [[_measure(row[names[name]]) for row in rows] for name in request["measures"]]
+        return {"rows": len(rows), "keys": keys, "measures": measures}
+
+    def _query(self, sql: str) -> Any:
+        return self._spark.sql(f"SELECT * FROM ({sql}) AS tacit_result")  # noqa: S608  # from the plan or the policy
+
+    def _within(self, seconds: float, work: Callable[[], Any]) -> Any:
+        self._number += 1
+        tag = f"tacit-{os.getpid()}-{self._number}"
+        done = threading.Event()
+        self._spark.addTag(tag)
+        alarm = threading.Thread(target=self._cancel, args=(tag, seconds, done), daemon=True)
+        alarm.start()
+        try:
+            return work()
+        finally:
+            done.set()
+            alarm.join()
+            self._spark.removeTag(tag)
+
+    def _cancel(self, tag: str, seconds: float, done: threading.Event) -> None:
+        """Cancel what carries the tag once the time is up, again and again: only jobs that have begun are cancelled."""
+        while not done.wait(seconds):
+            self._spark.interruptTag(tag)
+            seconds = 0.5
+
+
+def _session(setup: Mapping[str, Any]) -> Any:
+    from pyspark.sql import SparkSession
+
+    master, home = setup["master"], setup["home"]
+    if master.startswith("sc://"):
+        return SparkSession.builder.remote(master).getOrCreate()
+    builder = SparkSession.builder.master(master).appName("tacit")
+    builder = builder.config("spark.ui.enabled", "false").config("spark.eventLog.enabled", "false")
+    builder = builder.config("spark.sql.warehouse.dir", f"{home}/warehouse").config("spark.log.level", "OFF")
+    builder = builder.config("spark.driver.memory", f"{setup['memory'] >> 20}m")
+    # Spark's parser and planner recurse on nested expressions.
+    options = f'-Xss16m -Duser.timezone=UTC "-Djava.io.tmpdir={home}" "-Dderby.system.home={home}"'
+    builder = builder.config("spark.driver.extraJavaOptions", options)
+    if master.startswith("local"):
+        # What this machine's Spark talks about among itself is neither offered to the network nor to other users.
+        builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
+        builder = builder.config("spark.authenticate", "true").config("spark.local.dir", f"{home}/spill")
+        builder = builder.config("spark.sql.shuffle.partitions", str(4 * setup["threads"]))
+    return builder.getOrCreate()
+
+
+def _key(value: Any) -> int | str | None:
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, Decimal):
+        return _measure(value)
+    if value is None or isinstance(value, (int, str)):
+        return value
+    raise TypeError("a key is a whole number, text or NULL")
+
+
+def _measure(value: Any) -> int:
+    # The sum of no values is NULL in SQL and 0 here.
+    if value is None:
+        return 0
+    if isinstance(value, (int, Decimal)) and not isinstance(value, bool) and value == int(value):
+        return int(value)
+    raise TypeError("a measure is a whole number")
+
+
+def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    """Read the set-up, start the session, then answer until the other end closes.
+
+    What is raised here and not foreseen ends the process, which the other end takes for a failure too.
+    """
+    setup = wire.receive(incoming)
+    if setup is None:
+        return
+    foreseen = _errors_of_spark()
+    try:
+        worker = Worker(setup)
+    except foreseen:
+        wire.send(outgoing, {"failed": True})
+        return
+    wire.send(outgoing, {"ready": True})
+    while (request := wire.receive(incoming)) is not None:
+        try:
+            reply = worker.answer(request)
+        except foreseen:
+            reply = {"failed": True}
+        wire.send(outgoing, reply)
+
+
+def _errors_of_spark() -> tuple[type[Exception], ...]:
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    return (PySparkException, Py4JError, OSError, RuntimeError, ValueError, TypeError, KeyError, MemoryError)
+
+
+if __name__ == "__main__":
+    # The wire is a private copy of standard output; what Spark prints goes nowhere.
+    private = os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    os.umask(0o077)
+    with os.fdopen(0, "rb", closefd=False) as questions, os.fdopen(private, "wb") as answers:
+        serve(questions, answers)

@@ -1,0 +1,413 @@
+"""Quantiles by the exponential mechanism: values of a public grid, chosen by how near their rank is to the wanted one.
+
+Setting. Rows lie on the points 0..N-1 of a public grid, in cells. Neighbours differ in all rows of one unit, at most r,
+spread over the cells in any way. `ranks` defines the line of N K places and the mass F(y) left of a place, in which a
+row weighs K.
+
+One choice. In a part [a, b] of the line with mass M = F(b) - F(a) and for q = p/d, the wanted mass is t = p M/d. A
+place y has the score -min(|d (F(y) - F(a)) - p M|, d K W); a point x has the distance of p M from the interval of
+d (F - F(a)) over its stretch in the part, with the same clamp. W is public. The choice is exponential, with the factor
+f = epsilon/(2 r max(p, d - p) K).
+
+Theorem 1 (cells). All cells' choices together have a privacy loss of bounded range epsilon.
+Proof. Add one row. If it puts mass m (at most K) into the part, of which m' <= m lies left of y, then
+d (F(y) - F(a)) - p M changes by d m' - p m, which is in [-p m, (d - p) m]. Its absolute value, its distance from an
+interval both ends of which move like that, and their minimum with a constant change by no more: at most
+max(p, d - p) m. So if a unit puts mass m_c into cell c, the loss of that cell's choice has the range
+2 f max(p, d - p) m_c = epsilon m_c/(r K) (see `exponential`), around zero. Choices of different cells are independent,
+their losses add, ranges of sums are sums of ranges, and the m_c add up to at most r K.
+
+Theorem 2 (several quantiles together). Let q_1 < ... < q_m. Choose a place for the middle one on the whole line, then
+for the others on the two parts that it cuts, with q relative to the quantiles at the part's ends, and so on; the last
+ones, which cut nothing, choose a point. There are L = ceil(log2(m + 1)) levels, and with epsilon/L for every choice all
+of it is a composition of L choices of bounded range epsilon/L.
+Proof. Given the places of the levels above, the parts of one level are fixed and share no mass: Theorem 1's proof reads
+the same with (cell, part) in place of cell. Each level is thus of bounded range epsilon/L, whatever the levels above
+said, which is adaptive composition.
+For m <= 2 there is nothing to gain: each quantile is chosen as a point on the whole line with epsilon/m.
+
+Least and greatest. The wanted rank is min(k, n/2) for the least, n - min(k, n/2) for the greatest, k public. With
+d = 2: adding a row changes 2 F(y) - min(2 k, n) by -1, ..., 2, in size at most 2, so p and d are 0 and 2 above. k is
+such that the empty part of the grid beyond all rows is chosen 5 of 100 times at most.
+
+Utility. A choice misses its rank by more than (2 r max(q, 1 - q)/epsilon)(ln(N) + t) with probability at most exp(-t)
+(N K + 1 in place of N for a place); W is that number at t = 20, so that the clamp hardly matters.
+
+Source: Smith 2011 (exponential mechanism for quantiles); Kaplan, Schnapp, Stemmer 2022 (the recursion, for distinct
+values and replace-one neighbours); spreading ties, the clamp, cells and r rows of a unit are argued here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tacit import noise, parameters
+from tacit.loss import events
+from tacit.loss.rounding import log_up
+from tacit.mechanisms.ranks import Known, Pieces, TooNarrow, Whole, Wider, mass_at
+from tacit.noise.runs import choose_from_runs
+from tacit.parameters import Number
+
+SPLIT = 1 << 16
+_TAIL = 20
+_MOST_POINTS = 1 << 40
+_LARGEST = 1 << 62
+_MOST_PARTS = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One choice: the wanted share p/d of its part, the factor on scores, the clamp W in rows."""
+
+    share: Fraction
+    factor: Fraction
+    clamp: int
+    split: int
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """An end of a part: the quantile that it stands for, and how many rows it may be off (hardly ever more)."""
+
+    share: Fraction
+    off: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A quantile of the recursion, and the ones it leaves to its two parts."""
+
+    place: int
+    choice: Choice
+    centre: Fraction  # the wanted rank is hardly ever further from q n than this
+    left: Node | None
+    right: Node | None
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Quantiles:
+    """Quantiles q (ascending, between 0 and 1) of rows on a grid of `points`, at most `sensitivity` rows of a unit."""
+
+    points: int
+    shares: tuple[Fraction, ...]
+    sensitivity: int
+    epsilon: Fraction
+
+    def __init__(self, points: int, shares: Any, sensitivity: int, epsilon: Number) -> None:
+        wanted = tuple(parameters.open_probability("q", share) for share in shares)
+        if not wanted or list(wanted) != sorted(set(wanted)):
+            raise parameters.refuse("shares", "different numbers in ascending order", [float(each) for each in wanted])
+        _initialise(self, points, sensitivity, epsilon)
+        object.__setattr__(self, "shares", wanted)
+        for node in _nodes(self.tree) if self.together else ():
+            _check(node.choice)
+        for choice in () if self.together else self._apart():
+            _check(choice)
+
+    @property
+    def together(self) -> bool:
+        """Whether the quantiles are chosen one inside the other."""
+        return len(self.shares) > 2
+
+    @property
+    def levels(self) -> int:
+        """How many choices one unit's rows are part of."""
+        return self.levels_of(len(self.shares))
+
+    @staticmethod
+    def levels_of(count: int) -> int:
+        """The same for this many quantiles."""
+        return count.bit_length() if count > 2 else count
+
+    @property
+    def event(self) -> events.Event:
+        """All choices of all cells."""
+        one = events.Exponential(self.epsilon / self.levels)
+        return one if self.levels == 1 else events.Repeated(one, self.levels)
+
+    @property
+    def split(self) -> int:
+        """K."""
+        return SPLIT if self.together else 1
+
+    @property
+    def tree(self) -> Node:
+        """The choices of quantiles that are chosen together."""
+        found = self._node(0, len(self.shares), End(Fraction(0), Fraction(0)), End(Fraction(1), Fraction(0)))
+        assert found is not None
+        return found
+
+    def windows(self) -> tuple[tuple[Fraction, int], ...]:
+        """(q, reach): the ranks that must be known are those within `reach` of q n, hardly ever others."""
+        if not self.together:
+            return tuple((choice.share, choice.clamp + 1) for choice in self._apart())
+        return tuple(
+            (self.shares[node.place], node.choice.clamp + math.ceil(node.centre) + 1) for node in _nodes(self.tree)
+        )
+
+    def errors(self, confidence: Number) -> tuple[int, ...]:
+        """For each quantile the rows by which its rank is off at most, with at least this confidence, at worst."""
+        missing = (1 - parameters.open_probability("confidence", confidence)) / len(self.shares)
+        if not self.together:
+            return tuple(_reach(each, self.points, missing) for each in self._apart())
+        found: dict[int, int] = {}
+
+        def visit(node: Node | None, before: int, after: int) -> None:
+            if node is None:
+                return
+            share = node.choice.share
+            own = _reach(node.choice, self.points * node.choice.split + 1, missing)
+            found[node.place] = own + math.ceil((1 - share) * before + share * after)
+            visit(node.left, before, found[node.place])
+            visit(node.right, found[node.place], after)
+
+        visit(self.tree, 0, 0)
+        return tuple(found[place] for place in range(len(self.shares)))
+
+    def choose(
+        self,
+        values: Any,
+        below: Any,
+        counts: Any,
+        total: int,
+        *,
+        wider: Wider | None = None,
+        bits: noise.BitSource | None = None,
+    ) -> list[int]:
+        """A point for each quantile, ascending, in one cell: see `ranks.pieces` for what the arguments say.
+
+        `wider` gives all values, with the rows below and at each, should those given not be enough.
+        """
+        source = noise.secure() if bits is None else bits
+        known = Known(self.points, self.split, total, (values, below, counts), wider)
+        if not self.together:
+            return sorted(
+                known.ask(partial(choose_point, (0, self.points), 0, share_of(choice, total), choice, source))
+                for choice in self._apart()
+            )
+        found = [0] * len(self.shares)
+        end = self.points * SPLIT
+
+        def visit(node: Node | None, first: int, last: int, masses: tuple[int, int]) -> None:
+            if node is None:
+                return
+            wanted = share_of(node.choice, masses[1] - masses[0])
+            if node.left is None and node.right is None:
+                point = partial(choose_point, (first, last), masses[0], wanted, node.choice, source)
+                found[node.place] = known.ask(point)
+                return
+            place = known.ask(partial(choose_place, (first, last), masses[0], wanted, node.choice, source))
+            mass = known.ask(partial(mass_at, place))
+            found[node.place] = min(place // SPLIT, self.points - 1)
+            visit(node.left, first, place, (masses[0], mass))
+            visit(node.right, place, last, (mass, masses[1]))
+
+        visit(self.tree, 0, end, (0, total * SPLIT))
+        return found
+
+    def _apart(self) -> list[Choice]:
+        return [_choice(share, self, self.points, 1) for share in self.shares]
+
+    def _node(self, low: int, high: int, before: End, after: End) -> Node | None:
+        if low == high:
+            return None
+        place = (low + high) // 2
+        share = (self.shares[place] - before.share) / (after.share - before.share)
+        centre = (1 - share) * before.off + share * after.off
+        alone = high - low == 1
+        choice = _choice(share, self, self.points if alone else self.points * SPLIT + 1, SPLIT)
+        # a quarter of the clamp is many times what a choice misses by among rows that lie close
+        cut = End(self.shares[place], centre + Fraction(choice.clamp, 4))
+        return Node(
+            place,
+            choice,
+            centre,
+            self._node(low, place, before, cut),
+            self._node(place + 1, high, cut, after),
+        )
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Extreme:
+    """About the least (or greatest) value: the one that about `rank` rows lie below (or above)."""
+
+    points: int
+    greatest: bool
+    sensitivity: int
+    epsilon: Fraction
+
+    def __init__(self, points: int, greatest: bool, sensitivity: int, epsilon: Number) -> None:
+        _initialise(self, points, sensitivity, epsilon)
+        object.__setattr__(self, "greatest", greatest)
+        _check(self._choice)
+
+    levels = 1
+
+    @property
+    def event(self) -> events.Event:
+        """The choices of all cells."""
+        return events.Exponential(self.epsilon)
+
+    @property
+    def rank(self) -> int:
+        """k: the empty grid beyond it wins 1 time in 20 at most."""
+        return math.ceil(Fraction(log_up(Fraction(20 * self.points))) * 2 * self.sensitivity / self.epsilon)
+
+    @property
+    def reach(self) -> int:
+        """How far from the wanted rank ranks must be known."""
+        return self._choice.clamp + 1
+
+    def errors(self, confidence: Number) -> tuple[int, ...]:
+        """The rows by which the rank is off at most, with at least this confidence, at worst."""
+        return (_reach(self._choice, self.points, 1 - parameters.open_probability("confidence", confidence)),)
+
+    def choose(
+        self,
+        values: Any,
+        below: Any,
+        counts: Any,
+        total: int,
+        *,
+        wider: Wider | None = None,
+        bits: noise.BitSource | None = None,
+    ) -> list[int]:
+        """The point in one cell; the arguments are those of `Quantiles.choose`."""
+        source = noise.secure() if bits is None else bits
+        known = Known(self.points, 1, total, (values, below, counts), wider)
+        near = min(2 * self.rank, total)
+        wanted = 2 * total - near if self.greatest else near
+        return [known.ask(partial(choose_point, (0, self.points), 0, (wanted, 2), self._choice, source))]
+
+    @property
+    def _choice(self) -> Choice:
+        factor = self.epsilon / (4 * self.sensitivity)
+        return Choice(Fraction(1, 2), factor, _clamp(2 * factor, self.points), 1)
+
+
+def _initialise(built: Quantiles | Extreme, points: int, sensitivity: int, epsilon: Number) -> None:
+    size = parameters.whole("points", points, least=1)
+    if size > _MOST_POINTS:
+        raise parameters.refuse("points", f"at most {_MOST_POINTS}", points)
+    object.__setattr__(built, "points", size)
+    object.__setattr__(built, "sensitivity", parameters.whole("sensitivity", sensitivity, least=1))
+    object.__setattr__(built, "epsilon", parameters.positive("epsilon", epsilon))
+
+
+def _choice(share: Fraction, of: Quantiles, candidates: int, split: int) -> Choice:
+    steeper = max(share.numerator, share.denominator - share.numerator)
+    factor = of.epsilon / of.levels / (2 * of.sensitivity * steeper * split)
+    return Choice(share, factor, _clamp(factor * share.denominator * split, candidates), split)
+
+
+def _clamp(per_row: Fraction, candidates: int) -> int:
+    """W: far enough that all candidates beyond it together weigh exp(-20) of one at the wanted rank."""
+    return math.ceil((Fraction(log_up(Fraction(candidates))) + _TAIL) / per_row)
+
+
+def _reach(choice: Choice, candidates: int, missing: Fraction) -> int:
+    per_row = choice.factor * choice.share.denominator * choice.split
+    return math.ceil(Fraction(log_up(Fraction(candidates) / missing)) / per_row)
+
+
+def _check(choice: Choice) -> None:
+    """Scores are whole numbers that must fit a word."""
+    if choice.share.denominator > _MOST_PARTS:
+        raise parameters.refuse("q", "a number of at most six decimals", float(choice.share))
+    if choice.share.denominator * choice.split * (choice.clamp + 2) >= _LARGEST:
+        raise parameters.refuse("epsilon", "larger, or the rows of a unit fewer: scores outgrow 62 bits", "too little")
+
+
+def _nodes(node: Node | None) -> list[Node]:
+    return [] if node is None else [*_nodes(node.left), node, *_nodes(node.right)]
+
+
+def share_of(choice: Choice, mass: int) -> tuple[int, int]:
+    """(p M, d): the wanted mass as a fraction."""
+    return choice.share.numerator * mass, choice.share.denominator
+
+
+def choose_point(
+    ends: tuple[int, int],
+    start: int,
+    wanted: tuple[int, int],
+    choice: Choice,
+    bits: noise.BitSource,
+    line: Pieces,
+) -> int:
+    """A point whose stretch meets the part between the ends, by the distance of the wanted mass from its interval.
+
+    `start` is the mass left of the part. The end of the line belongs to its last point.
+    """
+    split, final = choice.split, int(line.stops[-1]) - 2
+    first, last = ends
+    if first > final:
+        return final // split
+    part = line.between(first, min(last, final))
+    starts = part.starts // split
+    numbers = (part.stops - 1) // split - starts + 1
+    # the part ends at the place `last`: nothing to the right of that counts
+    rises = np.asarray(part.slopes * (np.minimum(part.stops, last) - part.starts), dtype=np.int64)
+    low, high = _distances(part, rises, start, wanted, choice)
+    scores = -np.minimum(np.maximum(np.maximum(low, -high), 0), wanted[1] * split * choice.clamp)
+    chosen = noise.exponential_race(scores, choice.factor, bits, numbers.astype(np.float64))
+    return int(starts[chosen]) + int(noise.uniform_below(int(numbers[chosen]), None, bits))
+
+
+def choose_place(
+    ends: tuple[int, int],
+    start: int,
+    wanted: tuple[int, int],
+    choice: Choice,
+    bits: noise.BitSource,
+    line: Pieces,
+) -> int:
+    """A place of the part by the distance of its mass from the wanted one; `start` is the mass left of the part."""
+    clamp = wanted[1] * choice.split * choice.clamp
+    part = line.between(*ends)
+    part = part.cut_at([_crossing(part, start, wanted, level) for level in (1 - clamp, 0, clamp)])
+    lengths = part.stops - part.starts
+    rises = np.asarray(part.slopes * (lengths - 1), dtype=np.int64)
+    first, last = _distances(part, rises, start, wanted, choice)
+    # every piece is now beyond the clamp, or below the wanted mass, or above it, with all its places
+    beyond = (first >= clamp) | (last <= -clamp)
+    rising = (last < 0) & ~beyond
+    tops = np.where(beyond, -clamp, np.where(rising, last, -first))
+    steps = wanted[1] * np.where(beyond | (lengths == 1), 0, part.slopes)
+    run, place = choose_from_runs(tops, steps, lengths, choice.factor, bits)
+    return int(part.stops[run]) - 1 - place if rising[run] else int(part.starts[run]) + place
+
+
+def _crossing(part: Pieces, start: int, wanted: tuple[int, int], level: int) -> int:
+    """The first place where d (F - F(a)) - p M reaches the level."""
+    target, parts = wanted
+    goal = start - (-(level + target) // parts)  # the least mass that does
+    index = int(np.searchsorted(part.least, goal, side="left")) - 1
+    if index < 0:
+        return int(part.starts[0])
+    slope = int(part.slopes[index])
+    steps = -((int(part.least[index]) - goal) // slope) if slope else int(part.stops[index] - part.starts[index])
+    return min(int(part.starts[index]) + steps, int(part.stops[index]))
+
+
+def _distances(part: Pieces, rises: Whole, start: int, wanted: tuple[int, int], choice: Choice) -> tuple[Whole, Whole]:
+    """d (F - F(a)) - p M at the first place of each piece, and `rises` later; where F is not known, its ends.
+
+    Numbers beyond the clamp are cut, so that they fit a word. Unknown ranks must lie beyond it altogether.
+    """
+    target, parts = wanted
+    whole, rest = divmod(target, parts)
+    limit = choice.split * choice.clamp + 2
+    low = parts * np.clip(part.least - (start + whole), -limit, limit) - rest
+    high = parts * np.clip(part.most + rises - (start + whole), -limit, limit) - rest
+    unknown = part.least != part.most
+    clamp = parts * choice.split * choice.clamp
+    if (unknown & (low < clamp) & (high > -clamp)).any():
+        raise TooNarrow
+    return low, high

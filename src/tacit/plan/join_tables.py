@@ -1,0 +1,304 @@
+"""Joins: sources put together so that the rows of a unit stay few and stay its own.
+
+Theorem (public). A public source is joined on equality with some of its columns, and of all its rows that agree in
+those at most f are kept (its `fan_out`, 1 unless the policy says more; the first in the order of all its columns). So
+every row meets at most f rows, and R rows of a unit become at most f R. Nothing of it depends on a private row.
+
+Theorem (private). A private source is joined on equality of the unit: every pair that is kept lies within one unit, so
+at most R times r rows of a unit result, and they depend on that unit's rows alone. A join along the declared path to
+the unit, or on any other condition, gets the equality of units added; it can only remove pairs. Where the path leads to
+a column that the policy calls the table's `key`, which no two rows of a unit share, each row meets one row at most, and
+R rows stay R. LEFT and RIGHT keep a row that meets none once, which is no more than the pairs of a unit that meets one.
+
+A join that is bounded in neither way is refused: an explosion cannot raise a sensitivity silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from tacit.errors import QuestionError
+from tacit.plan.names import Names, conjunction, conjuncts
+from tacit.plan.scope import Place, Scope, quoted
+from tacit.plan.translate import condition_of
+from tacit.policy import PathUnit
+from tacit.question import tree
+
+if TYPE_CHECKING:
+    from tacit.plan.open_sources import Opener
+
+_FIRST = "tacit_first"
+MOST_ROWS = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """All sources of one FROM: their SQL, the names in them, whose rows they are, and how many a unit has."""
+
+    names: Names
+    scope: Scope
+    places: tuple[Place, ...]
+    source: tree.Source
+    joins: tuple[tree.Join, ...]
+    where: tuple[tree.Scalar, ...]  # the parts of WHERE that are left; names as written
+    table_sql: exp.Expr
+    join_sql: tuple[exp.Join, ...]
+    rows: int | None
+    unit_sql: exp.Expr | None
+    kind: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One join to do: the alias that was written, its place, and the parts of its condition."""
+
+    alias: str
+    place: Place
+    source: tree.Source
+    parts: tuple[tree.Scalar, ...]
+    kind: str
+    from_where: bool = False
+
+
+def join_tables(
+    names: Names,
+    sources: Sequence[tree.Source],
+    joins: Sequence[tree.Join],
+    where: tree.Scalar | None,
+    opener: Opener,
+) -> Joined:
+    """The sources of a FROM, put together."""
+    first, steps = _ordered(names, sources, joins, where)
+    seen = {first.alias: first.place}
+    rows, unit, kind = first.place.rows, None if first.place.public else first.place.unit_sql, first.place.kind
+    sql, resolved = [], []
+    for step in steps:
+        place = step.place
+        near = replace(names, places={**seen, step.alias: place})
+        scope = Scope({each.alias: each for each in near.places.values()}, opener.opened)
+        if place.public:
+            on, source, factor = _public(step, near, scope, set(seen))
+        else:
+            on, source, factor = _private(step, near, scope, set(seen), kind)
+        assert rows is not None or place.public
+        rows = None if rows is None else _few(rows * factor)
+        parts = [condition_of(part, scope).sql if not _units(part) else _unit_sql(part, scope) for part in on]
+        side = step.kind.upper() if step.kind != "inner" else None
+        sql.append(exp.Join(this=source, on=exp.and_(*parts, copy=False) if parts else None, side=side, kind=None))
+        if not parts:
+            sql[-1].set("kind", "CROSS")
+        resolved.append(tree.Join(step.source, conjunction(on), step.kind))  # type: ignore[arg-type]
+        if step.kind == "right":
+            seen = {alias: replace(each, optional=True) for alias, each in seen.items()}
+            unit = place.unit_sql
+        seen[step.alias] = replace(place, optional=step.kind == "left")
+    found = replace(names, places={alias: seen[alias] for alias in names.places})
+    used = {part for step in steps if step.from_where for part in step.parts}
+    places = tuple(seen.values())
+    return Joined(
+        found,
+        Scope({each.alias: each for each in places}, opener.opened),
+        places,
+        first.source,
+        tuple(resolved),
+        tuple(part for part in conjuncts(where) if part not in used),
+        first.place.sql,
+        tuple(sql),
+        rows,
+        unit,
+        kind,
+    )
+
+
+def _few(rows: int) -> int:
+    if rows > MOST_ROWS:
+        raise QuestionError(
+            f"The joins let one unit have {rows:,} rows, more than {MOST_ROWS:,}. Ask for fewer: tacit_rows_per_unit."
+        )
+    return rows
+
+
+def _ordered(
+    names: Names, sources: Sequence[tree.Source], joins: Sequence[tree.Join], where: tree.Scalar | None
+) -> tuple[_Step, list[_Step]]:
+    """The first source and the joins in order. A private source comes first: public ones are joined to it."""
+    aliases = list(names.places)
+    places = list(names.places.values())
+    steps = [_Step(aliases[0], places[0], sources[0], (), "inner")]
+    for number, join in enumerate(joins, start=1):
+        parts = _parts(join, aliases, number, names)
+        implied = not parts and join.kind == "inner"
+        if implied:
+            parts = _implied(aliases, number, where)
+        steps.append(_Step(aliases[number], places[number], sources[number], parts, join.kind, implied))
+    private = next((number for number, step in enumerate(steps) if not step.place.public), 0)
+    if private == 0:
+        return steps[0], steps[1:]
+    first, main = steps[0], steps[private]
+    if main.kind == "left" or any(step.kind == "right" for step in steps[1:private]):
+        raise QuestionError(
+            f"The public table {first.place.shown!r} stands first, so rows of nobody would be kept. "
+            f"Put the private table first; keys that the policy lists are shown even where they are empty."
+        )
+    kind = "left" if main.kind == "right" else "inner"
+    turned = replace(first, parts=main.parts, kind=kind, from_where=main.from_where)
+    rest = steps[1:private] + steps[private + 1 :]
+    return replace(main, parts=(), kind="inner"), [turned, *rest]
+
+
+def _parts(join: tree.Join, aliases: Sequence[str], number: int, names: Names) -> tuple[tree.Scalar, ...]:
+    """The parts of ON, or of USING."""
+    parts = conjuncts(join.on)
+    for column in join.using:
+        mine = [alias for alias in aliases[:number] if _has(names.places[alias], column)]
+        if not mine or not _has(names.places[aliases[number]], column):
+            raise QuestionError(f"USING ({column}): both sides need a column of this name.")
+        parts.append(tree.Compare("=", tree.Name(mine[0], column), tree.Name(aliases[number], column)))
+    return tuple(parts)
+
+
+def _implied(aliases: Sequence[str], number: int, where: tree.Scalar | None) -> tuple[tree.Scalar, ...]:
+    """FROM a, b WHERE a.x = b.x: the parts of WHERE that tie the new source to the ones before it."""
+    parts = []
+    for part in conjuncts(where):
+        tables = {node.table.lower() for node in tree.walk(part) if isinstance(node, tree.Name) and node.table}
+        if aliases[number] in tables and len(tables) > 1 and tables <= set(aliases[: number + 1]):
+            parts.append(part)
+    return tuple(parts)
+
+
+def _has(place: Place, column: str) -> bool:
+    is_unit = place.unit is not None and place.unit.casefold() == column.casefold()
+    return is_unit or place.find(column) is not None
+
+
+# -- public sources ----------------------------------------------------------------------------------------
+
+
+def _public(step: _Step, names: Names, scope: Scope, seen: set[str]) -> tuple[list[tree.Scalar], exp.Expr, int]:
+    if step.kind == "right":
+        raise QuestionError(
+            f"RIGHT JOIN would keep rows of the public table {step.place.shown!r} that belong to nobody. Use JOIN."
+        )
+    on = [names.in_rows(part) for part in step.parts]
+    known = {names.places[alias].alias for alias in seen}
+    keys = sorted({key for part in on if (key := _key_column(part, step.place, known)) is not None})
+    fan_out = 1 if step.place.table is None else step.place.table.fan_out
+    if not keys and fan_out == 1:
+        raise QuestionError(
+            f"Table {step.place.shown!r} can be joined on an equality with one of its columns: "
+            f"ON a.x = {step.place.shown}.y AND ... Or the policy states its fan_out."
+        )
+    return on, _first_of_each(step.place, keys, fan_out), fan_out
+
+
+def _key_column(part: tree.Scalar, place: Place, known: set[str]) -> str | None:
+    """The public column that an equality fixes, given what was joined before."""
+    if isinstance(part, tree.Compare) and part.op == "=":
+        for mine, other in ((part.left, part.right), (part.right, part.left)):
+            tables = {node.table for node in tree.walk(other) if isinstance(node, tree.Name)}
+            if isinstance(mine, tree.Name) and mine.table == place.alias and tables and tables <= known:
+                return mine.column
+    return None
+
+
+def _first_of_each(place: Place, keys: list[str], most: int) -> exp.Expr:
+    columns = [exp.column(quoted(name)) for name in place.columns]
+    partition = [exp.column(quoted(name)) for name in keys]
+    ranked = exp.alias_(
+        exp.Window(
+            this=exp.RowNumber(),
+            partition_by=partition,
+            order=exp.Order(expressions=[exp.Ordered(this=column.copy(), nulls_first=False) for column in columns]),
+        ),
+        _FIRST,
+    )
+    source = place.sql.copy()
+    inner = exp.select(*columns, ranked).from_(source).subquery("tacit_ranked")
+    number = exp.Literal.number(most)
+    first = (exp.EQ if most == 1 else exp.LTE)(this=exp.column(_FIRST), expression=number)
+    outer = exp.select(*(column.copy() for column in columns)).from_(inner).where(first)
+    return outer.subquery(quoted(place.alias))
+
+
+# -- private sources ---------------------------------------------------------------------------------------
+
+
+def _private(
+    step: _Step, names: Names, scope: Scope, seen: set[str], kind: str | None
+) -> tuple[list[tree.Scalar], exp.Expr, int]:
+    place = step.place
+    if place.kind != kind:
+        raise QuestionError(f"Table {place.shown!r} protects other units than the tables before it: they do not join.")
+    link: tree.Scalar | None = None
+    on: list[tree.Scalar] = []
+    keyed = False
+    for part in step.parts:
+        ends = _unit_ends(part, names, place)
+        if ends is not None:
+            link = tree.Compare("=", tree.UnitOf(ends), tree.UnitOf(place.alias))
+            continue
+        resolved = names.in_rows(part)
+        on.append(resolved)
+        walked = _path_ends(resolved, names, place)
+        if walked is not None:
+            link = link or tree.Compare("=", tree.UnitOf(walked[0]), tree.UnitOf(place.alias))
+            keyed = keyed or walked[1]
+    if link is None:
+        unit = place.unit or "the unit"
+        raise QuestionError(
+            f"Table {place.shown!r} is private: join it on the unit ({unit} = {place.shown}.{unit}), "
+            f"or along the path to the unit that the policy states."
+        )
+    assert place.rows is not None
+    return [link, *on], place.sql, 1 if keyed else place.rows
+
+
+def _unit_ends(part: tree.Scalar, names: Names, place: Place) -> str | None:
+    """The alias of the other side where a part says that two units are the same."""
+    if not isinstance(part, tree.Compare) or part.op != "=":
+        return None
+    for mine, other in ((part.left, part.right), (part.right, part.left)):
+        here, there = names.unit(mine), names.unit(other)
+        if here is not None and there is not None and here.alias == place.alias != there.alias:
+            return there.alias
+    return None
+
+
+def _path_ends(part: tree.Scalar, names: Names, place: Place) -> tuple[str, bool] | None:
+    """Where a part walks the declared path: the alias of the other side, and whether `place` has one row for it."""
+    if not isinstance(part, tree.Compare) or part.op != "=":
+        return None
+    for mine, other in ((part.left, part.right), (part.right, part.left)):
+        if not isinstance(mine, tree.Name) or not isinstance(other, tree.Name) or mine.table != place.alias:
+            continue
+        others = [each for each in names.places.values() if each.alias == other.table and each.alias != place.alias]
+        if not others or others[0].table is None or place.table is None:
+            continue
+        there = others[0]
+        assert there.table is not None
+        down = _is_step(there.table.unit, other.column, place.table.name, mine.column)
+        up = _is_step(place.table.unit, mine.column, there.table.name, other.column)
+        if down or up:
+            return there.alias, place.table.key is not None and place.table.key == mine.column
+    return None
+
+
+def _is_step(unit: object, key: str, table: str, their_key: str) -> bool:
+    return isinstance(unit, PathUnit) and unit.table == table and (unit.key, unit.their_key) == (key, their_key)
+
+
+def _units(part: tree.Scalar) -> bool:
+    return isinstance(part, tree.Compare) and isinstance(part.left, tree.UnitOf)
+
+
+def _unit_sql(part: tree.Scalar, scope: Scope) -> exp.Expr:
+    assert isinstance(part, tree.Compare)
+    assert isinstance(part.left, tree.UnitOf)
+    assert isinstance(part.right, tree.UnitOf)
+    left, right = (scope.places[side.table].unit_sql for side in (part.left, part.right))
+    return exp.EQ(this=left, expression=right)

@@ -1,0 +1,67 @@
+"""What all nodes of a question have in common, and how to walk and rewrite them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+from typing import TypeVar
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """The root of everything that has one value on one row (or, in an output, on one cell)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One WHEN of a CASE."""
+
+    condition: Scalar
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One sort key."""
+
+    expression: Scalar
+    descending: bool
+    nulls_first: bool
+
+
+_Node = TypeVar("_Node")
+
+
+def children(node: object) -> Iterator[object]:
+    """The nodes right below a node."""
+    for field in fields(node):  # type: ignore[arg-type]
+        value = getattr(node, field.name)
+        for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(item, (Scalar, Branch, Order)):
+                yield item
+
+
+def walk(node: object) -> Iterator[object]:
+    """The node and everything below it."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def rewrite(node: _Node, change: Callable[[Scalar], Scalar | None]) -> _Node:
+    """The tree with every scalar replaced that `change` has another one for; what it leaves (None) is entered."""
+
+    def visit(item: object) -> object:
+        if isinstance(item, tuple):
+            return tuple(visit(part) for part in item)
+        if isinstance(item, Scalar):
+            changed = change(item)
+            return _rebuilt(item, visit) if changed is None else changed
+        return _rebuilt(item, visit) if isinstance(item, (Branch, Order)) else item
+
+    return visit(node)  # type: ignore[return-value]
+
+
+def _rebuilt(node: object, visit: Callable[[object], object]) -> object:
+    parts = {field.name: visit(getattr(node, field.name)) for field in fields(node)}  # type: ignore[arg-type]
+    return replace(node, **parts)  # type: ignore[type-var]

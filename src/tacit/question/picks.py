@@ -1,0 +1,108 @@
+"""Aggregates that are a value of the column itself: quantiles, least and greatest, the most frequent value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from types import MappingProxyType
+
+from sqlglot import exp
+
+from tacit.question import tree
+from tacit.question.aggregates import argument, contains_aggregate
+from tacit.question.refusals import only, refused, shown
+from tacit.question.scalars import Reader, add_readers, scalar
+
+_DECIMALS = 10**6
+
+
+def _median(node: exp.Expr) -> tree.Scalar:
+    only(node, "this")
+    return tree.Aggregate("quantile", scalar(argument(node)), tree.Literal(Fraction(1, 2)))
+
+
+def _quantile(node: exp.Expr) -> tree.Scalar:
+    """quantile(x, q) in its spellings."""
+    share = node.args.get("quantile") or node.args.get("expression")
+    only(node, "this", "quantile", "expression")
+    if share is None:
+        advice = "Write quantile(x, 0.9), or percentile_cont(0.9) WITHIN GROUP (ORDER BY x)."
+        raise refused(node, f"{shown(node)!r} does not say both the column and the share", advice)
+    return tree.Aggregate("quantile", scalar(argument(node)), tree.Literal(_share(share, node)))
+
+
+def _within_group(node: exp.Expr) -> tree.Scalar:
+    """percentile_cont(q) WITHIN GROUP (ORDER BY x), and mode() the same way."""
+    only(node, "this", "expression")
+    call, order = node.this, node.expression
+    if not isinstance(order, exp.Order) or len(order.expressions) != 1:
+        raise refused(node, "WITHIN GROUP takes ORDER BY and one column")
+    only(order, "expressions")
+    ordered = order.expressions[0]
+    only(ordered, "this", "desc", "nulls_first")
+    inner = contains_aggregate(ordered.this)
+    if inner is not None:
+        raise refused(inner, f"An aggregate inside an aggregate ({shown(node)!r}) is not understood")
+    column = scalar(ordered.this)
+    if isinstance(call, exp.Mode):
+        only(call)
+        return tree.Aggregate("mode", column)
+    if not isinstance(call, (exp.PercentileCont, exp.PercentileDisc)):
+        advice = "It goes with percentile_cont, percentile_disc and mode."
+        raise refused(node, f"WITHIN GROUP is not understood in {shown(node)!r}", advice)
+    only(call, "this")
+    share = _share(call.this, node)
+    return tree.Aggregate("quantile", column, tree.Literal(1 - share if ordered.args.get("desc") else share))
+
+
+def _share(node: exp.Expr, whole: exp.Expr) -> Fraction:
+    if isinstance(node, exp.Array):
+        advice = "Ask for each by itself, quantile(x, 0.25), quantile(x, 0.75): together they cost less than apart."
+        raise refused(whole, "A list of quantiles is not understood", advice)
+    value = scalar(node)
+    exact = value.value if isinstance(value, tree.Literal) else None
+    if isinstance(exact, bool) or not isinstance(exact, (int, Fraction)) or not 0 < exact < 1:
+        advice = "Write a number such as 0.9; for the ends, min and max."
+        raise refused(whole, f"The share in {shown(whole)!r} must be a constant above 0 and below 1", advice)
+    if _DECIMALS % Fraction(exact).denominator:
+        raise refused(whole, f"The share in {shown(whole)!r} has more than six decimals")
+    return Fraction(exact)
+
+
+def _min(node: exp.Expr) -> tree.Scalar:
+    only(node, "this")
+    return tree.Aggregate("min", scalar(argument(node)))
+
+
+def _max(node: exp.Expr) -> tree.Scalar:
+    only(node, "this")
+    return tree.Aggregate("max", scalar(argument(node)))
+
+
+def _mode(node: exp.Expr) -> tree.Scalar:
+    only(node, "this")
+    if node.args.get("this") is None:
+        raise refused(node, "mode needs a column", "Write mode(x), or mode() WITHIN GROUP (ORDER BY x).")
+    return tree.Aggregate("mode", scalar(argument(node)))
+
+
+def _top_k(node: exp.Expr) -> tree.Scalar:
+    advice = "Use GROUP BY the column, count(*), ORDER BY 2 DESC and LIMIT; or mode(x) for the first."
+    raise refused(node, "approx_top_k gives a list, and a cell of an answer holds one value", advice)
+
+
+_PICKS: Mapping[type[exp.Expr], Reader] = MappingProxyType(
+    {
+        exp.Median: _median,
+        exp.Quantile: _quantile,
+        exp.ApproxQuantile: _quantile,
+        exp.PercentileCont: _quantile,
+        exp.PercentileDisc: _quantile,
+        exp.WithinGroup: _within_group,
+        exp.Min: _min,
+        exp.Max: _max,
+        exp.Mode: _mode,
+        exp.ApproxTopK: _top_k,
+    }
+)
+add_readers(_PICKS)

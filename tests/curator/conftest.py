@@ -1,0 +1,25 @@
+"""One curator for all tests of a module, and an engine that can be watched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tacit.curator import Curator
+from tacit.engines.exact import Exact
+from tests.curator.tables import Watched, curated
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Curator]:
+    with curated() as curator:
+        yield curator
+
+
+@pytest.fixture
+def watched(shared: Curator, monkeypatch: pytest.MonkeyPatch) -> Watched:
+    """An engine whose only row is a count of ten."""
+    double = Watched(Exact([()], {"m0": [10]}))
+    monkeypatch.setattr(shared, "_engine", double)
+    return double

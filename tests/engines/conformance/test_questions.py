@@ -1,0 +1,52 @@
+"""One list of questions: every engine gives the same exact whole numbers, and they are those of plain Python."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tacit.plan import Plan, make_plan
+from tacit.policy import Policy
+from tacit.question import read
+from tacit.question.functions import FUNCTIONS
+from tests.engines.conformance.engines import Opened, content, listed
+from tests.engines.conformance.questions import QUESTIONS, Question
+
+KNOWN = [question for question in QUESTIONS if question.where is not None]
+
+
+def planned(question: Question, policy: Policy) -> tuple[Plan, Any]:
+    """The plan, and its query with the number of units among its measures."""
+    plan = make_plan(read(question.sql), policy, epsilon=1, delta="1/1000000", rows_per_unit=question.rows_per_unit)
+    query = plan.query
+    if query.unit_column is not None:
+        query = replace(query, measure_columns=(*query.measure_columns, query.unit_column))
+    return plan, query
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda each: each.sql)
+def test_every_engine_gives_the_same_exact_numbers(opened: Opened, reference: Opened, question: Question) -> None:
+    plan, query = planned(question, opened[1])
+    same, known = planned(question, reference[1])
+    assert listed(opened[0], query) == listed(reference[0], known)
+    for pick, other in zip(plan.picks, same.picks, strict=True):
+        assert listed(opened[0], pick.query) == listed(reference[0], other.query)
+
+
+@pytest.mark.parametrize("question", KNOWN, ids=lambda each: each.sql)
+def test_the_numbers_are_those_of_plain_arithmetic(opened: Opened, question: Question) -> None:
+    plan, query = planned(question, opened[1])
+    (measure,) = plan.measures
+    assert measure.centre == 0
+    found = {cell: numbers[0] * measure.step for cell, numbers in content(opened[0], query).items()}
+    assert found == question.truth()
+
+
+def test_most_questions_have_a_truth_of_their_own_and_every_function_is_asked_for() -> None:
+    assert len(QUESTIONS) >= 100
+    assert len(KNOWN) >= 0.7 * len(QUESTIONS)
+    texts = " ".join(question.sql.lower() for question in QUESTIONS)
+    missing = [name for name in FUNCTIONS if f"{name}(" not in texts]
+    assert missing == []

@@ -1,0 +1,38 @@
+"""One Spark for all tests that need one: local, with two threads, in a process of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from tacit.engines.spark_engine import LIMITS, Session
+
+MASTER = "local[2]"
+MISSING = next(
+    (
+        words
+        for words, there in (
+            ("pyspark is not installed here: run `python3 go.py spark`", importlib.util.find_spec("pyspark")),
+            (
+                "Spark needs Java 17 or newer, which is not installed",
+                os.environ.get("JAVA_HOME") or shutil.which("java"),
+            ),
+        )
+        if not there
+    ),
+    None,
+)
+
+
+@contextmanager
+def running() -> Iterator[Session]:
+    """A session that is patient: how fast the machine is says nothing about the code."""
+    session = Session(MASTER, replace(LIMITS, start_seconds=900.0, seconds=600.0))
+    try:
+        yield session
+    finally:
+        session.close()

@@ -1,0 +1,62 @@
+"""The price in the text and the price beside it: one of them, or both the same."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from tacit.curator import Planner
+from tacit.errors import ParameterError, QuestionError
+from tacit.question import canonical
+from tests.plan.copies import VISITS, clinic
+
+COUNT = "SELECT count(*) FROM visits"
+PLANNER = Planner(clinic())
+
+
+def test_the_text_says_what_the_arguments_say() -> None:
+    beside = PLANNER.plan(COUNT, "0.1", delta="1e-6", rows_per_unit=2)
+    inside = PLANNER.plan(f"{COUNT} WITH PRIVACY (epsilon = 0.1, delta = 1e-6, rows_per_unit = 2)")
+    assert (inside.epsilon, inside.delta, inside.rows_per_unit) == (Fraction(1, 10), Fraction(1, 10**6), 2)
+    assert inside == beside
+    assert canonical(inside.question) == canonical(beside.question)
+    assert inside.question.privacy is None
+
+
+def test_saying_the_same_twice_is_saying_it_once() -> None:
+    text = f"{COUNT} WITH PRIVACY (epsilon = 0.1, delta = 1e-6, rows_per_unit = 2)"
+    assert PLANNER.plan(text, 0.1, delta=1e-6, rows_per_unit=2) == PLANNER.plan(text)
+
+
+@pytest.mark.parametrize(
+    ("clause", "beside", "words"),
+    [
+        ("epsilon = 0.5", {"epsilon": 0.3}, "itself says epsilon = 0.5, and 0.3 was given"),
+        ("delta = 1e-6", {"delta": 0}, "itself says delta = 1e-06, and 0 was given"),
+        ("rows_per_unit = 2", {"rows_per_unit": 1}, "itself says rows_per_unit = 2, and 1 was given"),
+        ("epsilon = 0.5", {"rho": 1, "delta": "1e-6"}, "one of the two"),
+        ("epsilon = 0.5", {"within": 10}, "left out where within"),
+        ("groups_per_unit = 2", {}, "groups of one unit"),
+        ("epsilon = 101", {}, "largest"),
+        ("rows_per_unit = 1000", {}, "from 1 to"),
+    ],
+)
+def test_two_different_prices_are_refused(clause: str, beside: dict[str, Any], words: str) -> None:
+    with pytest.raises((ParameterError, QuestionError), match=words):
+        PLANNER.plan(f"{COUNT} WITH PRIVACY ({clause})", **beside)
+
+
+def test_within_finds_the_epsilon_for_the_rows_that_the_text_allows() -> None:
+    one = PLANNER.plan(f"{COUNT} WITH PRIVACY (rows_per_unit = 1)", within=10)
+    assert one == PLANNER.plan(COUNT, within=10, rows_per_unit=1)
+    assert one.rows_per_unit == 1
+
+
+def test_the_unit_in_the_text_must_be_the_policys() -> None:
+    unit = VISITS.unit.column  # type: ignore[union-attr]
+    head = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 1, privacy_unit_column = {}) count(*) FROM {}"
+    assert PLANNER.plan(head.format(unit.upper(), "visits")) == PLANNER.plan(COUNT, 1)
+    with pytest.raises(QuestionError, match=f"is '{unit}', by its policy, and not 'age'"):
+        PLANNER.plan(head.format("age", "visits"))
