@@ -58,7 +58,7 @@ def clinic() -> Any:
             "pay": between(0, 1000),
             "flat": between(-5, 5),
             "day": date_between(datetime.date(2023, 1, 1), datetime.date(2025, 1, 1)),
-            "seen": date_between(datetime.datetime(2023, 1, 1), datetime.datetime(2025, 1, 1)),
+            "seen": date_between(datetime.date(2023, 1, 1), datetime.date(2025, 1, 1)),
             "town": anything(),
             "member": one_of(True, False),
         },
@@ -85,7 +85,10 @@ def hits(answer: Any, column: list[Any], share: Fraction) -> bool:
 @pytest.mark.parametrize("share", ["0.5", "0.1", "0.999"])
 def test_a_quantile_is_the_value_with_that_rank(clinic: Curator, column: str, share: str) -> None:
     answer = clinic.ask(f"SELECT quantile({column}, {share}) AS q FROM people", 10**5)
-    assert hits(answer["q"][0], values(column), Fraction(share))
+    # the grid of two years of microseconds is made coarser: its points are 64 of them apart
+    found = answer["q"][0]
+    near = [found + datetime.timedelta(microseconds=each) for each in (-32, 32)] if column == "seen" else [found]
+    assert any(hits(each, values(column), Fraction(share)) for each in near)
     assert answer.deviations == (None,)
 
 
@@ -151,11 +154,11 @@ def test_filters_conditions_and_arithmetic_go_with_picks(clinic: Curator) -> Non
 
 @pytest.mark.statistical
 def test_keys_that_are_not_known_are_chosen_first(clinic: Curator) -> None:
-    answer = clinic.ask("SELECT town, median(pay) AS q FROM people GROUP BY town", 10**6, delta=Fraction(1, 10**6))
+    answer = clinic.ask("SELECT town, median(pay) AS q FROM people GROUP BY town", 300, delta=Fraction(1, 10**6))
     assert set(answer["town"]) == {"Ayr", "Bern", "Cork"}
     for town, value in answer.rows():
         column = [row["pay"] for row in ROWS if row["town"] == town]
-        assert abs(sum(each < value for each in column) - len(column) / 2) <= 1
+        assert abs(sum(each < value for each in column) - len(column) / 2) <= 3
 
 
 def test_an_empty_cell_has_a_value_within_the_bounds(clinic: Curator) -> None:

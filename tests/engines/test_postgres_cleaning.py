@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from tacit.engines import postgres_cleaning as cleaning
 from tacit.engines.postgres_connection import connect
 from tacit.engines.postgres_sources import _TYPES
-from tacit.policy import Column, Facts, anything, between, one_of
+from tacit.policy import Column, Facts, anything, auto, between, one_of
+from tacit.policy.cells import cell_of
 from tacit.policy.check import HOLDS
 from tests.engines import test_cleaning as duckdb_cleaning
 from tests.engines.test_cleaning import around, bounds, expected
@@ -236,3 +237,23 @@ def test_a_unit_is_the_same_whatever_type_holds_its_number(connection: psycopg.C
     assert [key(kind, "NaN") for kind in ("float4", "float8", "numeric")] == [None] * 3
     assert key("numeric", "Infinity") is None
     assert Decimal(key("numeric", "123456789012345678901234567890.10")) == Decimal("123456789012345678901234567890.1")
+
+
+def test_without_bounds_a_number_is_held_as_its_power_of_two(clean: Clean) -> None:
+    real, whole = auto().column("x", "real"), auto().column("x", "integer")
+    powers = [sign * 2.0**power for power in (-70, -64, -63, -1, 0, 1, 52, 62, 63, 64, 65, 66, 300) for sign in (1, -1)]
+    doubles = [math.nextafter(power, way) for power in powers for way in (-math.inf, math.inf)] + powers + [0.0, 5e-324]
+    assert clean(real, "float8", doubles) == [cell_of(Fraction(value)) for value in doubles]
+    assert clean(real, "float8", [math.nan, math.inf, -math.inf, None]) == [None] * 4
+    rounded = [math.floor(Fraction(value) + Fraction(1, 2)) for value in doubles]
+    assert clean(whole, "float8", doubles) == [cell_of(value) for value in rounded]
+    assert clean(whole, "numeric", [str(value) for value in rounded]) == [cell_of(value) for value in rounded]
+    small = [value for value in rounded if -(2**63) <= value < 2**63]
+    assert clean(whole, "int8", small) == [cell_of(value) for value in small]
+    assert clean(whole, "text", [str(value) for value in small]) == [cell_of(value) for value in small]
+
+
+def test_what_does_not_fit_64_bits_is_missing_where_nothing_is_stated(clean: Clean) -> None:
+    anyone = anything().column("x", "integer")
+    far = [2.0**63, -(2.0**63), math.nextafter(-(2.0**63), -math.inf), 2.0**64, -(2.0**66), 1e300, 2.0**62]
+    assert clean(anyone, "float8", far) == [None, -(2**63), None, None, None, None, 2**62]

@@ -155,9 +155,14 @@ def test_a_session_writes_nothing_and_pins_what_queries_mean(place: Place) -> No
         assert content(engine, slashed) == {(): (20,)}
         zone = asking("SELECT count(*) AS m FROM tacit_copy.visits AS t WHERE current_setting('TimeZone') = 'UTC'")
         assert content(engine, zone) == {(): (20,)}
-        with pytest.raises(EngineError, match=FAILED):
-            engine.run(Query(sqlglot.parse_one("CREATE TABLE public.stolen AS SELECT 1 AS m", dialect="postgres")))
-    assert place.sql("SELECT count(*) FROM pg_class WHERE relname = 'stolen'") == [(0,)]
+        for writing in (
+            "CREATE TABLE public.stolen AS SELECT 1 AS m",
+            "INSERT INTO public.visits (note) VALUES ('stolen') RETURNING 1 AS m",
+            "WITH gone AS (DELETE FROM public.visits RETURNING 1) SELECT count(*) AS m FROM gone",
+        ):
+            with pytest.raises(EngineError, match=FAILED):
+                engine.run(Query(sqlglot.parse_one(writing, dialect="postgres")))
+    assert place.sql("SELECT count(*) FROM visits") == [(20,)]
 
 
 @pytest.mark.parametrize(

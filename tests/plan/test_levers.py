@@ -25,6 +25,15 @@ def test_the_text_says_what_the_arguments_say() -> None:
     assert inside.question.privacy is None
 
 
+def test_the_groups_of_one_unit_are_bounded_in_either_form() -> None:
+    text = "sex, count(*) FROM visits GROUP BY sex"
+    beside = PLANNER.plan(f"SELECT {text}", 1, groups_per_unit=1)
+    assert PLANNER.plan(f"SELECT {text} WITH PRIVACY (epsilon = 1, groups_per_unit = 1)") == beside
+    options = "OPTIONS(epsilon = 1, max_groups_contributed = 1)"
+    assert PLANNER.plan(f"SELECT WITH DIFFERENTIAL_PRIVACY {options} {text}") == beside
+    assert beside != PLANNER.plan(f"SELECT {text}", 1)
+
+
 def test_saying_the_same_twice_is_saying_it_once() -> None:
     text = f"{COUNT} WITH PRIVACY (epsilon = 0.1, delta = 1e-6, rows_per_unit = 2)"
     assert PLANNER.plan(text, 0.1, delta=1e-6, rows_per_unit=2) == PLANNER.plan(text)
@@ -38,7 +47,8 @@ def test_saying_the_same_twice_is_saying_it_once() -> None:
         ("rows_per_unit = 2", {"rows_per_unit": 1}, "itself says rows_per_unit = 2, and 1 was given"),
         ("epsilon = 0.5", {"rho": 1, "delta": "1e-6"}, "one of the two"),
         ("epsilon = 0.5", {"within": 10}, "left out where within"),
-        ("groups_per_unit = 2", {}, "groups of one unit"),
+        ("groups_per_unit = 2", {"groups_per_unit": 3}, "itself says groups_per_unit = 2, and 3 was given"),
+        ("groups_per_unit = 2", {}, "has no GROUP BY"),
         ("epsilon = 101", {}, "largest"),
         ("rows_per_unit = 1000", {}, "from 1 to"),
     ],
@@ -60,3 +70,5 @@ def test_the_unit_in_the_text_must_be_the_policys() -> None:
     assert PLANNER.plan(head.format(unit.upper(), "visits")) == PLANNER.plan(COUNT, 1)
     with pytest.raises(QuestionError, match=f"is '{unit}', by its policy, and not 'age'"):
         PLANNER.plan(head.format("age", "visits"))
+    with pytest.raises(QuestionError, match="protects single rows"):
+        PLANNER.plan(head.format("id", "readings"))

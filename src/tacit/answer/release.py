@@ -23,6 +23,7 @@ from tacit.ledger import Receipt
 from tacit.mechanisms import Gaussian, KeySelection
 from tacit.noise import BitSource, SecureBits, secure
 from tacit.plan import KnownKeys, Measure, Plan, Query, finish
+from tacit.plan.levels import Levels
 
 Run = Callable[[Query], Exact]
 """Runs one of the plan's queries, all of which have been paid for."""
@@ -59,7 +60,7 @@ def release(plan: Plan, run: Run, receipt: Receipt, unit: str, bits: BitSource) 
     def noisy(keys: Keys, columns: Columns) -> tuple[Keys, list[Any]]:
         if isinstance(plan.keys, KnownKeys):
             cells: Keys = list(plan.keys.cells)
-            arranged = [_on_cells(plan.keys, columns[each.name], keys) for each in measures]
+            arranged = [_on_cells(plan.keys, each.levels, columns[each.name], keys) for each in measures]
         else:
             assert plan.query.unit_column is not None
             units = columns[plan.query.unit_column]
@@ -106,9 +107,8 @@ def release(plan: Plan, run: Run, receipt: Receipt, unit: str, bits: BitSource) 
     return Answer(table.names, table.kinds, columns, deviations, laplace, facts)
 
 
-def _on_cells(known: KnownKeys, column: Any, keys: Keys) -> Any:
+def _on_cells(known: KnownKeys, levels: Levels | None, column: Any, keys: Keys) -> Any:
     """The measure at every public cell, zero where the query had no row; on levels, summed up from the finest."""
-    levels = known.levels
     finest = known.cells if levels is None else tuple(itertools.product(*(each.values or () for each in known.columns)))
     places = {cell: place for place, cell in enumerate(finest)}
     # Python's own integers where there are sums to come: they cannot overflow

@@ -12,17 +12,21 @@ import secrets
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from tacit import parameters
 from tacit.answer import Answer, Standing
+from tacit.answer.members import member_answer
 from tacit.answer.release import released
+from tacit.curator.asking_all import plan_together
+from tacit.curator.expressions import sql_of
 from tacit.curator.fluent import AskedSteps
 from tacit.curator.ledgers import head_of, ledger_of
-from tacit.curator.planner import Planner
+from tacit.curator.planner import Planner, as_written
 from tacit.curator.suggest import Suggestion, question_for, suggestion
 from tacit.engines.engine import STALE, Engine, open_engine
 from tacit.engines.working_copy import Progress, digest
@@ -32,7 +36,7 @@ from tacit.loss.filters import Spent
 from tacit.parameters import Number
 from tacit.plan import Plan, Query
 from tacit.policy import Policy, RowUnit
-from tacit.question import canonical
+from tacit.question import canonical, read
 from tacit.question.stack import room
 
 
@@ -119,6 +123,46 @@ class Curator(Planner):
         receipt = self._ledger.charge(asker, key, text, plan.event)
         payload = released(plan, lambda query: self._engine.run(_with_units(query)), receipt, self._unit(plan))
         return Answer.from_bytes(self._ledger.store_answer(receipt, payload)).named(names)
+
+    @room()
+    def ask_all(
+        self,
+        questions: Sequence[object],
+        epsilon: Number | None = None,
+        *,
+        delta: Number | None = None,
+        analyst: str | None = None,
+    ) -> tuple[Answer, ...]:
+        """The answers to several questions for one epsilon, planned together, paid once; asked again, free.
+
+        Questions about the same rows share one scan and their counts, and agree: parts add up to their totals.
+        """
+        exact = None if epsilon is None else as_written("epsilon", epsilon)
+        exact_delta = Fraction(0) if delta is None else as_written("delta", delta)
+        together = plan_together([read(sql_of(each)) for each in questions], self.policy, exact, exact_delta)
+        asker = self.analyst if analyst is None else analyst
+        if self.policy.analysts:
+            self._ledger.filter(asker)
+        data = [*self._tables, self._engine.fingerprint()]
+        keyed = [_key(plan, data) for _, plan in together.plans]
+        key = hashlib.sha256(json.dumps([each for each, _ in keyed]).encode()).hexdigest()
+        text = json.dumps({"is": "Questions", "questions": [json.loads(said) for _, said in keyed]})
+        stored = self._ledger.answer(key)
+        repeated = stored is not None
+        if stored is None:
+            if self._engine.is_stale():
+                raise EngineError(STALE)
+            receipt = self._ledger.charge(asker, key, text, together.event)
+            payloads = [
+                released(plan, lambda query: self._engine.run(_with_units(query)), receipt, self._unit(plan))
+                for _, plan in together.plans
+            ]
+            stored = self._ledger.store_answer(receipt, json.dumps([each.decode() for each in payloads]).encode())
+        answers: dict[int, Answer] = {}
+        for (family, _), payload in zip(together.plans, json.loads(stored), strict=True):
+            whole = Answer.from_bytes(payload.encode(), repeated=repeated)
+            answers |= {member.place: member_answer(whole, family, member) for member in family.members}
+        return tuple(answers[place] for place in range(len(questions)))
 
     def suggest(
         self,

@@ -62,8 +62,8 @@ class Planner:
         (`within`, e.g. 100 or "5%" with `rows`); the text may say it too.
         """
         question = read(sql_of(sql))
-        exact_delta = None if delta is None else _as_written("delta", delta)
-        exact = None if epsilon is None else _as_written("epsilon", epsilon)
+        exact_delta = None if delta is None else as_written("delta", delta)
+        exact = None if epsilon is None else as_written("epsilon", epsilon)
         if within is not None:
             stated, levers = merged(question, Levers(exact, exact_delta, rows_per_unit, groups_per_unit))
             for name, value in (("epsilon", levers.epsilon), ("rho", rho), ("weights", weights)):
@@ -80,9 +80,9 @@ class Planner:
             question,
             self.policy,
             epsilon=exact,
-            rho=None if rho is None else _as_written("rho", rho),
+            rho=None if rho is None else as_written("rho", rho),
             delta=exact_delta,
-            weights=None if weights is None else {name: _as_written("weights", each) for name, each in weights.items()},
+            weights=None if weights is None else {name: as_written("weights", each) for name, each in weights.items()},
             rows_per_unit=rows_per_unit,
             groups_per_unit=groups_per_unit,
         )
@@ -127,7 +127,7 @@ def _rule(budget: Budget) -> tuple[Filter, Spent]:
     return committed, committed.limit
 
 
-def _as_written(name: str, value: Number) -> Fraction:
+def as_written(name: str, value: Number) -> Fraction:
     """A number as a person wrote it (0.1 is a tenth), refused where writing it out would take all memory."""
     if isinstance(value, (str, Decimal)) and (len(str(value)) > 100 or _HUGE.search(str(value))):
         raise parameters.refuse(name, "a number of at most 100 characters and 3 digits of exponent", value)

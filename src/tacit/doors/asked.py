@@ -17,6 +17,8 @@ _AGGREGATES: Final = {"count_rows": "count(*)", "count_units": "count(distinct u
 def in_words(canonical: str) -> str:
     """The question in one line."""
     content = json.loads(canonical)
+    if isinstance(content, dict) and content.get("is") == "Questions":
+        return "; ".join(in_words(json.dumps(each)) for each in content["questions"])
     if not isinstance(content, dict) or content.get("is") != "Question":
         return canonical
     return _select(content, content["keys"], content["outputs"])

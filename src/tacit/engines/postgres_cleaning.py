@@ -24,6 +24,7 @@ from tacit.engines import quoting
 from tacit.engines.cleaning import whole_range
 from tacit.engines.sources import fits_64_bits, kind_of
 from tacit.errors import PolicyError
+from tacit.policy import cells
 from tacit.policy.columns import Column, Kind, Outside
 
 _NUMBER: Final = "'^ *[+-]?([0-9]{1,255}[.]?[0-9]{0,255}|[.][0-9]{1,255})([eE][+-]?[0-9]{1,3})? *$'"
@@ -44,6 +45,8 @@ def bound(column: Column, value: str) -> str:
     """The grid value, or text, of what `read` gave."""
     if column.kind == "text":
         return _listed_text(column, value)
+    if column.auto:
+        return _cell(column, value)
     if column.kind == "real":
         return _real(column, value)
     if column.grid_values is not None:
@@ -71,6 +74,20 @@ def key(engine_type: str, expression: str, whole: bool) -> str:
             f'THEN CAST(CAST({number} AS BIGINT) AS TEXT) ELSE CAST({number} AS TEXT) END) COLLATE "C"'
         )
     return _text(expression, engine_type)
+
+
+def _cell(column: Column, value: str) -> str:
+    """The cell of a power of two that a number lies in, by comparisons alone, of which none can fail."""
+    whole = column.kind == "integer"
+
+    def reaches(cell: int, yes: str, no: str) -> str:
+        strictly, place = cells.edge(cell)
+        number = f"CAST('{int(place):d}' AS NUMERIC)" if whole else _double_constant(float(place))
+        return f"CASE WHEN {value} {'>' if strictly else '>='} {number} THEN {yes} ELSE {no} END"
+
+    found = cells.decide(column.cells, reaches, _whole)
+    missing = f"{value} IS NULL" if whole else f"{value} IS NULL OR NOT ({_is_finite(value)})"
+    return f"CASE WHEN {missing} THEN NULL ELSE {found} END"
 
 
 def _real(column: Column, value: str) -> str:
@@ -122,7 +139,7 @@ def _integer(expression: str, engine_type: str) -> str:
 
 
 def _whole_of_real(expression: str, engine_type: str) -> str:
-    # Beyond 64 bits is further out than any bound, and keeps its side.
+    # Beyond 64 bits is further out than any bound: it keeps its side, and its power of two.
     if engine_type == "DECIMAL":
         return (
             f"CASE WHEN NOT ({_is_finite(expression, 'NUMERIC')}) THEN NULL WHEN {expression} > 1e38 THEN 1e38 "
@@ -130,11 +147,12 @@ def _whole_of_real(expression: str, engine_type: str) -> str:
         )
     number = f"CAST({expression} AS DOUBLE PRECISION)"
     rounded = f"floor({number}) + CASE WHEN {number} - floor({number}) >= 0.5 THEN 1 ELSE 0 END"
-    far = _double_constant(2.0**63)
-    return (
-        f"CASE WHEN NOT ({_is_finite(number)}) THEN NULL WHEN {number} >= {far} THEN 1e38 "
-        f"WHEN {number} < -{far} THEN -1e38 ELSE CAST(CAST({rounded} AS BIGINT) AS NUMERIC) END"
+    far = "".join(
+        f"WHEN {number} >= {_double_constant(2.0**power)} THEN {2**power:d}.0 "
+        f"WHEN {number} {'<' if power == 63 else '<='} {_double_constant(-(2.0**power))} THEN -{2**power + 1:d}.0 "
+        for power in (65, 64, 63)
     )
+    return f"CASE WHEN NOT ({_is_finite(number)}) THEN NULL {far}ELSE CAST(CAST({rounded} AS BIGINT) AS NUMERIC) END"
 
 
 def _number_in_text(expression: str) -> str:

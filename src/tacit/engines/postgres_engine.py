@@ -134,7 +134,8 @@ class PostgresEngine:
         used = {table.name for table in query.find_all(exp.Table) if table.db == COPY}
         names = {name: f"tacit_copy_{place}" for place, name in enumerate(self._found.selects) if name in used}
         written = text(query, "postgres", Place(letters=self._found.letters, queries=names))
-        rows = ", ".join(f"{identifier(names[name])} AS ({self._found.selects[name]})" for name in names)
+        # computed once: a query that reads a table twice must see the same rows, ranks and units both times
+        rows = ", ".join(f"{identifier(names[name])} AS MATERIALIZED ({self._found.selects[name]})" for name in names)
         more = written.startswith("WITH ")
         return f"WITH {rows}, {written.removeprefix('WITH ')}" if more else f"WITH {rows} {written}"
 

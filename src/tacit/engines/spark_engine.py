@@ -2,8 +2,8 @@
 
 Promise: that of `engine`. `register` reads rows and may refuse in words, because only the owner registers. `run` is
 called after the charge, and either returns an `Exact` or raises one fixed `EngineError`, the same for every cause.
-Spark lives in a process of its own, whose output goes nowhere; a query beyond its time is cancelled, and a worker that
-does not answer even then is ended. pyspark is needed in that process only, and is not imported here.
+Spark lives in a process of its own, whose output goes nowhere. A query beyond its time is cancelled and the process
+ended; the next question starts another. pyspark is needed in that process only, and is not imported here.
 """
 
 from __future__ import annotations

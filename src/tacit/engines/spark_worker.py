@@ -2,14 +2,16 @@
 
 Promise: what goes wrong here stays here. Spark's messages and logs go nowhere (this process has no output but the
 wire); any failure is the single word "failed". Files that Spark makes are the owner's alone. A query runs under a tag
-of its own and is cancelled when its time is up. Only queries are run, never commands: what comes is put inside a
-SELECT. The session's settings decide what SQL means, so each is set and read back; a session that refuses one is not
-used. With ANSI mode off no arithmetic raises on a row; plans keep their numbers where nothing overflows.
+of its own and is cancelled when its time is up; as tasks may take no notice, the process then ends, and Spark with it.
+Only queries are run, never commands: what comes is put inside a SELECT. The session's settings decide what SQL means,
+so each is set and read back; a session that refuses one is not used. With ANSI mode off no arithmetic raises on a row;
+plans keep their numbers where nothing overflows.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -32,6 +34,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
 }
+_ATTEMPTS: Final = 10  # at cancelling a query, half a second apart
 _CSV: Final = {"header": "true", "sep": ",", "quote": '"', "escape": '"', "multiLine": "true", "inferSchema": "false"}
 
 
@@ -46,6 +49,7 @@ class Worker:
                 raise ValueError("a setting was refused")
         self._open: set[str] = set()
         self._number = 0
+        self.overrun = False  # whether a query had to be cancelled: tasks that pay no heed may still be running
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """What the request asks for."""
@@ -108,10 +112,21 @@ class Worker:
             self._spark.removeTag(tag)
 
     def _cancel(self, tag: str, seconds: float, done: threading.Event) -> None:
-        """Cancel what carries the tag once the time is up, again and again: only jobs that have begun are cancelled."""
-        while not done.wait(seconds):
+        """Cancel what carries the tag once the time is up; again and again, as only jobs that have begun can be."""
+        if done.wait(seconds):
+            return
+        self.overrun = True
+        for _ in range(_ATTEMPTS):
             self._spark.interruptTag(tag)
-            seconds = 0.5
+            if done.wait(0.5):
+                return
+        end_everything()
+
+
+def end_everything() -> None:
+    """End this process, Spark's own, and whatever it is still busy with."""
+    if os.getsid(0) == os.getpid():  # as its owner starts it, in a session of its own
+        os.killpg(0, signal.SIGKILL)
 
 
 def _session(setup: Mapping[str, Any]) -> Any:
@@ -157,7 +172,8 @@ def _measure(value: Any) -> int:
 def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     """Read the set-up, start the session, then answer until the other end closes.
 
-    What is raised here and not foreseen ends the process, which the other end takes for a failure too.
+    What is raised here and not foreseen ends the process, which the other end takes for a failure too. So does a query
+    that had to be cancelled: no reply, so that nobody asks a process that is about to end.
     """
     setup = wire.receive(incoming)
     if setup is None:
@@ -174,6 +190,8 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
             reply = worker.answer(request)
         except foreseen:
             reply = {"failed": True}
+        if worker.overrun:
+            return
         wire.send(outgoing, reply)
 
 
@@ -191,3 +209,4 @@ if __name__ == "__main__":
     os.umask(0o077)
     with os.fdopen(0, "rb", closefd=False) as questions, os.fdopen(private, "wb") as answers:
         serve(questions, answers)
+    end_everything()

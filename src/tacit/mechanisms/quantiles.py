@@ -349,7 +349,7 @@ def choose_point(
     first, last = ends
     if first > final:
         return final // split
-    part = line.between(first, min(last, final))
+    part = _focused(line.between(first, min(last, final)), start, wanted, choice)
     starts = part.starts // split
     numbers = (part.stops - 1) // split - starts + 1
     # the part ends at the place `last`: nothing to the right of that counts
@@ -370,7 +370,7 @@ def choose_place(
 ) -> int:
     """A place of the part by the distance of its mass from the wanted one; `start` is the mass left of the part."""
     clamp = wanted[1] * choice.split * choice.clamp
-    part = line.between(*ends)
+    part = _focused(line.between(*ends), start, wanted, choice)
     part = part.cut_at([_crossing(part, start, wanted, level) for level in (1 - clamp, 0, clamp)])
     lengths = part.stops - part.starts
     rises = np.asarray(part.slopes * (lengths - 1), dtype=np.int64)
@@ -382,6 +382,17 @@ def choose_place(
     steps = wanted[1] * np.where(beyond | (lengths == 1), 0, part.slopes)
     run, place = choose_from_runs(tops, steps, lengths, choice.factor, bits)
     return int(part.stops[run]) - 1 - place if rising[run] else int(part.starts[run]) + place
+
+
+def _focused(part: Pieces, start: int, wanted: tuple[int, int], choice: Choice) -> Pieces:
+    """The part with all pieces beyond the clamp as one on either side: they weigh alike, so few are left to race."""
+    target, parts = wanted
+    reach = choice.split * choice.clamp
+    # pieces that end at or below the one mass, or begin at or above the other, lie beyond the clamp altogether
+    lower, upper = start + target // parts - reach, start - (-target // parts) + reach
+    low = max(int(np.searchsorted(part.least, lower, side="right")) - 2, 0)
+    high = min(int(np.searchsorted(part.least, upper, side="left")) + 1, part.starts.size)
+    return part.merged(low, high)
 
 
 def _crossing(part: Pieces, start: int, wanted: tuple[int, int], level: int) -> int:

@@ -49,6 +49,27 @@ class Pieces:
         moved = np.asarray(self.slopes[part] * (starts - self.starts[part]), dtype=np.int64)
         return Pieces(starts, stops, self.least[part] + moved, self.most[part] + moved, self.slopes[part])
 
+    def merged(self, low: int, high: int) -> Pieces:
+        """The pieces from `low` up to `high`, with those before them as one piece and those after them as one."""
+        size = self.starts.size
+        if low <= 1 and high >= size - 1:
+            return self
+        kept = [slice(0, 1 if low else 0), slice(low, high), slice(high, high + 1)]
+
+        def of(column: Whole) -> Whole:
+            return np.concatenate([column[part] for part in kept])
+
+        starts, least, most, slopes = of(self.starts), of(self.least), of(self.most), of(self.slopes)
+        stops = np.append(starts[1:], self.stops[-1])
+        if low:
+            most[0], slopes[0] = self._end(low - 1), 0
+        if high < size:
+            most[-1], slopes[-1] = self._end(size - 1), 0
+        return Pieces(starts, stops, least, most, slopes)
+
+    def _end(self, place: int) -> int:
+        return int(self.most[place] + self.slopes[place] * (self.stops[place] - self.starts[place]))
+
     def cut_at(self, places: Sequence[int]) -> Pieces:
         """The same function, with a piece beginning at each of these places that lies inside."""
         inside = sorted({place for place in places if self.starts[0] < place < self.stops[-1]})

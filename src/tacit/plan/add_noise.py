@@ -84,8 +84,10 @@ def _counting_keys(draft: Draft, counted: int, weights: Sequence[Fraction]) -> D
 def _shares(draft: Draft) -> list[Fraction]:
     """The weight of every measure."""
     weights = draft.asked.weights
+    # a measure on several levels is several releases: each of them gets the share that one alone would
+    levels = [1 if part.levels is None else len(part.levels.sets) for part in draft.parts]
     if weights is None:
-        return [Fraction(1)] * len(draft.parts)
+        return [Fraction(count) for count in levels]
     known = {output.name for output in draft.outputs}
     unknown = sorted(set(weights) - known)
     if unknown:
@@ -95,7 +97,7 @@ def _shares(draft: Draft) -> list[Fraction]:
         for place in output.formula.measures:
             shares[place] += weights.get(output.name, Fraction(1))
     # what only HAVING or ORDER BY looks at has weight 1
-    return [share or Fraction(1) for share in shares]
+    return [(share or Fraction(1)) * count for share, count in zip(shares, levels, strict=True)]
 
 
 def _pick_weights(draft: Draft) -> list[Fraction]:
@@ -222,5 +224,6 @@ def _sizes(draft: Draft) -> list[int]:
     found = []
     for part, each in zip(draft.parts, draft.sensitivities, strict=True):
         cells = draft.block(part).cells
-        found.append(int(each.l2 * each.l2) if cells is None else max(len(cells), 1))
+        size = 1 if cells is None else len(cells) if part.levels is None else sum(part.levels.lengths)
+        found.append(int(each.l2 * each.l2) if cells is None else max(size, 1))
     return found

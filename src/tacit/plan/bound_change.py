@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from tacit.loss.rounding import sqrt_up
 from tacit.plan.draft import Draft, Part
+from tacit.plan.levels import Levels
 from tacit.plan.plan import Sensitivity
 
 
@@ -24,8 +25,8 @@ def bound_change(draft: Draft) -> Draft:
 def _sensitivity(part: Part, draft: Draft) -> Sensitivity:
     block = draft.block(part)
     rows = block.rows_per_unit
-    if block.levels is not None:
-        return _on_levels(part, block, rows)
+    if part.levels is not None:
+        return _on_levels(part, part.levels, rows)
     reached = rows if block.cells is None else min(rows, max(len(block.cells), 1))
     reached = min(reached, block.groups_per_unit or reached)
     if part.kind == "count_units":
@@ -36,11 +37,10 @@ def _sensitivity(part: Part, draft: Draft) -> Sensitivity:
     return Sensitivity(most, Fraction(most), most, reached, part.reason + times)
 
 
-def _on_levels(part: Part, block: Draft, rows: int) -> Sensitivity:
+def _on_levels(part: Part, levels: Levels, rows: int) -> Sensitivity:
     """Every level sees all the rows: S levels change by S times as much, in L2 by sqrt(S) times."""
-    assert block.levels is not None
-    count = len(block.levels.sets)
+    count = len(levels.sets)
     most = rows * part.bound
-    reached = sum(min(rows, length) for length in block.levels.lengths)
-    times = f", a unit has at most {rows:,} row{'s' * (rows > 1)}, and there are {count} levels"
+    reached = sum(min(rows, length) for length in levels.lengths)
+    times = f", a unit has at most {rows:,} row{'s' * (rows > 1)}, and is counted on {count} level{'s' * (count > 1)}"
     return Sensitivity(count * most, most * sqrt_up(Fraction(count)), most, reached, part.reason + times)

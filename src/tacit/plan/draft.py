@@ -44,6 +44,7 @@ class Part:
     reason: str
     typical: Fraction = Fraction(1)  # what a row adds on average where values are spread evenly over their bounds
     additive: bool = True  # whether the number of a sum of cells is the sum of their numbers
+    levels: Levels | None = None  # on which levels it is measured, where there are several
     block: int = 0  # 0 for the question itself, 1, 2, ... for the questions inside it
 
 

@@ -48,12 +48,10 @@ def finish(
     levels = plan.keys.levels if isinstance(plan.keys, KnownKeys) else None
     left_out: list[NDArray[np.float64]] = []
     if levels is not None:
-        own = [measure.block == 0 for measure in plan.measures]
-        numbers = [levels.agreeing(column) if mine else column for column, mine in zip(numbers, own, strict=True)]
-        spreads = [
-            measure.deviation * levels.spread() if mine else measure.deviation
-            for measure, mine in zip(plan.measures, own, strict=True)
-        ]
+        for place, measure in enumerate(plan.measures):
+            if measure.levels is not None:
+                numbers[place] = measure.levels.agreeing(numbers[place], levels)
+                spreads[place] = measure.deviation * measure.levels.spread(levels)
         left_out = [levels.left_out(place) for place in range(len(plan.keys.columns))]
     cells = Cells(len(keys), numbers, readable, left_out)
     if plan.having is not None:  # before window functions, which see only what is left

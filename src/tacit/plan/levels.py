@@ -58,8 +58,12 @@ class Levels:
         sums = [np.asarray(grid.sum(axis=self._others(one)), dtype=finest.dtype) for one in self.sets]
         return np.concatenate([each.reshape(-1) for each in sums])
 
-    def agreeing(self, noisy: Floats) -> Floats:
-        """The noisy numbers of all levels, moved as little as possible so that children sum to parents."""
+    def agreeing(self, noisy: Floats, shown: Levels) -> Floats:
+        """The noisy numbers of these levels, moved as little as possible so that children sum to parents.
+
+        They come back for the levels that are shown; where these levels say nothing about one of them, as if the
+        finest cells did not differ there.
+        """
         back = np.zeros(self.sizes)
         for one, part in zip(self.sets, np.split(noisy, np.cumsum(self.lengths)[:-1]), strict=True):
             back = back + part.reshape([size if key in one else 1 for key, size in enumerate(self.sizes)])
@@ -68,19 +72,20 @@ class Levels:
             weight = self._weight(subset)
             if weight:
                 finest = finest + self._component(back, subset) / weight
-        return self.sums(finest)
+        return shown.sums(finest)
 
-    def spread(self) -> Floats:
-        """By how much the standard deviation of each cell shrinks."""
+    def spread(self, shown: Levels) -> Floats:
+        """What the standard deviation of each cell that is shown is a multiple of; infinite where nothing is known."""
         parts = []
-        for one, length in zip(self.sets, self.lengths, strict=True):
+        for one, length in zip(shown.sets, shown.lengths, strict=True):
             inside = math.prod(self.sizes[key] for key in one)
-            outside = math.prod(self.sizes) / inside if inside else 0.0
-            share = sum(
-                outside / self._weight(subset) * math.prod(self.sizes[key] - 1 for key in subset) / inside
-                for subset in self._subsets()
-                if set(subset) <= set(one) and inside
-            )
+            outside = math.prod(self.sizes[key] for key in self._others(one))
+            share = 0.0
+            for subset in self._subsets():
+                dimensions = math.prod(self.sizes[key] - 1 for key in subset)
+                if set(subset) <= set(one) and dimensions:
+                    weight = self._weight(subset)
+                    share += outside * dimensions / (weight * inside) if weight else math.inf
             parts.append(np.full(length, math.sqrt(share)))
         return np.concatenate(parts)
 

@@ -42,9 +42,14 @@ def magnitude(value: Value) -> Value:
     return Number(found, Interval(points[0], points[-1]), nullable=value.nullable, points=points)
 
 
+def is_coded(value: Value) -> bool:
+    """Whether only the cell of the number is held, because nobody knows its bounds yet."""
+    return isinstance(value, Number) and value.coded
+
+
 def with_bounds(value: Value, column: str) -> Value:
     """A column's value, unless its bounds are not known yet: its cell is all there is then, which is another thing."""
-    if isinstance(value, Number) and value.coded:
+    if is_coded(value):
         raise QuestionError(
             f'Column {column!r} has no bounds yet ("auto" in the policy). It can be asked for some, by suggest or by '
             f"magnitude({column}); once they are stated in the policy, for everything else."

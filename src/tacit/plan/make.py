@@ -13,6 +13,7 @@ from tacit.plan.add_noise import add_noise
 from tacit.plan.bound_change import bound_change
 from tacit.plan.bound_groups import bound_groups
 from tacit.plan.build_query import UNITS, build_query, key_column, measure_column
+from tacit.plan.choose_levels import choose_levels
 from tacit.plan.deviation import deviation
 from tacit.plan.draft import Asked, Draft
 from tacit.plan.explain import explain
@@ -38,6 +39,7 @@ RULES: tuple[Callable[[Draft], Draft], ...] = (
     measure,
     pick,
     outputs,
+    choose_levels,
     bound_groups,
     bound_change,
     add_noise,
@@ -119,6 +121,7 @@ def _plan(draft: Draft) -> Plan:
             deviation=deviation(mechanism),
             typical=part.typical,
             block=part.block,
+            levels=part.levels,
         )
         for place, (part, each, mechanism) in enumerate(
             zip(draft.parts, draft.sensitivities, draft.mechanisms, strict=True)

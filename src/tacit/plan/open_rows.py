@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from tacit.errors import QuestionError
 from tacit.plan.join_tables import Joined
+from tacit.plan.magnitude import is_coded
 from tacit.plan.names import conjunction, listed
 from tacit.plan.scope import UNIT, Opened, Place, Scope, quoted
 from tacit.plan.translate import condition_of, value_of
@@ -93,7 +94,7 @@ def _every(alias: str | None, joined: Joined) -> Iterator[tree.Output]:
             units = True
             yield tree.Output(place.unit, tree.Name(name, place.unit))
         for column in place.columns:
-            if getattr(place.columns[column], "coded", False):
+            if is_coded(place.columns[column]):
                 continue  # nobody means a column without bounds when asking for all
             if place.unit is None or column.casefold() != place.unit.casefold():
                 yield tree.Output(column, tree.Name(name, column))

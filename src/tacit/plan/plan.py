@@ -69,6 +69,7 @@ class Measure:
     sensitivity: Sensitivity
     mechanism: Laplace | Gaussian | KeySelection  # the last where the rule for unknown keys releases the count too
     deviation: float  # the noise's standard deviation in grid units
+    levels: Levels | None  # the levels it is released on, where there are several
     block: int  # 0: a column of the query; 1, 2, ...: of the query of a question inside
     typical: Fraction  # what a row adds on average where values are spread evenly over their bounds, in grid units
 

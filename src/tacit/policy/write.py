@@ -46,6 +46,7 @@ rows_per_unit = 1   # {why}: rows beyond this many of one unit are left out; noi
 # public = true   # instead of unit and rows_per_unit, for a table that says nothing about anyone
 
 [tables.{key}.columns]   # a column that is not listed cannot be asked about
+# Bounds that you do not know can be bought: between = "auto", and later: tacit suggest POLICY TABLE.COLUMN
 """
 
 _FACTS: Final[Mapping[Kind, str]] = {

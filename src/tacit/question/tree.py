@@ -345,6 +345,7 @@ class Question:
 
     `rows_per_unit` holds for every private table that does not say it itself. `sets` lists which keys (by place) go
     together where there are several sets of them (ROLLUP, CUBE); `qualify` is a condition after window functions.
+    `output_sets` says for each output in which sets it is looked at, where that is not in all.
     """
 
     source: Source
@@ -359,4 +360,5 @@ class Question:
     sets: tuple[tuple[int, ...], ...] = ()
     qualify: Scalar | None = None
     groups_per_unit: int | None = None
+    output_sets: tuple[tuple[int, ...], ...] = ()
     privacy: Privacy | None = None

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-
 from tacit.engines.duckdb_engine import DuckDBEngine
 from tacit.engines.engine import Engine
 from tacit.engines.postgres_engine import PostgresEngine

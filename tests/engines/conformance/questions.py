@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from tacit.policy.cells import cell_of
 from tests.engines.conformance.tables import CLEAN, TABLES, Row
 
 TIME = datetime.datetime
@@ -126,6 +127,9 @@ NUMBERS = [
     total("abs(score)", on("score", abs)),
     total("sign(score)", on("score", lambda x: (x > 0) - (x < 0))),
     count("sign(code) = -1", on("code", lambda x: x < 0)),
+    total("magnitude(score)", on("score", cell_of)),
+    count("magnitude(code) >= 100", on("code", lambda x: x >= 2**35)),
+    count("magnitude(code) < -68", on("code", lambda x: x <= -16)),
     total("floor(charge)", on("charge", lambda x: x.__floor__())),
     total("floor(temp)", on("temp", lambda x: x.__floor__())),
     total("ceil(temp)", on("temp", lambda x: x.__ceil__())),

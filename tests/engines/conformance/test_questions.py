@@ -11,6 +11,7 @@ from tacit.plan import Plan, make_plan
 from tacit.policy import Policy
 from tacit.question import read
 from tacit.question.functions import FUNCTIONS
+from tests.engines.conformance.conftest import ENGINES
 from tests.engines.conformance.engines import Opened, content, listed
 from tests.engines.conformance.questions import QUESTIONS, Question
 
@@ -26,6 +27,7 @@ def planned(question: Question, policy: Policy) -> tuple[Plan, Any]:
     return plan, query
 
 
+@pytest.mark.parametrize("opened", ENGINES[1:], indirect=True, scope="session")
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda each: each.sql)
 def test_every_engine_gives_the_same_exact_numbers(opened: Opened, reference: Opened, question: Question) -> None:
     plan, query = planned(question, opened[1])

@@ -1,0 +1,49 @@
+"""One asker's answer out of the answer to several questions put together. Everything here is free."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tacit.answer.answer import Answer
+from tacit.question.together import Family, Member
+
+
+def member_answer(answer: Answer, family: Family, member: Member) -> Answer:
+    """The rows and columns that belong to one question, filtered, sorted and cut as it asked."""
+    if len(family.members) == 1 and member.cell is None:
+        return answer.named(member.names)
+    keys = len(family.question.keys)
+    rows = [row for row in range(len(answer)) if _belongs(answer, member, keys, row)]
+    if member.having is not None:
+        rows = [row for row in rows if answer.columns[member.having][row] is True]
+    for column, descending, nulls_first in reversed(member.order):
+        values = answer.columns[column]
+        present = sorted((row for row in rows if values[row] is not None), key=values.__getitem__, reverse=descending)
+        absent = [row for row in rows if values[row] is None]
+        rows = absent + present if nulls_first else present + absent
+    rows = rows if member.limit is None else rows[: member.limit]
+    return Answer(
+        member.names,
+        tuple(answer.kinds[column] for column in member.columns),
+        tuple(_taken(answer.columns[column], rows) for column in member.columns),
+        tuple(_spread(answer, column, rows) for column in member.columns),
+        answer.heavy_tailed,
+        answer.facts,
+        answer.repeated,
+    )
+
+
+def _belongs(answer: Answer, member: Member, keys: int, row: int) -> bool:
+    """Whether a row is of this question's level, and in its cell."""
+    if any(bool(answer.columns[2 * key + 1][row]) != (key not in member.keys) for key in range(keys)):
+        return False
+    return member.cell is None or answer.columns[2 * member.cell[0]][row] == member.cell[1]
+
+
+def _taken(column: tuple[Any, ...], rows: list[int]) -> tuple[Any, ...]:
+    return tuple(column[row] for row in rows)
+
+
+def _spread(answer: Answer, column: int, rows: list[int]) -> tuple[float, ...] | None:
+    deviations = answer.deviations[column]
+    return None if deviations is None else _taken(deviations, rows)

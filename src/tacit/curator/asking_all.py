@@ -1,0 +1,86 @@
+"""Several questions at one price: planned together, paid once, stored and replayed as one.
+
+Theorem. Every question of a family is computed from the noisy numbers of its plan, so a family costs what its plan
+costs; the families' plans are separate releases about the same units, and together cost the composition of their
+events, which is charged before any of them runs. The shares of epsilon and delta add up to what was asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from tacit.errors import QuestionError
+from tacit.loss.events import Composed, Event
+from tacit.plan import KnownKeys, Plan, make_plan
+from tacit.policy import Policy
+from tacit.question import tree
+from tacit.question.together import Family, alone, families
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """The families of a set of questions, each with its plan."""
+
+    plans: tuple[tuple[Family, Plan], ...]
+
+    @property
+    def event(self) -> Event:
+        """What all of it costs."""
+        return Composed(tuple(plan.event for _, plan in self.plans))
+
+
+def plan_together(
+    questions: Sequence[tree.Question], policy: Policy, epsilon: Fraction | None, delta: Fraction
+) -> Together:
+    """The plans of all questions for one epsilon, shared by the number of questions that each plan answers."""
+    if not questions:
+        raise QuestionError("ask_all needs at least one question.")
+    if any(question.privacy is not None for question in questions):
+        raise QuestionError("Questions asked together have one price: give it to ask_all, not to a single question.")
+    whole = policy.default_epsilon if epsilon is None else epsilon
+    found: list[tuple[Family, Plan]] = []
+    for family in families(questions):
+        share = Fraction(len(family.members), len(questions))
+        plan = _planned(family, policy, whole * share, delta * share)
+        if plan is not None:
+            found.append((family, plan))
+            continue
+        for member in family.members:  # what does not go together after all is planned by itself
+            (single,) = alone([questions[member.place]])
+            one = Fraction(1, len(questions))
+            by_itself = make_plan(single.question, policy, epsilon=whole * one, delta=delta * one)
+            found.append((_at(single, member.place), by_itself))
+    return Together(tuple(found))
+
+
+def _planned(family: Family, policy: Policy, epsilon: Fraction, delta: Fraction) -> Plan | None:
+    try:
+        plan = make_plan(family.question, policy, epsilon=epsilon, delta=delta)
+    except QuestionError:
+        if len(family.members) == 1 and family.members[0].cell is None:
+            raise
+        return None
+    return plan if _has_cells(family, plan) else None
+
+
+def _has_cells(family: Family, plan: Plan) -> bool:
+    """Whether every value that a question asks for is one of the known keys; of another there would be no cell."""
+    cells = [member.cell for member in family.members if member.cell is not None]
+    if not cells:
+        return True
+    if not isinstance(plan.keys, KnownKeys):
+        return False
+    columns = plan.keys.columns
+    return all(
+        columns[key].values is not None
+        and columns[key].step == 1
+        and columns[key].meaning in ("number", "text")
+        and value in columns[key].values  # type: ignore[operator]
+        for key, value in cells
+    )
+
+
+def _at(family: Family, place: int) -> Family:
+    return Family(family.question, tuple(replace(member, place=place) for member in family.members))

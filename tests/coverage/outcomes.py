@@ -1,0 +1,98 @@
+"""Asking the list: what came of each question, and whether an answer is what plain SQL says."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from tacit.curator import Curator
+from tacit.errors import QuestionError
+from tacit.policy import Source
+from tests.coverage.questions import Asked
+from tests.coverage.tables import policy, tables
+
+KINDS = {
+    "BIGINT": pa.int64(),
+    "INTEGER": pa.int32(),
+    "VARCHAR": pa.string(),
+    "DOUBLE": pa.float64(),
+    "DATE": pa.date32(),
+    "TIMESTAMP": pa.timestamp("us"),
+    "BOOLEAN": pa.bool_(),
+}
+TOLERANCE = 1e-3
+"""The noise of ten million epsilon is far below; so is the grid of square roots and logarithms."""
+
+
+def frames() -> dict[str, pa.Table]:
+    """The tables in memory."""
+    return {
+        name: pa.Table.from_pylist(list(each.rows), schema=pa.schema([(c, KINDS[k]) for c, k in each.types.items()]))
+        for name, each in tables().items()
+    }
+
+
+@contextmanager
+def on_duckdb() -> Iterator[Curator]:
+    """A curator over the tables in memory."""
+    with Curator(policy(lambda name: Source("frame", name)), frames=frames()) as curator:
+        yield curator
+
+
+def plain() -> duckdb.DuckDBPyConnection:
+    """The same tables for plain SQL. A diagnosis is the patient's whose visit it belongs to, as the policy says."""
+    connection = duckdb.connect(":memory:", config={"threads": 1})
+    for name, table in frames().items():
+        connection.register(f"{name}_frame", table)
+        connection.execute(f"CREATE TABLE {name} AS SELECT * FROM {name}_frame")
+    connection.execute("ALTER TABLE diagnoses ADD COLUMN patient_id BIGINT")
+    connection.execute(
+        "UPDATE diagnoses SET patient_id = v.patient_id FROM visits v WHERE v.visit_id = diagnoses.visit_id"
+    )
+    return connection
+
+
+def asked(curator: Curator, question: Asked) -> list[tuple[Any, ...]] | str:
+    """The rows of the answer, or why there is none."""
+    try:
+        return list(curator.ask(question.sql, delta=None if "delta" in question.sql else "1/1000000").rows())
+    except QuestionError as refused:
+        return str(refused)
+
+
+def agrees(question: Asked, found: Sequence[tuple[Any, ...]], expected: Sequence[tuple[Any, ...]]) -> bool:
+    """Whether the rows of an answer are those of the plain query, in its order where it says one."""
+    if " ORDER BY " in question.sql.rpartition(")")[2]:
+        return len(found) == len(expected) and all(map(_alike, found, expected))
+    left = list(found)
+    for row in expected:
+        place = next((place for place, other in enumerate(left) if _alike(other, row)), None)
+        if place is None:
+            return False
+        del left[place]
+    return not left or question.empty and not any(_same_key(row, other) for row in left for other in expected)
+
+
+def _same_key(row: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    return _close(row[0], other[0])
+
+
+def _alike(row: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    return len(row) == len(other) and all(map(_close, row, other))
+
+
+def _close(one: Any, other: Any) -> bool:
+    if one is None or other is None:
+        return one is None and other is None
+    if isinstance(other, (bool, int, float, Decimal)):
+        return not isinstance(one, str) and math.isclose(float(one), float(other), rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    if isinstance(other, datetime.datetime) and not isinstance(one, datetime.datetime):
+        return bool(one == other.date())
+    return bool(one == other)
