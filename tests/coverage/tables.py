@@ -46,7 +46,9 @@ def tables() -> dict[str, Rows]:
                     "patient_id": patient,
                     "department": chance.choice(DEPARTMENTS),
                     "day": day,
-                    "seen": datetime.datetime(day.year, day.month, day.day, chance.randrange(8, 18), chance.randrange(60)),
+                    "seen": datetime.datetime(
+                        day.year, day.month, day.day, chance.randrange(8, 18), chance.randrange(60)
+                    ),
                     "charge": chance.randrange(4, 4000) / 4,
                     "nights": None if chance.random() < 0.1 else chance.randrange(0, 8),
                     "urgent": chance.random() < 0.4,
@@ -146,7 +148,10 @@ def policy(source: Callable[[str], Source], **options: Any) -> Policy:
                 Column("beds", "integer", 0, 100),
             ],
         ),
-        ("codes", [Column("code", "text"), Column("chapter", "text", values=tuple("EIJK")), Column("chronic", "boolean")]),
+        (
+            "codes",
+            [Column("code", "text"), Column("chapter", "text", values=tuple("EIJK")), Column("chronic", "boolean")],
+        ),
     )
     facts = {
         name: Table(name, source(name), unit, rows, {column.name: column for column in columns}, key=key)
@@ -155,5 +160,10 @@ def policy(source: Callable[[str], Source], **options: Any) -> Policy:
     for name, columns in public:
         facts[name] = Table(name, source(name), None, 1, {column.name: column for column in columns}, public=True)
     return Policy(
-        "clinic", facts, Budget(10**12, "1/2"), largest_epsilon=Fraction(10**9), default_epsilon=Fraction(10**7), **options
+        "clinic",
+        facts,
+        Budget(10**12, "1/2"),
+        largest_epsilon=Fraction(10**9),
+        default_epsilon=Fraction(10**7),
+        **options,
     )

@@ -26,12 +26,9 @@ WRITTEN: dict[str, str] = json.loads(TEXTS.read_text())
 REFUSED = {
     "rows": "shows a single row's value",
     "histogram": "Over cannot stand",  # Ibis looks at the largest value of all rows first
-    "log": "Ln is not understood",
-    "sqrt": "Sqrt is not understood",
     "nunique where": "with FILTER is not understood",
     "anti join": "ANTI JOIN is not understood",
     "sample": "SAMPLE is not understood",
-    "text joined": "DPipe is not understood",
     "argmax": "First is not understood",
     "string agg": "GroupConcat is not understood",
     "collect": "ArrayAgg is not understood",

@@ -213,3 +213,10 @@ def test_a_row_that_occurs_three_times_is_three_times_as_likely_to_be_kept() -> 
     ((lone, total),) = found
     assert total == 20_000
     assert stats.binomtest(lone, total, 0.25).pvalue > 1e-9
+
+
+def test_columns_may_be_called_like_those_of_the_table_of_units() -> None:
+    columns = [between(0, 9).column(name, "integer") for name in ("key", "id")]
+    policy = policy_of(private("t", ColumnUnit("u"), 1, *columns))
+    found = copies(policy, {"t": Rows({"u": "VARCHAR", "key": "INTEGER", "id": "INTEGER"}, [("a", 1, 2), ("b", 3, 4)])})
+    assert found["t"] == Counter([("a", 1, 1, 2), ("b", 1, 3, 4)])

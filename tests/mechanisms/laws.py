@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit.mechanisms import quantiles
+from tacit.mechanisms import quantiles, rank_choice
 
 
 class _Branch(Exception):
@@ -82,6 +82,7 @@ def draws(monkeypatch: pytest.MonkeyPatch) -> Draws:
     stand_in = SimpleNamespace(
         secure=lambda: None, exponential_race=playing.exponential_race, uniform_below=playing.uniform_below
     )
-    monkeypatch.setattr(quantiles, "noise", stand_in)
-    monkeypatch.setattr(quantiles, "choose_from_runs", playing.runs)
+    for module in (quantiles, rank_choice):
+        monkeypatch.setattr(module, "noise", stand_in)
+    monkeypatch.setattr(rank_choice, "choose_from_runs", playing.runs)
     return playing

@@ -104,6 +104,16 @@ NUMBERS = st.recursive(
             "month(s)",
             "hour(s)",
             "(d - DATE '2020-02-29')",
+            "week(d)",
+            "second(s)",
+            "strpos(p.t, 'o')",
+            "date_diff('month', d, s)",
+            "date_diff('hour', s, d)",
+            "date_diff('year', DATE '2020-02-29', d)",
+            "(epoch(s) - 1600000000)",
+            "(last_day(d) - d)",
+            "(d + INTERVAL 1 MONTH - d)",
+            "length(p.t || i)",
         ]
     ),
     lambda inner: st.one_of(
@@ -113,6 +123,12 @@ NUMBERS = st.recursive(
             lambda p: f"{p[0]}({p[1]})"
         ),
         inner.map(lambda one: f"round({one}, 1)"),
+        st.tuples(st.sampled_from(["sqrt", "ln", "log10", "log2", "exp", "trunc"]), inner).map(
+            lambda p: f"{p[0]}({p[1]})"
+        ),
+        inner.map(lambda one: f"exp(least({one}, 3))"),
+        inner.map(lambda one: f"width_bucket({one}, -1, 2.5, 4)"),
+        inner.map(lambda one: f"power({one}, 2)"),
         st.tuples(inner, inner).map(lambda p: f"coalesce({p[0]}, {p[1]})"),
         st.tuples(inner, inner).map(lambda p: f"least({p[0]}, {p[1]}, 10)"),
         st.tuples(inner, inner).map(lambda p: f"greatest({p[0]}, {p[1]})"),
@@ -137,6 +153,14 @@ CONDITIONS = st.recursive(
                 "s < TIMESTAMP '2023-05-18 12:00:00'",
                 "i % 2 = 0",
                 "1 / (j - 1) > 0",
+                "p.t NOT LIKE 'a%'",
+                "i IS DISTINCT FROM j",
+                "d + INTERVAL 10 DAY > '2023-05-18'",
+                "s - INTERVAL 1 MONTH < TIMESTAMP '2023-05-18 12:00:00'",
+                "s + INTERVAL 90 MINUTE > d",
+                "trim(p.t) || j = 'a1'",
+                "replace(p.t, 'o', '00') = 'l00ng w00rd'",
+                "sqrt(x) > 1",
             ]
         ),
     ),
@@ -172,6 +196,18 @@ KEYS = st.sampled_from(
         "substring(p.t, 1, 1)",
         "i > 0",
         "minute(s)",
+        "strftime(d, '%Y-%m')",
+        "strftime(s, '%H:%M')",
+        "d + INTERVAL 1 MONTH",
+        "last_day(s)",
+        "date_trunc('hour', s)",
+        "dayname(d)",
+        "p.t || '-' || j",
+        "concat(p.t, b)",
+        "right(p.t, 2)",
+        "width_bucket(x, 0, 3, 3)",
+        "floor(ln(i))",
+        "trunc(x)",
     ]
 )
 

@@ -74,7 +74,7 @@ POINTS = 1000
         max_size=60,
     ),
     st.one_of(st.none(), WINDOWS),
-    st.sampled_from([(12, 8, 11), (1, 3, 2), (1, 1, 3), (1, 8, 2)]),
+    st.sampled_from([(12, 10, 7), (1, 3, 2), (1, 1, 3), (1, 8, 2)]),
 )
 def test_the_values_near_the_wanted_ranks_come_back_with_their_exact_ranks(
     rows: list[tuple[Any, Any]], windows: list[Window] | None, passes: tuple[int, int, int]
@@ -85,11 +85,11 @@ def test_the_values_near_the_wanted_ranks_come_back_with_their_exact_ranks(
         assert run(rows, POINTS, windows) == truth(rows, windows)
 
 
-def test_a_large_grid_takes_three_passes_and_a_small_one_takes_one() -> None:
+def test_a_large_grid_takes_a_few_passes_and_a_small_one_takes_one() -> None:
     def passes(points: int) -> int:
         parsed = sqlglot.parse_one(ROWS, read="duckdb")
         assert isinstance(parsed, exp.Select)
         text = rank_query(parsed, ["k0"], [True], points, [Window(1, 2, 5)]).sql(dialect="duckdb")
         return text.count("COUNT(*)")
 
-    assert [passes(points) for points in (1, 111, 4096, 4097, 10**9, 1 << 40)] == [1, 1, 1, 2, 3, 4]
+    assert [passes(points) for points in (1, 111, 4096, 4097, 10**9, 1 << 40)] == [1, 1, 1, 2, 4, 6]

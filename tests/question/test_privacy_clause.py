@@ -115,7 +115,7 @@ def test_a_clause_in_another_place_or_twice_is_refused(text: str, words: str) ->
 )
 def test_places_in_other_messages_stay_right(before: str, after: str) -> None:
     text = f"SELECT {before}count(*),\n  no_such_function(age) FROM visits{after}"
-    with pytest.raises(QuestionError, match=r"'no_such_function' is not on the list \(line 2, column 20\)"):
+    with pytest.raises(QuestionError, match=r"'no_such_function' is not on the list \(line 2, column 3\)"):
         read(text)
     with pytest.raises(QuestionError, match=rf"line 1, column {8 + len(before)}\)"):
         read(f"SELECT {before}x FROM visits{after}")

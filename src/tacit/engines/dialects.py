@@ -64,7 +64,8 @@ def translated(query: exp.Expr, dialect: Dialect, place: Place | None = None) ->
 
 
 def _collated(node: exp.Expr, name: str) -> exp.Expr:
-    return exp.Collate(this=exp.paren(node), expression=exp.to_identifier(name, quoted=True))
+    # in brackets outside too: POSITION(... IN ...) takes no bare COLLATE
+    return exp.paren(exp.Collate(this=exp.paren(node), expression=exp.to_identifier(name, quoted=True)))
 
 
 def _whole_division(node: exp.Expr, _: Place) -> exp.Expr:

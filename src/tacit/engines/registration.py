@@ -186,7 +186,7 @@ def _typed(table: Table, relation: Relation, unit: str, joins: str, flavour: Fla
 def _bounded(table: Table, typed: str, flavour: Flavour, dense: bool) -> str:
     parts = ["tacit_key", "tacit_units.id AS tacit_unit" if dense else "tacit_key AS tacit_unit"]
     parts += [
-        f"{flavour.bound(column, quoting.identifier(name))} AS {quoting.identifier(name)}"
+        f"{flavour.bound(column, quoting.identifier('tacit_typed', name))} AS {quoting.identifier(name)}"
         for name, column in table.columns.items()
     ]
     joins = " JOIN tacit_units ON tacit_units.key = tacit_key" if dense else ""

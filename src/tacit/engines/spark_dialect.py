@@ -114,6 +114,12 @@ def _listed(node: exp.In, _: Place) -> exp.Expr:
     return exp.paren(exp.NEQ(this=node.this.copy(), expression=node.this.copy()))  # false on every value, NULL on NULL
 
 
+def _named(node: exp.CTE, _: Place) -> exp.Expr:
+    """Spark has no word for whether a query that WITH names is kept, and puts it in place by itself."""
+    node.set("materialized", None)
+    return node
+
+
 def _viewed(node: exp.Table, place: Place) -> exp.Expr:
     if not node.db:
         return node
@@ -158,6 +164,7 @@ CHANGES: Final[tuple[tuple[type[exp.Expr], Callable[[Any, Place], exp.Expr]], ..
     (exp.Like, _like),
     (exp.ILike, _like),
     (exp.In, _listed),
+    (exp.CTE, _named),
     (exp.Table, _viewed),
     (exp.Literal, _literal),
 )

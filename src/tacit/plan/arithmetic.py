@@ -139,6 +139,15 @@ def whole_floor(number: Number) -> Number:
     return replace(found, rounded=False)
 
 
+def whole_part(number: Number) -> Number:
+    """x without its fraction."""
+    if number.step.denominator == 1:
+        return whole_floor(number)
+    fine = scaled(number, number.step.numerator)
+    one = constant(fine.step.denominator, fine.step)
+    return replace(_quotient(fine, one, Fraction(1)), rounded=False)
+
+
 def whole_ceil(number: Number) -> Number:
     """ceil(x) = -floor(-x)."""
     return negate(whole_floor(negate(number))) if number.step.denominator != 1 else whole_floor(number)

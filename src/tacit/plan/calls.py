@@ -8,8 +8,10 @@ from sqlglot import exp
 
 from tacit.errors import QuestionError
 from tacit.plan import arithmetic, moments
+from tacit.plan.clock import CLOCK, truncated_time
 from tacit.plan.intervals import Interval
 from tacit.plan.magnitude import magnitude
+from tacit.plan.more_calls import MORE
 from tacit.plan.values import Number, Text, Truth, Value, bare, cast_to, truth_as_number
 from tacit.question.functions import DATE_PARTS
 
@@ -24,9 +26,13 @@ def call(function: str, arguments: list[Value]) -> Value:
         unit, moment = arguments
         assert isinstance(unit, Text)
         assert unit.constant is not None
+        if unit.constant in CLOCK:
+            return truncated_time(unit.constant, _number(function, moment))
         return moments.truncated(unit.constant, _number(function, moment))
     if function == "magnitude":
         return magnitude(arguments[0])
+    if function in MORE:
+        return MORE[function](arguments)
     if function in ("lower", "upper", "length", "substring"):
         return _text_call(function, arguments)
     return _number_call(function, [_plain(function, argument) for argument in arguments])

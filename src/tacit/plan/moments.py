@@ -30,10 +30,11 @@ _RANGES: Mapping[str, Interval] = MappingProxyType(
         "dayofweek": Interval(0, 6),
         "isodow": Interval(1, 7),
         "dayofyear": Interval(1, 366),
+        "week": Interval(1, 53),
     }
 )
 _ENGINE_NAMES = {"dayofweek": "DOW", "dayofyear": "DOY"}
-_TIMES = {"hour": (3_600_000_000, 24), "minute": (60_000_000, 60)}
+_TIMES = {"hour": (3_600_000_000, 24), "minute": (60_000_000, 60), "second": (1_000_000, 60)}
 
 
 def days(moment: datetime.date) -> int:
@@ -79,7 +80,7 @@ def part(name: str, number: Number) -> Number:
         return _time_part(name, number)
     dated = as_date(number, name)
     engine_name = exp.Var(this=_ENGINE_NAMES.get(name, name.upper()))
-    sql = cast_to(exp.Extract(this=engine_name, expression=_engine_date(dated)), "BIGINT")
+    sql = cast_to(exp.Extract(this=engine_name, expression=engine_date(dated)), "BIGINT")
     low, high = calendar_date(dated.bounds.low), calendar_date(dated.bounds.high)
     bounds = Interval(low.year, high.year) if name == "year" else _RANGES[name]
     return Number(sql, bounds, nullable=number.nullable)
@@ -103,8 +104,8 @@ def truncated(unit: str, number: Number) -> Number:
     dated = as_date(number, "date_trunc")
     if unit == "day":
         return dated
-    cut = cast_to(exp.TimestampTrunc(this=_engine_date(dated), unit=exp.Var(this=unit.upper())), "DATE")
-    sql = cast_to(exp.Sub(this=cut, expression=_engine_epoch()), "BIGINT")
+    cut = cast_to(exp.TimestampTrunc(this=engine_date(dated), unit=exp.Var(this=unit.upper())), "DATE")
+    sql = cast_to(exp.Sub(this=cut, expression=engine_epoch()), "BIGINT")
     points = _starts(unit, dated.bounds)
     bounds = Interval(_start(unit, dated.bounds.low), dated.bounds.high)
     return replace(dated, sql=sql, bounds=bounds, step=Fraction(1), points=points)
@@ -133,9 +134,11 @@ def _start(unit: str, day: int) -> int:
     return days(starts[unit]())
 
 
-def _engine_epoch() -> exp.Expr:
+def engine_epoch() -> exp.Expr:
+    """1970-01-01, as the engine's own date."""
     return cast_to(exp.Literal.string("1970-01-01"), "DATE")
 
 
-def _engine_date(number: Number) -> exp.Expr:
-    return enclosed(exp.Add(this=_engine_epoch(), expression=cast_to(enclosed(number.sql), "INT")))
+def engine_date(number: Number) -> exp.Expr:
+    """A date on the grid as the engine's own."""
+    return enclosed(exp.Add(this=engine_epoch(), expression=cast_to(enclosed(number.sql), "INT")))

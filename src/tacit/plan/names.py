@@ -31,6 +31,10 @@ class Names:
         def change(node: tree.Scalar) -> tree.Scalar | None:
             if isinstance(node, tree.Name):
                 return self.found(node)
+            if isinstance(node, tree.IsNull):
+                place = self.unit(node.operand)
+                if place is not None:  # whether a LEFT JOIN found a row of the unit
+                    return tree.IsNull(tree.UnitOf(place.alias))
             if isinstance(node, tree.Exists):
                 node = correlated(node, self.places)
             if isinstance(node, tree.InRows):

@@ -9,6 +9,7 @@ from typing import Literal as OneOf
 from typing import TypeAlias
 
 from tacit.errors import QuestionError
+from tacit.plan.choices import Choice
 from tacit.plan.columns import KeyColumn
 from tacit.plan.draft import Draft
 from tacit.plan.formulas import Apply, Constant, Formula, KeyFormula, LeftOut, Linear, Operation, Test
@@ -63,6 +64,9 @@ def _kind(node: tree.Scalar, draft: Draft) -> Kind:
         return _kind_of(draft.shown_columns[formula.place])
     if isinstance(formula, Test):
         return "boolean"
+    if isinstance(formula, Choice):
+        sort = _sort(formula, draft)
+        return "real" if sort == "number" else sort  # type: ignore[return-value]  # text, date or timestamp
     if isinstance(formula, Constant) and isinstance(formula.value, str):
         return "text"
     if isinstance(formula, Window):
@@ -202,6 +206,16 @@ def _(node: tree.In, draft: Draft) -> Formula:
     return Test("or", tuple(formula_of(tree.Compare("=", node.operand, value), draft) for value in node.values))
 
 
+@formula_of.register
+def _(node: tree.Case, draft: Draft) -> Formula:
+    conditions = tuple(_condition(branch.condition, draft) for branch in node.branches)
+    values = tuple(formula_of(value, draft) for value in (*(b.value for b in node.branches), node.otherwise))
+    found = Choice(conditions, values)
+    if len({_sort(value, draft) for value in found.known}) > 1:
+        raise QuestionError("The branches of a CASE (or of COALESCE, NULLIF) must be of one kind.")
+    return found
+
+
 def _number(node: tree.Scalar, draft: Draft) -> Formula:
     formula = formula_of(node, draft)
     if _sort(formula, draft) != "number":
@@ -211,6 +225,8 @@ def _number(node: tree.Scalar, draft: Draft) -> Formula:
 
 def _sort(formula: Formula, draft: Draft) -> str:
     """What can be compared with what."""
+    if isinstance(formula, Choice):
+        return _sort(formula.known[0], draft) if formula.known else "number"
     if isinstance(formula, KeyFormula):
         meaning = draft.shown_columns[formula.place].meaning
         return "number" if meaning == "boolean" else meaning

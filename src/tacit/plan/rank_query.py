@@ -3,8 +3,8 @@
 It returns keys, and for each value near a wanted rank: the value's place on the grid (v), the rows below it (below), at
 it (rows), and in the cell (total). Nothing else of the column leaves the engine.
 
-How. A first pass counts rows in some 256 equal stretches of the grid; running sums of these few numbers tell which
-stretches reach into a window around a wanted rank. The rows in those are kept, counted in stretches 2,048 times as
+How. A first pass counts rows in about 1,000 equal stretches of the grid; running sums of these few numbers tell which
+stretches reach into a window around a wanted rank. The rows in those are kept, counted in stretches 128 times as
 short, and so on down to single points. No pass sorts rows, and all but the first see few of them. A stretch that is
 left out lies beyond all windows altogether, so every value near a wanted rank is found, and its rank is exact.
 Small grids (4,096 points and fewer) take the first pass alone.
@@ -21,7 +21,7 @@ from tacit.plan.values import bare, cast_to
 
 POINT, BELOW, ROWS, TOTAL = "v", "below", "rows", "total"
 _SMALL = 12
-_FIRST, _NEXT = 8, 11
+_FIRST, _NEXT = 10, 7
 
 
 @dataclass(frozen=True, slots=True)

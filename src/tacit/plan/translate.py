@@ -19,10 +19,13 @@ from sqlglot import exp
 from tacit.errors import QuestionError
 from tacit.plan import arithmetic, moments
 from tacit.plan.calls import call
+from tacit.plan.clock import shifted
+from tacit.plan.dated import date_arithmetic, interval_of
 from tacit.plan.in_rows import in_rows, unit_in_rows
 from tacit.plan.intervals import Interval
 from tacit.plan.magnitude import magnitude, with_bounds
 from tacit.plan.scope import Scope
+from tacit.plan.texts import as_text
 from tacit.plan.values import (
     Nothing,
     Number,
@@ -127,11 +130,16 @@ def _(node: tree.Negate, scope: Scope) -> Value:
 
 @_value.register
 def _(node: tree.Arithmetic, scope: Scope) -> Value:
+    interval = interval_of(node)
+    if interval is not None:
+        moment_node, amount, unit = interval
+        moved = value_of(moment_node, scope)
+        return moved if isinstance(moved, Nothing) else shifted(_as_number(moved, node.op), amount, unit)
     left, right = (value_of(side, scope) for side in (node.left, node.right))
     if isinstance(left, Nothing) or isinstance(right, Nothing):
         return null()
     if node.op in ("+", "-") and isinstance(left, Number) and left.meaning == "date":
-        return _date_arithmetic(node, left, right)
+        return date_arithmetic(node, left, right)
     return arithmetic.OPERATIONS[node.op](_plain_number(left, node.op), _plain_number(right, node.op))
 
 
@@ -140,18 +148,6 @@ def _plain_number(value: Value, user: str) -> Number:
     if found.meaning in ("date", "timestamp"):
         raise QuestionError(f"{user!r} needs a number, and {described(found)} was found. Dates allow date + days.")
     return replace(found, meaning="number")
-
-
-def _date_arithmetic(node: tree.Arithmetic, left: Number, right: Value) -> Value:
-    """date - date is a number of days; date + days is a date."""
-    if not isinstance(right, Number) or right.step != 1 or right.meaning not in ("date", "number"):
-        raise QuestionError(f"A date allows {node.op} with a whole number of days, and not with {described(right)}.")
-    found = arithmetic.OPERATIONS[node.op](left, right)
-    if right.meaning == "date":
-        if node.op == "+":
-            raise QuestionError("Two dates cannot be added. Their difference is a number of days.")
-        return found
-    return replace(found, meaning="date")
 
 
 @_value.register
@@ -239,8 +235,9 @@ def _(node: tree.Like, scope: Scope) -> Value:
 
 @_value.register
 def _(node: tree.IsNull, scope: Scope) -> Value:
-    inside = value_of(node.operand, scope)
-    return Truth(exp.Is(this=enclosed(inside.sql), expression=exp.Null()), nullable=False)
+    unit = node.operand
+    inside = scope.places[unit.table].unit_sql if isinstance(unit, tree.UnitOf) else value_of(unit, scope).sql
+    return Truth(exp.Is(this=enclosed(inside), expression=exp.Null()), nullable=False)
 
 
 @_value.register
@@ -362,8 +359,8 @@ def _(node: tree.Cast, scope: Scope) -> Value:
     inside = value_of(node.operand, scope)
     if isinstance(inside, Nothing):
         return inside
-    if node.kind == "text" and isinstance(inside, Text):
-        return inside
+    if node.kind == "text":
+        return as_text(inside, "A cast to a text")
     if isinstance(inside, Truth):
         inside = truth_as_number(inside)
     if isinstance(inside, Number):

@@ -84,6 +84,8 @@ _TYPES = {
     "INT": exp.DType.INT,
     "DATE": exp.DType.DATE,
     "BOOLEAN": exp.DType.BOOLEAN,
+    "DOUBLE": exp.DType.DOUBLE,
+    "TEXT": exp.DType.TEXT,
 }
 
 

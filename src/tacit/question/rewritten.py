@@ -14,6 +14,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from tacit.question import tree
+from tacit.question.more_scalars import NAMED
 from tacit.question.refusals import only, refused, shown
 from tacit.question.scalars import Reader, add_readers, call, scalar, unknown
 
@@ -70,6 +71,9 @@ def _part_of_text(node: exp.Expr) -> tree.Scalar:
 
 def _anonymous(node: exp.Expr) -> tree.Scalar:
     """suffix(x, 'a') is how DuckDB calls ends_with; magnitude is our own."""
+    if str(node.this).upper() in NAMED:
+        only(node, "this", "expressions")
+        return NAMED[str(node.this).upper()](node)
     if str(node.this).upper() == "SUFFIX" and len(node.expressions) == 2:
         only(node, "this", "expressions")
         return _part_of_text(exp.EndsWith(this=node.expressions[0], expression=node.expressions[1]))

@@ -58,6 +58,7 @@ _KINDS: Mapping[exp.DType, tree.CastKind] = MappingProxyType(
         exp.DType.SMALLINT: "integer",
         exp.DType.INT: "integer",
         exp.DType.BIGINT: "integer",
+        exp.DType.INT128: "integer",
         exp.DType.FLOAT: "real",
         exp.DType.DOUBLE: "real",
         exp.DType.DATE: "date",
@@ -203,11 +204,12 @@ def values_in(node: exp.Expr) -> tree.Scalar:
 
 
 def _like(node: exp.Expr) -> tree.Scalar:
-    only(node, "this", "expression")
+    only(node, "this", "expression", "negate")
     pattern = scalar(node.expression)
     if not isinstance(pattern, tree.Literal) or not isinstance(pattern.value, str):
         raise refused(node, "LIKE needs a constant pattern", "Write it in quotes: name LIKE 'A%'.")
-    return tree.Like(scalar(node.this), pattern.value, isinstance(node, exp.ILike))
+    found = tree.Like(scalar(node.this), pattern.value, isinstance(node, exp.ILike))
+    return tree.Not(found) if node.args.get("negate") else found
 
 
 def _is(node: exp.Expr) -> tree.Scalar:
@@ -296,7 +298,7 @@ def _extract(node: exp.Expr) -> tree.Scalar:
     part = str(node.this.name).lower()
     names = {"dow": "dayofweek", "doy": "dayofyear"}
     name = names.get(part, part)
-    if name not in DATE_PARTS:
+    if name not in (*DATE_PARTS, "epoch"):
         raise refused(node, f"The date part {part!r} is not understood", f"Known: {', '.join(sorted(DATE_PARTS))}.")
     return call(node, name, (scalar(node.expression),))
 
@@ -313,6 +315,8 @@ def _truncate(node: exp.Expr) -> tree.Scalar:
 
 def _cast(node: exp.Expr) -> tree.Scalar:
     only(node, "this", "to", "safe")
+    if node.args["to"].this == exp.DType.DECIMAL:
+        return _decimal(node)
     kind = _KINDS.get(node.args["to"].this)
     if kind is None or node.args["to"].expressions:
         raise refused(node, f"A cast to {shown(node.args['to'])} is not understood", "Try BIGINT, DOUBLE or DATE.")
@@ -320,6 +324,14 @@ def _cast(node: exp.Expr) -> tree.Scalar:
     if isinstance(inside, tree.Literal) and isinstance(inside.value, str) and kind in ("date", "timestamp"):
         return tree.Literal(moment(inside.value, kind, node))
     return tree.Cast(inside, kind)
+
+
+def _decimal(node: exp.Expr) -> tree.Scalar:
+    """DECIMAL(p, s) rounds to s decimals. Without them it rounds nothing: numbers are exact here anyway."""
+    places = [scalar(part.this) for part in node.args["to"].expressions]
+    if not places:
+        return tree.Cast(scalar(node.this), "real")
+    return call(node, "round", (scalar(node.this), places[1] if len(places) > 1 else tree.Literal(0)))
 
 
 def moment(text: str, kind: str, node: exp.Expr | None = None) -> datetime.date | datetime.datetime:

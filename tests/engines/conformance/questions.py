@@ -323,4 +323,31 @@ PICKS = [
     Question("SELECT mode(level) FROM visits"),
 ]
 
-QUESTIONS = [*NUMBERS, *MOMENTS, *TEXTS, *SHAPES, *JOINS, *NESTED, *PICKS]
+MORE = [
+    total("second(seen)", on("seen", lambda x: x.second)),
+    by("week(day)", on("day", lambda x: x.isocalendar().week)),
+    by(
+        "last_day(day)", on("day", lambda x: _days((x.replace(day=28) + datetime.timedelta(days=4)).replace(day=1)) - 1)
+    ),
+    total("trunc(temp)", on("temp", lambda x: x.__trunc__())),
+    by("right(note, 2)", on("note", lambda x: x[-2:])),
+    by("trim(note)", on("note", lambda x: x.strip(" ")[:1000] if len(x) <= 1000 else x)),
+    by("ltrim(ward, 'a')", on("ward", lambda x: x.lstrip("a"))),
+    by("rtrim(ward, 'b')", on("ward", lambda x: x.rstrip("b"))),
+    by("replace(ward, 'a', 'xy')", on("ward", lambda x: x.replace("a", "xy"))),
+    total("position('b' IN ward)", on("ward", lambda x: x.find("b") + 1)),
+    by("strftime(day, '%Y-%m')", on("day", lambda x: f"{x.year:04}-{x.month:02}")),
+    count("day + INTERVAL 7 DAY > DATE '1970-01-03'", lambda r: day_number(r) is not None and day_number(r) > -5),
+    Question("SELECT date_trunc('hour', seen), count(*) FROM visits GROUP BY 1"),
+    Question("SELECT sum(date_diff('month', day, DATE '2020-01-01')) FROM visits"),
+    Question("SELECT sum(epoch(seen)) FROM visits"),
+    Question("SELECT count(*) FROM visits WHERE day - INTERVAL 1 MONTH > DATE '1970-01-01'"),
+    Question("SELECT width_bucket(age, 0, 110, 11), count(*) FROM visits GROUP BY 1"),
+    Question("SELECT concat(ward, '-', sex), count(*) FROM visits GROUP BY 1"),
+    Question("SELECT ward || note AS k, count(*) FROM visits GROUP BY 1"),
+    Question("SELECT CAST(score AS VARCHAR) AS k, count(*) FROM visits GROUP BY 1"),
+    Question("SELECT sum(sqrt(age)), sum(ln(age)), sum(log10(charge)), sum(log2(score)), sum(exp(temp)) FROM visits"),
+    Question("SELECT sum(exp(-charge * charge)), sum(sqrt(big)) FROM visits"),
+]
+
+QUESTIONS = [*NUMBERS, *MOMENTS, *TEXTS, *SHAPES, *JOINS, *NESTED, *PICKS, *MORE]

@@ -1,0 +1,157 @@
+"""Every function keeps the invariants of `values` on every row: no error, within bounds, of listed values, NULL as said.
+
+Random policies and rows, often at the bounds; and the curves beside Python's own.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
+
+from tacit.errors import QuestionError
+from tacit.plan.clock import add_months
+from tacit.plan.curves import curve, width_bucket
+from tacit.plan.intervals import Interval
+from tacit.plan.scope import Place, Scope, quoted, table_columns
+from tacit.plan.translate import value_of
+from tacit.plan.values import Number, Text, Truth, constant
+from tacit.policy import Table
+from tacit.question import read, tree
+from tests.plan.copies import table
+from tests.plan.test_neighbours import CONDITIONS, KEYS, NUMBERS, columns, values
+
+CASES = int(os.environ.get("TACIT_CASES", "60"))
+EXPRESSIONS = st.one_of(NUMBERS, KEYS, CONDITIONS).filter(lambda text: "o." not in text)
+
+
+@pytest.fixture(scope="module")
+def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    found = duckdb.connect(":memory:", config={"threads": 1})
+    yield found
+    found.close()
+
+
+def scope_of(each: Table) -> Scope:
+    """The table p alone."""
+    return Scope({"p": Place("p", "p", quoted("p"), table_columns(each, "p"), 1)})
+
+
+def resolved(text: str) -> tree.Scalar:
+    """The expression with every name in p."""
+    asked = read(f"SELECT count(*) FROM p GROUP BY {text}").keys[0].expression
+    return tree.rewrite(asked, lambda node: tree.Name("p", node.column) if isinstance(node, tree.Name) else None)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Table, list[dict[str, Any]], list[str]]:
+    each = table("p", draw(columns()), unit="who", rows=1)
+    rows = [{name: draw(values(column)) for name, column in each.columns.items()} for _ in range(4)]
+    return each, rows, draw(st.lists(EXPRESSIONS, min_size=6, max_size=6))
+
+
+@settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@given(cases())
+def test_a_value_is_what_the_plan_says_of_it(
+    connection: duckdb.DuckDBPyConnection, made: tuple[Table, list[dict[str, Any]], list[str]]
+) -> None:
+    each, rows, texts = made
+    kinds = {name: "VARCHAR" if column.kind == "text" else "BIGINT" for name, column in each.columns.items()}
+    connection.execute(f"CREATE OR REPLACE TABLE p ({', '.join(f'{n} {k}' for n, k in kinds.items())})")
+    marks = ", ".join("?" for _ in kinds)
+    connection.executemany(f"INSERT INTO p VALUES ({marks})", [[row[name] for name in kinds] for row in rows])
+    for text in texts:
+        try:
+            value = value_of(resolved(text), scope_of(each))
+        except QuestionError:
+            continue
+        sql = value.sql.sql(dialect="duckdb")
+        note(f"{text}: {sql}")
+        for found, kind in connection.execute(f"SELECT x, typeof(x) FROM (SELECT {sql} AS x FROM p)").fetchall():
+            check(value, found, kind)
+
+
+def check(value: Any, found: Any, kind: str) -> None:
+    """One row's value against its description."""
+    if found is None:
+        assert value.nullable
+    elif isinstance(value, Number):
+        assert kind == ("HUGEINT" if value.wide else "BIGINT")
+        assert value.bounds.low <= found <= value.bounds.high
+        assert value.points is None or found in value.points
+    elif isinstance(value, Text):
+        assert kind == "VARCHAR"
+        assert value.values is None or found in value.values
+        assert value.constant is None or found == value.constant
+    else:
+        assert isinstance(value, Truth)
+        assert kind == "BOOLEAN"
+
+
+CURVES = {"sqrt": math.sqrt, "ln": math.log, "log10": math.log10, "log2": math.log2, "exp": math.exp}
+
+
+@pytest.mark.parametrize("function", CURVES)
+@pytest.mark.parametrize("step", ["1", "1/1024", "1/10"])
+def test_a_curve_is_the_curve_to_the_grid(function: str, step: str) -> None:
+    from fractions import Fraction
+
+    grid = Fraction(step)
+    for place in (-300, -7, 0, 1, 5, 30, 1_000_000):
+        number = constant(place, grid)
+        exact = place * grid
+        if function == "exp" and exact > 34:
+            with pytest.raises(QuestionError, match="up to 34"):
+                curve(function, number)
+            continue
+        found = curve(function, number)
+        (raw,) = duckdb.sql(f"SELECT {found.sql.sql(dialect='duckdb')}").fetchone() or (None,)
+        defined = exact >= 0 if function == "sqrt" else exact > 0 if function != "exp" else True
+        if not defined:
+            assert raw is None
+            assert found.nullable
+        else:
+            true = CURVES[function](exact)
+            assert abs(float(raw * found.step) - true) <= float(found.step) * 0.51 + 1e-12 * abs(true)
+            assert found.step <= Fraction(1, 2**16) or abs(true) > 2**20
+
+
+def test_a_bucket_is_counted_from_its_lower_edge() -> None:
+    for place in range(-30, 60):
+        found = width_bucket(constant(place), constant(-10), constant(20), constant(4))
+        (raw,) = duckdb.sql(f"SELECT {found.sql.sql(dialect='duckdb')}").fetchone() or (None,)
+        edges = (-10, -2.5, 5, 12.5, 20)
+        assert raw == sum(place >= edge for edge in edges)
+        assert found.bounds.contains(raw)
+
+
+def test_months_are_added_as_the_engine_adds_them() -> None:
+    import datetime
+
+    for first in (
+        datetime.date(1, 2, 1),
+        datetime.date(1900, 1, 1),
+        datetime.date(2023, 11, 1),
+        datetime.date(2024, 1, 1),
+    ):
+        for days in (0, 27, 28, 29, 30, 59, 366):
+            date = first + datetime.timedelta(days=days)
+            for months in (-13, -1, 1, 2, 11, 12, 48):
+                if date.year * 12 + date.month - 1 + months < 12:
+                    with pytest.raises(ValueError, match="no such year"):
+                        add_months(date, months)
+                    continue
+                text = f"SELECT CAST(DATE '{date.isoformat()}' + INTERVAL ({months}) MONTH AS DATE)"
+                assert (add_months(date, months),) == duckdb.sql(text).fetchone()
+
+
+def test_bounds_of_a_bucket_follow_those_of_the_number() -> None:
+    number = Number(constant(0).sql, Interval(0, 9))
+    assert width_bucket(number, constant(0), constant(100), constant(10)).bounds == Interval(1, 1)
+    assert width_bucket(number, constant(5), constant(8), constant(3)).bounds == Interval(0, 4)
