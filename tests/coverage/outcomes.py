@@ -4,46 +4,19 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 
 from tacit.curator import Curator
 from tacit.errors import QuestionError
-from tacit.policy import Source
+from tests.coverage.engines import frames
 from tests.coverage.questions import Asked
-from tests.coverage.tables import policy, tables
 
-KINDS = {
-    "BIGINT": pa.int64(),
-    "INTEGER": pa.int32(),
-    "VARCHAR": pa.string(),
-    "DOUBLE": pa.float64(),
-    "DATE": pa.date32(),
-    "TIMESTAMP": pa.timestamp("us"),
-    "BOOLEAN": pa.bool_(),
-}
 TOLERANCE = 1e-3
 """The noise of ten million epsilon is far below; so is the grid of square roots and logarithms."""
-
-
-def frames() -> dict[str, pa.Table]:
-    """The tables in memory."""
-    return {
-        name: pa.Table.from_pylist(list(each.rows), schema=pa.schema([(c, KINDS[k]) for c, k in each.types.items()]))
-        for name, each in tables().items()
-    }
-
-
-@contextmanager
-def on_duckdb() -> Iterator[Curator]:
-    """A curator over the tables in memory."""
-    with Curator(policy(lambda name: Source("frame", name)), frames=frames()) as curator:
-        yield curator
 
 
 def plain() -> duckdb.DuckDBPyConnection:
@@ -84,6 +57,22 @@ def agrees(question: Asked, found: Sequence[tuple[Any, ...]], expected: Sequence
         del left[place]
     keyed = " GROUP BY " in question.sql
     return not left or (keyed and not any(_close(row[0], other[0]) for row in left for other in expected))
+
+
+def wrong(
+    curator: Curator, question: Asked, connection: duckdb.DuckDBPyConnection
+) -> tuple[list[tuple[Any, ...]] | str, str | None]:
+    """What came of a question, and what is wrong with it."""
+    found = asked(curator, question)
+    if isinstance(found, str):
+        return found, None if question.refused else f"it is refused: {found}"
+    if question.refused:
+        return found, "it is answered"
+    if question.plain:
+        expected = connection.execute(question.plain).fetchall()
+        if not agrees(question, found, expected):
+            return found, f"it says {sorted(found, key=str)[:8]}, and plain SQL {sorted(expected, key=str)[:8]}"
+    return found, None
 
 
 def _alike(row: tuple[Any, ...], other: tuple[Any, ...]) -> bool:

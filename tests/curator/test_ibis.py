@@ -27,7 +27,6 @@ REFUSED = {
     "rows": "shows a single row's value",
     "histogram": "Over cannot stand",  # Ibis looks at the largest value of all rows first
     "nunique where": "with FILTER is not understood",
-    "anti join": "ANTI JOIN is not understood",
     "sample": "SAMPLE is not understood",
     "argmax": "First is not understood",
     "string agg": "GroupConcat is not understood",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -36,11 +36,21 @@ DISTRIBUTIONS: dict[str, Callable[[], float]] = {
 }
 
 
-def clinic(values: list[Any], facts: Any, **options: Any) -> Curator:
-    """Two rows of each person."""
-    frame = pa.table({"id": [row // 2 for row in range(len(values))], "x": values})
-    chosen = {"unit": "id", "rows_per_unit": 2, "table": "t", "budget": tacit.Budget(100), **options}
-    return tacit.protect(frame, columns={"x": facts}, **chosen)
+def clinic(**columns: tuple[list[Any], Any]) -> Curator:
+    """Two rows of each person; each column with its facts."""
+    rows = len(next(iter(columns.values()))[0])
+    frame = pa.table({"id": [row // 2 for row in range(rows)], **{name: each for name, (each, _) in columns.items()}})
+    facts = {name: stated for name, (_, stated) in columns.items()}
+    return tacit.protect(frame, unit="id", rows_per_unit=2, table="t", columns=facts, budget=tacit.Budget(100))
+
+
+VALUES = {name: [draw() for _ in range(ROWS)] for name, draw in DISTRIBUTIONS.items()}
+
+
+@pytest.fixture(scope="module")
+def many() -> Iterator[Curator]:
+    with clinic(**{name: (values, tacit.auto()) for name, values in VALUES.items()}) as curator:
+        yield curator
 
 
 @pytest.mark.parametrize("scale", [Fraction(1), Fraction(20), Fraction(7, 3)])
@@ -69,18 +79,16 @@ def test_a_cell_without_rows_is_seen_as_rarely_as_is_said() -> None:
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
-def test_the_interval_covers_every_cell_with_many_rows(name: str) -> None:
+def test_the_interval_covers_every_cell_with_many_rows(many: Curator, name: str) -> None:
     # a cell with 400 rows above T is not seen where its noise of scale 4 is below -400: 1e-43
-    values = [DISTRIBUTIONS[name]() for _ in range(ROWS)]
-    with clinic(values, tacit.auto()) as curator:
-        found = curator.suggest("t.x", epsilon="0.5")
+    found = many.suggest(f"t.{name}", epsilon="0.5")
     threshold = threshold_of(Laplace(2, epsilon="0.5"), 261)
-    cells = [cell_of(Fraction(value)) for value in values if math.isfinite(value)]
-    many = [cell for cell in set(cells) if cells.count(cell) > threshold + 400]
-    assert many
+    cells = [cell_of(Fraction(value)) for value in VALUES[name] if math.isfinite(value)]
+    full = [cell for cell in set(cells) if cells.count(cell) > threshold + 400]
+    assert full
     assert found.lower is not None
     assert found.upper is not None
-    lower, upper = bounds_of(auto().column("x", "real"), min(many), max(many))
+    lower, upper = bounds_of(auto().column("x", "real"), min(full), max(full))
     assert found.lower <= lower <= upper <= found.upper
     assert f"more than {2 * threshold} rows" in found.sureness
     tacit.between(found.lower, found.upper).column("x", "real")  # the policy takes it
@@ -90,9 +98,10 @@ def test_the_interval_covers_every_cell_with_many_rows(name: str) -> None:
 def test_whole_numbers_without_bounds_get_bounds_too() -> None:
     # 1,000 rows in each of six cells; noise of scale 2 hides one with probability below 1e-100
     values = [(-9, 0, 1, 5, 100, 2**61)[row % 6] for row in range(ROWS)]
-    for facts in (tacit.anything(), tacit.auto(), tacit.between(-(2**62), 2**62)):
-        with clinic(values, facts) as curator:
-            found = curator.suggest("T.X", epsilon=1)
+    stated = {"free": tacit.anything(), "auto": tacit.auto(), "bounded": tacit.between(-(2**62), 2**62)}
+    with clinic(**{name: (values, facts) for name, facts in stated.items()}) as curator:
+        suggested = [curator.suggest(f"T.{name.upper()}", epsilon=1) for name in stated]
+    for found in suggested:
         assert isinstance(found.lower, int)
         assert isinstance(found.upper, int)
         assert found.lower <= -15
@@ -124,7 +133,7 @@ def test_bounds_are_the_ends_of_the_cells(kind: Any, first: int, last: int, boun
 
 @pytest.mark.statistical
 def test_it_is_charged_as_a_question_and_free_the_second_time() -> None:
-    with clinic([5.0] * ROWS, tacit.auto(nullable=False)) as curator:
+    with clinic(x=([5.0] * ROWS, tacit.auto(nullable=False))) as curator:
         sql = question_for(curator.policy, "t.x")[0]
         first = curator.suggest("t.x", epsilon="0.1")
         assert (first.epsilon, first.repeated) == (Fraction(1, 10), False)
@@ -148,7 +157,7 @@ def test_it_is_charged_as_a_question_and_free_the_second_time() -> None:
 def test_too_few_rows_give_no_bounds_and_say_so() -> None:
     # ten rows, and a threshold of some 200: noise of scale 20 reaches it in a cell with probability 1 % / 522 at most,
     # in all 261 with 0.5 %; asked at four budgets, all four would have to be wrong: 1e-9
-    with clinic([5.0] * 10, tacit.auto()) as curator:
+    with clinic(x=([5.0] * 10, tacit.auto())) as curator:
         found: list[Suggestion] = [curator.suggest("t.x", epsilon=f"0.{tenth}") for tenth in range(1, 5)]
     without = [each for each in found if each.line is None]
     assert without

@@ -220,3 +220,12 @@ def test_columns_may_be_called_like_those_of_the_table_of_units() -> None:
     policy = policy_of(private("t", ColumnUnit("u"), 1, *columns))
     found = copies(policy, {"t": Rows({"u": "VARCHAR", "key": "INTEGER", "id": "INTEGER"}, [("a", 1, 2), ("b", 3, 4)])})
     assert found["t"] == Counter([("a", 1, 1, 2), ("b", 1, 3, 4)])
+
+
+def test_units_are_told_apart_by_all_their_digits() -> None:
+    """2**53 and 2**53 + 1 are one double and two people; 7.50 and 7.5 are one."""
+    wide = private("t", ColumnUnit("u"), 1, NUMBER)
+    people = [(2**53, 1), (2**53 + 1, 1), (2**53 + 2, 1)]
+    assert sum(copies(policy_of(wide), {"t": Rows({"u": "DECIMAL(38,0)", "n": "INTEGER"}, people)})["t"].values()) == 3
+    cents = [("7.50", 1), ("7.5", 2), ("7.51", 1), ("100", 1)]
+    assert sum(copies(policy_of(wide), {"t": Rows({"u": "DECIMAL(9,2)", "n": "INTEGER"}, cents)})["t"].values()) == 3

@@ -1,13 +1,15 @@
-"""Every function keeps the invariants of `values` on every row: no error, within bounds, of listed values, NULL as said.
+"""Every function keeps the invariants of `values` on every row: no error, within bounds, of known values, NULL as said.
 
 Random policies and rows, often at the bounds; and the curves beside Python's own.
 """
 
 from __future__ import annotations
 
+import datetime
 import math
 import os
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import duckdb
@@ -100,8 +102,6 @@ CURVES = {"sqrt": math.sqrt, "ln": math.log, "log10": math.log10, "log2": math.l
 @pytest.mark.parametrize("function", CURVES)
 @pytest.mark.parametrize("step", ["1", "1/1024", "1/10"])
 def test_a_curve_is_the_curve_to_the_grid(function: str, step: str) -> None:
-    from fractions import Fraction
-
     grid = Fraction(step)
     for place in (-300, -7, 0, 1, 5, 30, 1_000_000):
         number = constant(place, grid)
@@ -111,7 +111,7 @@ def test_a_curve_is_the_curve_to_the_grid(function: str, step: str) -> None:
                 curve(function, number)
             continue
         found = curve(function, number)
-        (raw,) = duckdb.sql(f"SELECT {found.sql.sql(dialect='duckdb')}").fetchone() or (None,)
+        (raw,) = duckdb.execute(f"SELECT {found.sql.sql(dialect='duckdb')}").fetchone() or (None,)
         defined = exact >= 0 if function == "sqrt" else exact > 0 if function != "exp" else True
         if not defined:
             assert raw is None
@@ -125,15 +125,13 @@ def test_a_curve_is_the_curve_to_the_grid(function: str, step: str) -> None:
 def test_a_bucket_is_counted_from_its_lower_edge() -> None:
     for place in range(-30, 60):
         found = width_bucket(constant(place), constant(-10), constant(20), constant(4))
-        (raw,) = duckdb.sql(f"SELECT {found.sql.sql(dialect='duckdb')}").fetchone() or (None,)
+        (raw,) = duckdb.execute(f"SELECT {found.sql.sql(dialect='duckdb')}").fetchone() or (None,)
         edges = (-10, -2.5, 5, 12.5, 20)
         assert raw == sum(place >= edge for edge in edges)
         assert found.bounds.contains(raw)
 
 
 def test_months_are_added_as_the_engine_adds_them() -> None:
-    import datetime
-
     for first in (
         datetime.date(1, 2, 1),
         datetime.date(1900, 1, 1),
@@ -148,7 +146,7 @@ def test_months_are_added_as_the_engine_adds_them() -> None:
                         add_months(date, months)
                     continue
                 text = f"SELECT CAST(DATE '{date.isoformat()}' + INTERVAL ({months}) MONTH AS DATE)"
-                assert (add_months(date, months),) == duckdb.sql(text).fetchone()
+                assert (add_months(date, months),) == duckdb.execute(text).fetchone()
 
 
 def test_bounds_of_a_bucket_follow_those_of_the_number() -> None:

@@ -60,10 +60,14 @@ def key(engine_type: str, expression: str, whole: bool) -> str:
     """A unit or join key in a form that is equal when the keys are: 64-bit integers, or canonical text."""
     if whole:
         return f"CAST({expression} AS BIGINT)"
+    if engine_type.upper().startswith("DECIMAL"):
+        # By its digits: a double has too few of them, and two people would become one. 7.50 and 7.5 are the same.
+        text = f"CAST({expression} AS VARCHAR)"
+        return text if engine_type.replace(" ", "").endswith(",0)") else f"rtrim(rtrim({text}, '0'), '.')"
     if kind_of(engine_type) == "real":
         # Frames hold whole numbers as doubles once one is missing: 7.0 is the same unit as 7.
         number = f"TRY_CAST({expression} AS DOUBLE)"
-        is_whole = f"{number} = floor({number}) AND abs({number}) < 9007199254740992"
+        is_whole = f"{number} = floor({number}) AND abs({number}) < 9223372036854775808.0"
         return (
             f"CASE WHEN NOT isfinite({number}) THEN NULL WHEN {is_whole} "
             f"THEN CAST(TRY_CAST({number} AS BIGINT) AS VARCHAR) ELSE CAST({number} AS VARCHAR) END"

@@ -86,6 +86,11 @@ def _by_code_point(node: exp.Expr, _: Place) -> exp.Expr:
     return node if plain else _collated(node.copy(), _C)
 
 
+def _text_by_code_point(node: exp.Expr, _: Place) -> exp.Expr:
+    """A number as a text would bring the database's own collation."""
+    return _collated(node.copy(), _C) if isinstance(node, exp.Cast) and node.to.this == exp.DType.TEXT else node
+
+
 def _letters(node: exp.Expr, place: Place) -> exp.Expr:
     """The collation "C" would change the 26 letters of ASCII only."""
     return _collated(type(node)(this=_collated(node.this.copy(), place.letters)), _C)
@@ -127,6 +132,7 @@ _CHANGES: Final[Mapping[Dialect, tuple[tuple[type[exp.Expr], Change], ...]]] = {
         (exp.Lower, _letters),
         (exp.Upper, _letters),
         (exp.Literal, _by_code_point),
+        (exp.Cast, _text_by_code_point),
         (exp.Like, _no_escape),
         (exp.TimestampTrunc, _first_day),
         (exp.Table, _there),

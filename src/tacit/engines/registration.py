@@ -142,7 +142,8 @@ def _private(policy: Policy, table: Table, relations: Mapping[str, Relation], fl
             f"SELECT {flavour.number()} AS tacit_unit, CAST(1 AS INTEGER) AS tacit_rank{columns} "
             f"FROM ({rows}) AS tacit_rows"
         )
-    unit, joins = _unit(policy, table.name, relations, flavour, units_are_whole(policy, relations))
+    least, greatest, joins = _unit(policy, table.name, relations, flavour, units_are_whole(policy, relations))
+    unit = least if least == greatest else f"CASE WHEN {least} = {greatest} THEN {least} END"
     rows = _bounded(table, _typed(table, relation, unit, joins, flavour), flavour, dense)
     twins = (
         f"SELECT tacit_unit, tacit_digest{columns}, row_number() OVER alike - rank() OVER alike AS tacit_twin "
@@ -199,13 +200,18 @@ def _bounded(table: Table, typed: str, flavour: Flavour, dense: bool) -> str:
 
 def _unit(
     policy: Policy, name: str, relations: Mapping[str, Relation], flavour: Flavour, plain: bool, row: str = _ROW
-) -> tuple[str, str]:
-    """The expression that names a row's unit, and the joins it needs."""
+) -> tuple[str, str, str]:
+    """The least and the greatest of the units that a row leads to, and the joins that this needs.
+
+    A row that leads to several is a row of each of them: it leaves with any, so it can be no one's. It stays so along
+    the whole path, because a row behind it leads to all of them too.
+    """
     table, relation = policy.tables[name], relations[name]
     unit = table.unit
     if isinstance(unit, ColumnUnit):
         column = quoting.identifier(row, relation.name_of(unit.column))
-        return flavour.key(_type(table, relation, unit.column), column, plain), ""
+        own = flavour.key(_type(table, relation, unit.column), column, plain)
+        return own, own, ""
     if not isinstance(unit, PathUnit) or isinstance(policy.unit_of(name).unit, RowUnit):
         raise PolicyError(
             f'tables.{name}.unit: a path must lead to a unit that is a column, not to unit = "row". '
@@ -217,16 +223,18 @@ def _unit(
     theirs = _type(their_table, their_relation, unit.their_key)
     whole = fits_64_bits(ours) and fits_64_bits(theirs)
     their_row = f"tacit_row_{unit.table}"
-    owner, joins = _unit(policy, unit.table, relations, flavour, plain, their_row)
+    least, greatest, joins = _unit(policy, unit.table, relations, flavour, plain, their_row)
     met = flavour.key(theirs, quoting.identifier(their_row, their_relation.name_of(unit.their_key)), whole)
-    # A key that leads to several units would let one unit change another's rows: such rows are left out.
+    led = (
+        f"SELECT {met} AS key, {least} AS first_owner, {greatest} AS last_owner "
+        f"FROM {their_relation.sql} AS {quoting.identifier(their_row)}{joins}"
+    )
     owners = (
-        f"SELECT key, min(owner) AS owner FROM (SELECT {met} AS key, {owner} AS owner "
-        f"FROM {their_relation.sql} AS {quoting.identifier(their_row)}{joins}) AS tacit_owners "
-        "WHERE key IS NOT NULL AND owner IS NOT NULL GROUP BY key HAVING min(owner) = max(owner)"
+        f"SELECT key, min(first_owner) AS first_owner, max(last_owner) AS last_owner FROM ({led}) AS tacit_owners "
+        "WHERE key IS NOT NULL AND first_owner IS NOT NULL GROUP BY key"
     )
     mine = flavour.key(ours, quoting.identifier(row, relation.name_of(unit.key)), whole)
-    return f"{step}.owner", f" JOIN ({owners}) AS {step} ON {step}.key = {mine}"
+    return f"{step}.first_owner", f"{step}.last_owner", f" JOIN ({owners}) AS {step} ON {step}.key = {mine}"
 
 
 def _roots(policy: Policy) -> dict[str, str]:

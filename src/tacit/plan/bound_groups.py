@@ -1,9 +1,13 @@
 """Rule: at most g groups of one unit, where the question asks for it (`groups_per_unit`).
 
-Theorem. Of the cells that a unit's rows reach, the first g are kept in the order of a hash of the unit and the cell's
-keys, and its rows in other cells are left out. Which cells these are depends on the unit's own rows alone, so it has
-rows in at most g cells, and every other unit's rows stay as they are. A count of units then changes by at most g in L1
-and sqrt(g) in L2; sums and counts of rows change by no more than before.
+Theorem. Of the cells that a unit's rows reach, the first g are kept: those of its rows of least rank (`tacit_rank`, a
+keyed hash of what the row is), and where the rows come from a SELECT inside, which has no ranks, those whose keys have
+the least hash. Its rows in other cells are left out. Which cells these are depends on the unit's own rows alone, so it
+has rows in at most g cells, and every other unit's rows stay as they are. A count of units then changes by at most g in
+L1 and sqrt(g) in L2; sums and counts of rows change by no more than before.
+
+The number of the unit (`tacit_unit`) must not decide: with one unit less, those of others may be different numbers.
+The keys themselves come last, so that no two cells of a unit are ever alike.
 
 The query gets one level more: one row for each unit and cell, ranked within the unit, then added up by cell.
 """
@@ -17,9 +21,10 @@ from sqlglot import exp
 
 from tacit.errors import QuestionError
 from tacit.plan.draft import Draft
-from tacit.plan.scope import UNIT
+from tacit.plan.scope import RANK, UNIT, quoted
 from tacit.plan.values import cast_to
 
+LEAST = "tacit_least"
 _RANK = "tacit_group_rank"
 
 
@@ -41,16 +46,28 @@ def bound_groups(draft: Draft) -> Draft:
     return replace(draft, groups_per_unit=most)
 
 
+def ranked_rows(draft: Draft) -> exp.Expr | None:
+    """The rank of a row within its unit, where the rows that say whose they are come from a table."""
+    assert draft.joined is not None
+    unit = draft.unit_sql
+    assert isinstance(unit, exp.Column)
+    owner = unit.table
+    place = next(place for place in draft.joined.places if place.alias == owner)
+    return None if place.table is None else exp.column(RANK, quoted(owner))
+
+
 def by_unit(
     draft: Draft, query: exp.Select, keys: Sequence[str], measures: Sequence[str], units: str | None
 ) -> exp.Select:
     """The query that keeps g cells of each unit; `query` gives the keys and measures of a unit in a cell."""
     assert draft.groups_per_unit is not None
-    order = exp.MD5(this=exp.Concat(expressions=_texts([UNIT, *keys]), safe=True, coalesce=False))
+    hashed = exp.MD5(this=exp.Concat(expressions=_texts(keys), safe=True, coalesce=False))
+    order: list[exp.Expr] = [exp.column(LEAST)] if ranked_rows(draft) is not None else []
+    order += [hashed, *(exp.column(name) for name in keys)]
     rank = exp.Window(
         this=exp.RowNumber(),
         partition_by=[exp.column(UNIT)],
-        order=exp.Order(expressions=[exp.Ordered(this=order, nulls_first=False)]),
+        order=exp.Order(expressions=[exp.Ordered(this=each, nulls_first=False) for each in order]),
     )
     columns = [exp.column(name) for name in (*keys, *measures)]
     ranked = exp.select(*columns, exp.alias_(rank, _RANK)).from_(query.subquery("tacit_pairs"))

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from tacit.plan.bound_groups import by_unit
+from tacit.plan.bound_groups import LEAST, by_unit, ranked_rows
 from tacit.plan.draft import Draft
 from tacit.plan.scope import UNIT
 from tacit.plan.values import cast_to
@@ -55,6 +55,9 @@ def _by_unit(draft: Draft) -> exp.Select:
     selected += [
         exp.alias_(one.copy() if part.kind == "count_units" else part.sql.copy(), name) for name, part in measures
     ]
+    rank = ranked_rows(draft)
+    if rank is not None:
+        selected.append(exp.alias_(exp.Min(this=rank), LEAST))
     pairs = from_sources(draft, selected)
     pairs = pairs.group_by(*(exp.Literal.number(place + 1) for place in range(len(keys) + 1)), copy=False)
     return by_unit(draft, pairs, keys, [name for name, _ in measures], UNITS if draft.cells is None else None)

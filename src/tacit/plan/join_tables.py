@@ -8,7 +8,9 @@ Theorem (private). A private source is joined on equality of the unit: every pai
 at most R times r rows of a unit result, and they depend on that unit's rows alone. A join along the declared path to
 the unit, or on any other condition, gets the equality of units added; it can only remove pairs. Where the path leads to
 a column that the policy calls the table's `key`, which no two rows of a unit share, each row meets one row at most, and
-R rows stay R. LEFT and RIGHT keep a row that meets none once, which is no more than the pairs of a unit that meets one.
+R rows stay R. LEFT keeps a row that meets none once, which is no more than the pairs of one that meets some; so does
+RIGHT on the other side, except along a key: there R rows may all meet the same one of r, and the r - 1 others are kept
+beside them, R + r - 1 in all.
 
 A join that is bounded in neither way is refused: an explosion cannot raise a sensitivity silently.
 """
@@ -81,11 +83,11 @@ def join_tables(
         near = replace(names, places={**seen, step.alias: place})
         scope = Scope({each.alias: each for each in near.places.values()}, opener.opened)
         if place.public:
-            on, source, factor = _public(step, near, scope, set(seen))
+            on, source, factor = _public(step, near, set(seen))
+            rows = None if rows is None else _few(rows * factor)
         else:
-            on, source, factor = _private(step, near, scope, set(seen), kind)
-        assert rows is not None or place.public
-        rows = None if rows is None else _few(rows * factor)
+            assert rows is not None
+            on, source, rows = _private(step, near, kind, rows)
         parts = [condition_of(part, scope).sql if not _units(part) else _unit_sql(part, scope) for part in on]
         side = step.kind.upper() if step.kind != "inner" else None
         sql.append(exp.Join(this=source, on=exp.and_(*parts, copy=False) if parts else None, side=side, kind=None))
@@ -130,11 +132,12 @@ def _ordered(
     places = list(names.places.values())
     steps = [_Step(aliases[0], places[0], sources[0], (), "inner")]
     for number, join in enumerate(joins, start=1):
-        parts = _parts(join, aliases, number, names)
+        parts = _parts(joins, aliases, number, names)
         implied = not parts and join.kind == "inner"
         if implied:
             parts = _implied(aliases, number, where)
         steps.append(_Step(aliases[number], places[number], sources[number], parts, join.kind, implied))
+    _refuse_late_conditions(steps)
     private = next((number for number, step in enumerate(steps) if not step.place.public), 0)
     if private == 0:
         return steps[0], steps[1:]
@@ -144,17 +147,35 @@ def _ordered(
             f"The public table {first.place.shown!r} stands first, so rows of nobody would be kept. "
             f"Put the private table first; keys that the policy lists are shown even where they are empty."
         )
+    if main.kind == "right" and private > 1:
+        raise QuestionError(
+            f"RIGHT JOIN after a join of public tables is not understood. "
+            f"Put the private table {main.place.shown!r} first, and LEFT JOIN the others."
+        )
     kind = "left" if main.kind == "right" else "inner"
     turned = replace(first, parts=main.parts, kind=kind, from_where=main.from_where)
     rest = steps[1:private] + steps[private + 1 :]
     return replace(main, parts=(), kind="inner"), [turned, *rest]
 
 
-def _parts(join: tree.Join, aliases: Sequence[str], number: int, names: Names) -> tuple[tree.Scalar, ...]:
+def _refuse_late_conditions(steps: Sequence[_Step]) -> None:
+    """WHERE holds after all joins: what it says of a join without ON cannot be said before a RIGHT JOIN adds rows."""
+    first = next((number for number, step in enumerate(steps) if step.from_where), None)
+    if first is not None and any(step.kind == "right" for step in steps[first:]):
+        raise QuestionError(
+            f"Table {steps[first].place.shown!r} is tied by WHERE, and a RIGHT JOIN comes after it. Use JOIN ... ON."
+        )
+
+
+def _parts(joins: Sequence[tree.Join], aliases: Sequence[str], number: int, names: Names) -> tuple[tree.Scalar, ...]:
     """The parts of ON, or of USING."""
+    join = joins[number - 1]
     parts = conjuncts(join.on)
     for column in join.using:
         mine = [alias for alias in aliases[:number] if _has(names.places[alias], column)]
+        # after a RIGHT JOIN its own column is the one that is always there
+        kept = [alias for place, alias in enumerate(aliases[:number]) if place and joins[place - 1].kind == "right"]
+        mine = [alias for alias in reversed(kept) if alias in mine] or mine
         if not mine or not _has(names.places[aliases[number]], column):
             raise QuestionError(f"USING ({column}): both sides need a column of this name.")
         parts.append(tree.Compare("=", tree.Name(mine[0], column), tree.Name(aliases[number], column)))
@@ -179,7 +200,7 @@ def _has(place: Place, column: str) -> bool:
 # -- public sources ----------------------------------------------------------------------------------------
 
 
-def _public(step: _Step, names: Names, scope: Scope, seen: set[str]) -> tuple[list[tree.Scalar], exp.Expr, int]:
+def _public(step: _Step, names: Names, seen: set[str]) -> tuple[list[tree.Scalar], exp.Expr, int]:
     if step.kind == "right":
         raise QuestionError(
             f"RIGHT JOIN would keep rows of the public table {step.place.shown!r} that belong to nobody. Use JOIN."
@@ -208,7 +229,8 @@ def _key_column(part: tree.Scalar, place: Place, known: set[str]) -> str | None:
 
 def _first_of_each(place: Place, keys: list[str], most: int) -> exp.Expr:
     columns = [exp.column(quoted(name)) for name in place.columns]
-    partition = [exp.column(quoted(name)) for name in keys]
+    # as the join compares them: a number held to its bounds may equal one that was within them
+    partition = [place.columns[name].sql.copy() for name in keys]
     ranked = exp.alias_(
         exp.Window(
             this=exp.RowNumber(),
@@ -228,9 +250,8 @@ def _first_of_each(place: Place, keys: list[str], most: int) -> exp.Expr:
 # -- private sources ---------------------------------------------------------------------------------------
 
 
-def _private(
-    step: _Step, names: Names, scope: Scope, seen: set[str], kind: str | None
-) -> tuple[list[tree.Scalar], exp.Expr, int]:
+def _private(step: _Step, names: Names, kind: str | None, rows: int) -> tuple[list[tree.Scalar], exp.Expr, int]:
+    """The conditions, the source, and how many rows a unit has after the join of `rows` with it."""
     place = step.place
     if place.kind != kind:
         raise QuestionError(f"Table {place.shown!r} protects other units than the tables before it: they do not join.")
@@ -255,7 +276,9 @@ def _private(
             f"or along the path to the unit that the policy states."
         )
     assert place.rows is not None
-    return [link, *on], place.sql, 1 if keyed else place.rows
+    if not keyed:
+        return [link, *on], place.sql, _few(rows * place.rows)
+    return [link, *on], place.sql, _few(rows + place.rows - 1) if step.kind == "right" else rows
 
 
 def _unit_ends(part: tree.Scalar, names: Names, place: Place) -> str | None:

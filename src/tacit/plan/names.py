@@ -36,7 +36,9 @@ class Names:
                 if place is not None:  # whether a LEFT JOIN found a row of the unit
                     return tree.IsNull(tree.UnitOf(place.alias))
             if isinstance(node, tree.Exists):
-                node = correlated(node, self.places)
+                # EXISTS is true or false, where IN is NULL beside a NULL: NOT EXISTS would lose rows
+                found = self._member(correlated(node, self.places))
+                return tree.Case((tree.Branch(found, tree.Literal(True)),), tree.Literal(False))
             if isinstance(node, tree.InRows):
                 return self._member(node)
             if isinstance(node, tree.Inner):
@@ -80,7 +82,17 @@ class Names:
         naming = [place for place in self.places.values() if _is_unit(place, node.column)]
         if naming and any(place.find(node.column) for place in self.places.values() if place not in naming):
             raise self._ambiguous(node, naming[0])
-        return naming[0] if naming else None
+        return next((place for place in naming if not place.optional), naming[0] if naming else None)
+
+    def own_unit(self, node: object) -> Place | None:
+        """As `unit`, where it is to stand for whose row it is: a join must not leave it empty on some rows."""
+        place = self.unit(node)
+        if place is not None and place.optional:
+            raise QuestionError(
+                f"{place.shown}.{place.unit} is missing on the rows that an outer join keeps. "
+                f"Name the unit's column of the table whose rows are all kept, or use JOIN."
+            )
+        return place
 
     def found(self, name: tree.Name) -> tree.Name:
         """The column that a name names."""
@@ -111,7 +123,7 @@ class Names:
         if node.kind != "count_units":
             return self.rewritten(node)
         assert node.argument is not None
-        if self.unit(node.argument) is not None:
+        if self.own_unit(node.argument) is not None:
             return replace(node, argument=None)
         return tree.Aggregate("count_distinct", self.in_rows(node.argument))
 

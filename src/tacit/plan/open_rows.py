@@ -38,6 +38,9 @@ def open_rows(rows: tree.Rows | tree.Union, opener: Opener) -> tuple[tree.Rows |
     """The SELECT with its names resolved, and as a query."""
     if isinstance(rows, tree.Union):
         parts = [_select(part, opener) for part in rows.parts]
+        places = {tuple(isinstance(output.expression, tree.UnitOf) for output in part.outputs) for part, _ in parts}  # type: ignore[union-attr]
+        if len({place.index(True) if True in place else None for place in places}) > 1:
+            raise QuestionError("The unit's column stands at the same place in all SELECTs of a UNION ALL.")
         return tree.Union(tuple(part for part, _ in parts)), unite([opened for _, opened in parts])
     return _select(rows, opener)
 
@@ -90,7 +93,7 @@ def _every(alias: str | None, joined: Joined) -> Iterator[tree.Output]:
     for name, place in joined.names.places.items():
         if alias not in (None, name):
             continue
-        if place.unit is not None and not units:
+        if place.unit is not None and not units and not place.optional:
             units = True
             yield tree.Output(place.unit, tree.Name(name, place.unit))
         for column in place.columns:
@@ -111,7 +114,7 @@ def _projected(rows: tree.Rows, outputs: tuple[tree.Output, ...], joined: Joined
     columns: dict[str, Value] = {}
     resolved = []
     for output in outputs:
-        place = names.unit(output.expression)
+        place = names.own_unit(output.expression)
         if place is not None:
             unit = _one_unit(unit, output.name)
             resolved.append(tree.Output(output.name, tree.UnitOf(place.alias)))
@@ -178,14 +181,17 @@ def _grouped(rows: tree.Rows, outputs: tuple[tree.Output, ...], joined: Joined) 
         raise QuestionError("ROLLUP, CUBE and GROUPING SETS belong to the answer, not to a SELECT inside.")
     if joined.rows is None:
         raise QuestionError("GROUP BY in a SELECT of public tables is not understood. Prepare the table beforehand.")
-    if not any(names.unit(key.expression) is not None for key in rows.keys):
+    owners = [names.own_unit(key.expression) for key in rows.keys]
+    if not any(owners):
         column = next((place.unit for place in joined.places if place.unit), "the unit's column")
         raise QuestionError(
             f"A SELECT inside that aggregates private rows needs {column} in its GROUP BY, "
             f"so that each group is one unit's. Groups over several units are an answer: ask for it by itself."
         )
     keys = tuple(
-        tree.Key(key.name, names.in_rows(key.expression)) for key in rows.keys if names.unit(key.expression) is None
+        tree.Key(key.name, names.in_rows(key.expression))
+        for key, owner in zip(rows.keys, owners, strict=True)
+        if owner is None
     )
     cells = [_in_group(output.expression, joined) for output in outputs]
     having = None if rows.having is None else _in_group(rows.having, joined)
@@ -205,7 +211,8 @@ def _grouped(rows: tree.Rows, outputs: tuple[tree.Output, ...], joined: Joined) 
         query = query.where(condition_of(_from_group(having, group), scope).sql, copy=False)
     resolved = replace(
         rows,
-        keys=keys,
+        # the unit is a key as well: without it, one row for each unit would read like all of its rows
+        keys=(*keys, *(tree.Key("", tree.UnitOf(owner.alias)) for owner in owners if owner is not None)),
         outputs=tuple(tree.Output(output.name, cell) for output, cell in zip(outputs, cells, strict=True)),
         having=having,
     )
@@ -214,13 +221,15 @@ def _grouped(rows: tree.Rows, outputs: tuple[tree.Output, ...], joined: Joined) 
 
 def _in_group(expression: tree.Scalar, joined: Joined) -> tree.Scalar:
     """An output of a GROUP BY with its names resolved; the unit itself as `UnitOf`."""
-    place = joined.names.unit(expression)
+    place = joined.names.own_unit(expression)
     if place is not None:
         return tree.UnitOf(place.alias)
 
     def change(node: tree.Scalar) -> tree.Scalar | None:
         if isinstance(node, tree.Aggregate):
             return joined.names.in_cells(node, ())
+        if isinstance(node, (tree.InRows, tree.Exists, tree.Inner)):
+            raise QuestionError("A SELECT beside aggregates inside is not understood. Put the condition into WHERE.")
         return joined.names.found(node) if isinstance(node, tree.Name) else None
 
     return tree.rewrite(expression, change)

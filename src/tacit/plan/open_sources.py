@@ -17,13 +17,12 @@ from tacit.plan.draft import Draft
 from tacit.plan.join_tables import Joined, join_tables
 from tacit.plan.names import Names, listed
 from tacit.plan.open_rows import open_rows
-from tacit.plan.scope import UNIT, Opened, Place, quoted, table_columns
+from tacit.plan.scope import RANK, UNIT, Opened, Place, quoted, table_columns
 from tacit.plan.values import Value
 from tacit.policy import ColumnUnit, Policy, Table
 from tacit.question import tree
 
 SCHEMA = "tacit_copy"
-RANK = "tacit_rank"
 
 
 def open_sources(draft: Draft) -> Draft:
@@ -125,7 +124,7 @@ class Opener:
             _read(table, alias, rows),
             columns,
             rows,
-            unit.column if by_column else None,  # type: ignore[union-attr]
+            _unit_name(table, unit),
             "unit" if by_column else f"row of {table.name}",
             table,
             sources=(table.name,),
@@ -142,9 +141,21 @@ class Opener:
         return asked
 
     def _alias(self, name: str) -> str:
-        again = self.taken.get(name, 0) + 1
-        self.taken[name] = again
-        return name if again == 1 else f"{name}#{again}"
+        alias, again = name, self.taken.get(name, 0)
+        while alias in self.taken:  # a table may be called like the alias that another would get
+            again += 1
+            alias = f"{name}#{again}"
+        self.taken[name] = max(again, 1)
+        self.taken.setdefault(alias, 1)
+        return alias
+
+
+def _unit_name(table: Table, unit: object) -> str | None:
+    """What the unit is called in a table; behind a path not where a column of its own has that name."""
+    if not isinstance(unit, ColumnUnit):
+        return None
+    own = isinstance(table.unit, ColumnUnit)
+    return unit.column if own or table.column(unit.column) is None else None
 
 
 def _too_many(table: str, most: int, asked: int) -> str:
@@ -156,7 +167,8 @@ def _read(table: Table, alias: str, rows: int | None) -> exp.Expr:
     whole = exp.table_(quoted(table.name), db=SCHEMA, alias=quoted(alias))
     if rows is None or rows >= table.rows_per_unit:
         return whole
-    names = [exp.column(UNIT, quoted(alias)), *(exp.column(quoted(name), quoted(alias)) for name in table.columns)]
+    names = [exp.column(name, quoted(alias)) for name in (UNIT, RANK)]
+    names += [exp.column(quoted(name), quoted(alias)) for name in table.columns]
     rank = exp.LTE(this=exp.column(RANK, quoted(alias)), expression=exp.Literal.number(rows))
     return (
         exp.select(*names, copy=False)

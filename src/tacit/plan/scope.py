@@ -19,6 +19,7 @@ from tacit.policy.cells import LAST
 from tacit.question import tree
 
 UNIT = "tacit_unit"
+RANK = "tacit_rank"
 _MEANINGS: Mapping[str, Meaning] = {
     "integer": "number",
     "real": "number",

@@ -49,13 +49,17 @@ def over_answer(select: exp.Select) -> tree.Question | None:
 
     outputs = tuple(_outputs(select, list(meanings.values()), derived.alias, meant))
     where = None if select.args.get("where") is None else meant(clauses.where_of(select) or tree.Literal(True))
+    having = inner.having
+    if where is not None and any(select.find_all(exp.Window)) and not _windows_first(source, select):
+        having = where if having is None else tree.And((having, where))
+        where = None
     return tree.Question(
         source=inner.source,
         joins=inner.joins,
         where=inner.where,
         keys=inner.keys,
         outputs=outputs,
-        having=inner.having,
+        having=having,
         order=tuple(
             tree.Order(meant(each.expression), each.descending, each.nulls_first)
             for each in clauses.order_of(select, _as_written(select))
@@ -65,6 +69,17 @@ def over_answer(select: exp.Select) -> tree.Question | None:
         sets=inner.sets,
         qualify=where,
     )
+
+
+def _windows_first(source: exp.Subquery, select: exp.Select) -> bool:
+    """Whether window functions come before the outer WHERE: those of the inner SELECT do, the outer ones do not."""
+    inside = any(source.find_all(exp.Window))
+    outside = [*select.expressions, *([select.args["order"]] if select.args.get("order") else [])]
+    if not any(node.find(exp.Window) for node in outside):
+        return True
+    if inside:
+        raise refused(select, "Window functions on both sides of a WHERE are not understood", "Use them in one SELECT.")
+    return False
 
 
 def _adds_up(node: exp.Expr) -> bool:

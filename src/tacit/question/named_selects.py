@@ -32,14 +32,15 @@ def _expanded(statement: exp.Expr, known: Mapping[str, exp.Expr]) -> exp.Expr:
             only(named.args["alias"], "this")
             known[named.alias.lower()] = _expanded(named.this, known)
         statement.set("with_", None)
-    if known:
-        _replace(statement, known)
+    _replace(statement, known)
     return statement
 
 
 def _replace(statement: exp.Expr, known: Mapping[str, exp.Expr]) -> None:
     size = sum(1 for _ in statement.walk())
     for table in list(statement.find_all(exp.Table)):
+        if _has_names_of_its_own(table, statement):
+            continue  # below: a name that is given again there means the other SELECT
         inner = None if table.args.get("db") else known.get(table.name.lower())
         if inner is None or isinstance(table.this, exp.Anonymous):
             continue
@@ -51,6 +52,15 @@ def _replace(statement: exp.Expr, known: Mapping[str, exp.Expr]) -> None:
         name = exp.to_identifier(table.name, quoted=True) if alias is None else alias.this
         copied = exp.Subquery(this=inner.copy(), alias=exp.TableAlias(this=name))
         table.replace(copied)
-    for nested in list(statement.find_all(exp.Select)):
+    for nested in list(statement.find_all(exp.Query)):
         if nested is not statement and nested.args.get("with_"):
             _expanded(nested, known)
+
+
+def _has_names_of_its_own(table: exp.Expr, statement: exp.Expr) -> bool:
+    above = table.parent
+    while above is not None and above is not statement:
+        if above.args.get("with_"):
+            return True
+        above = above.parent
+    return False

@@ -106,8 +106,13 @@ def _inner(node: exp.Expr) -> tree.Scalar:
     if not isinstance(node.this, exp.Select):
         raise refused(node, f"A SELECT with one number is needed here, and {shown(node.this)!r} is none")
     question = question_of(node.this)
-    if len(question.outputs) != 1 or question.keys or question.having or question.order or question.limit is not None:
-        raise refused(node, "A SELECT that stands for a number has one output, and no GROUP BY, HAVING or LIMIT")
+    beside = (question.keys, question.having, question.order, question.qualify)
+    if len(question.outputs) != 1 or any(beside) or question.limit is not None:
+        raise refused(
+            node, "A SELECT that stands for a number has one output, and no GROUP BY, HAVING, condition on it or LIMIT"
+        )
+    if any(isinstance(part, tree.Over) for part in tree.walk(question.outputs[0].expression)):
+        raise refused(node, "A SELECT that stands for a number has one row, and no window function")
     return tree.Inner(question)
 
 

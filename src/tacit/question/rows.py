@@ -46,6 +46,8 @@ def _join(node: exp.Join) -> tree.Join:
     if on is not None:
         clauses.no_aggregate(on, "ON")
     using = tuple(identifier(name) for name in node.args.get("using") or ())
+    if side and on is None and not using:
+        raise refused(node, f"A {side} JOIN needs ON or USING", "Say which rows belong together.")
     return tree.Join(source_of(node.this), None if on is None else scalar(on), _SIDES[side], using)  # type: ignore[arg-type]
 
 
