@@ -117,6 +117,8 @@ LOCKED_GROUPS = {
 # Peers that cannot share an environment with tacit: a benchmark starts them as programs of their own.
 PEERS: dict[str, tuple[Environment, ...]] = {
     "sql": (TUMULT,),
+    "wide": (TUMULT,),
+    "engines": (SPARK,),
     "accuracy": (TUMULT, SMARTNOISE),
 }
 

@@ -42,7 +42,8 @@ SHAPES = {
         3.0,
     ),
     "rollup": Shape(
-        "SELECT category, region, count(*) AS n, sum(amount) AS total FROM purchases GROUP BY ROLLUP (category, region)",
+        "SELECT category, region, count(*) AS n, sum(amount) AS total FROM purchases "
+        "GROUP BY ROLLUP (category, region)",
         2.0,
     ),
     "median by group": Shape("SELECT category, quantile_disc(amount, 0.5) AS q FROM purchases GROUP BY category", 3.0),

@@ -1,6 +1,6 @@
 """tacit's part of the benchmark of wider questions: asked end to end, in turns with plain DuckDB on the same rows.
 
-    python benchmarks/_wide_ours.py FOLDER RUNS
+python benchmarks/_wide_ours.py FOLDER RUNS
 """
 
 from __future__ import annotations
@@ -52,4 +52,4 @@ def main(folder: Path, runs: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    tell(main(Path(sys.argv[1]), int(sys.argv[2])))
+    tell(done=True, shapes=main(Path(sys.argv[1]), int(sys.argv[2])))

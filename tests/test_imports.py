@@ -54,6 +54,7 @@ def test_the_names_of_tacit_are_frozen() -> None:
         "TacitError",
         "__version__",
         "anything",
+        "auto",
         "between",
         "date_between",
         "one_of",

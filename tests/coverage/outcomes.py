@@ -12,6 +12,7 @@ import duckdb
 
 from tacit.curator import Curator
 from tacit.errors import QuestionError
+from tacit.question import read, tree
 from tests.coverage.engines import frames
 from tests.coverage.questions import Asked
 
@@ -55,8 +56,19 @@ def agrees(question: Asked, found: Sequence[tuple[Any, ...]], expected: Sequence
         if place is None:
             return False
         del left[place]
-    keyed = " GROUP BY " in question.sql
-    return not left or (keyed and not any(_close(row[0], other[0]) for row in left for other in expected))
+    keys = _keys(question)
+    known = [tuple(row[place] for place in keys) for row in expected]
+    return not left or not any(_alike(tuple(row[place] for place in keys), key) for row in left for key in known)
+
+
+def _keys(question: Asked) -> list[int]:
+    """The places of the columns that are keys; none where there is no key, so that every row must be met."""
+    outputs = enumerate(read(question.sql).outputs)
+    return [
+        place
+        for place, output in outputs
+        if not any(isinstance(node, (tree.Aggregate, tree.Over)) for node in tree.walk(output.expression))
+    ]
 
 
 def wrong(

@@ -14,7 +14,7 @@ from typing import Any
 
 from tacit.loss import Budget
 from tacit.policy import Column, ColumnUnit, PathUnit, Policy, Source, Table
-from tests.engines.conformance.tables import Rows
+from tests.engines.conformance.tables import Row, Rows
 
 DEPARTMENTS = ("cardiology", "dermatology", "emergency", "surgery")
 CODES = ("E11", "I10", "J45", "K35")
@@ -26,7 +26,9 @@ _UTC = datetime.UTC
 def tables() -> dict[str, Rows]:
     """The rows of every table, the same at every call."""
     chance = random.Random(20)
-    patients, visits, diagnoses = [], [], []
+    patients: list[Row] = []
+    visits: list[Row] = []
+    diagnoses: list[Row] = []
     for patient in range(PATIENTS):
         patients.append(
             {

@@ -12,7 +12,7 @@ from tacit.curator import Curator
 from tests.coverage.engines import on_duckdb, over_postgres
 from tests.coverage.outcomes import agrees, plain, wrong
 from tests.coverage.questions import QUESTIONS, Asked
-from tests.coverage.write import ENGINES, FIRST, PAGE, kept, page
+from tests.coverage.write import ENGINES, PAGE, kept, page
 from tests.postgres_server import Server
 
 
@@ -51,8 +51,7 @@ def test_a_question_ends_the_same_way_on_postgres(
 def test_most_questions_are_answered_and_few_are_refused() -> None:
     assert len(QUESTIONS) >= 130
     assert len({question.sql for question in QUESTIONS}) == len(QUESTIONS)
-    assert sum(not question.refused for question in QUESTIONS[:FIRST]) >= 95
-    assert sum(question.refused for question in QUESTIONS) <= 25
+    assert sum(question.refused for question in QUESTIONS) <= 25  # so of any 120 of them at least 95 are answered
 
 
 def test_the_page_holds_the_same_questions_with_the_same_ends() -> None:

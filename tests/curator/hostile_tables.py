@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -73,11 +73,12 @@ COLUMNS = {
         Column("big", "integer", -(2**62), 2**62),
     ],
     "visits": [
+        Column("vid", "integer"),
         Column("ward", "text", values=("eye", "skin"), nullable=False),
         Column("cost", "real", Fraction(0), Fraction(500), outside="drop"),
         Column("score", "integer", -50, 50),
     ],
-    "bills": [Column("amount", "integer", 0, 10**6), Column("memo", "text")],
+    "bills": [Column("vid", "integer"), Column("amount", "integer", 0, 10**6), Column("memo", "text")],
     "towns": [
         Column("town", "text"),
         Column("area", "text", values=("north", "south")),
@@ -221,4 +222,3 @@ def on_postgres(addresses: tuple[str, str], working_copy: str | None = None) -> 
 
 
 __all__ = ["STRANGER", "Pair", "arrow", "neighbours", "on_duckdb", "on_postgres", "policy"]
-_ = (Mapping, replace)

@@ -137,6 +137,34 @@ def test_rows_whose_key_leads_to_two_units_are_left_out() -> None:
     assert found["diagnoses"] == Counter([(7, 1), (8, 1)])
 
 
+def test_a_row_behind_one_of_two_units_stays_no_ones_along_the_path() -> None:
+    policy = policy_of(
+        private("visits", ColumnUnit("patient"), 9),
+        private("diagnoses", PathUnit("visit", "visits", "id"), 9),
+        private("bills", PathUnit("diagnosis", "diagnoses", "code"), 9),
+    )
+    visits = [(1, 7), (1, 8), (2, 8)]  # the first visit is two people's
+    diagnoses = [(1, 50), (2, 50), (2, 60)]  # so is diagnosis 50, which leads to that visit and to another
+
+    def copy(gone: int | None) -> dict[str, Counter[tuple[Any, ...]]]:
+        mine = {id_ for id_, patient in visits if patient == gone}
+        codes = {code for visit, code in diagnoses if visit in mine}
+        return copies(
+            policy,
+            {
+                "visits": Rows({"id": "INTEGER", "patient": "INTEGER"}, [row for row in visits if row[1] != gone]),
+                "diagnoses": Rows(
+                    {"visit": "INTEGER", "code": "INTEGER"}, [row for row in diagnoses if row[0] not in mine]
+                ),
+                "bills": Rows({"diagnosis": "INTEGER"}, [(code,) for code in (50, 50, 60) if code not in codes]),
+            },
+        )
+
+    before, after = copy(None), copy(7)
+    assert before["bills"] == Counter([(8, 1)])
+    assert {name: without(found, 7) for name, found in before.items()} == after
+
+
 def test_of_many_named_units_one_less_changes_no_other() -> None:
     policy = policy_of(private("t", ColumnUnit("u"), 1, NOTE))
     rows = [(f"unit {unit:03}", note) for unit in range(200) for note in "abcd"]

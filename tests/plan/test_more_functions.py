@@ -14,7 +14,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tacit.errors import QuestionError
@@ -24,7 +24,7 @@ from tacit.plan.intervals import Interval
 from tacit.plan.scope import Place, Scope, quoted, table_columns
 from tacit.plan.translate import value_of
 from tacit.plan.values import Number, Text, Truth, constant
-from tacit.policy import Table
+from tacit.policy import Column, Table
 from tacit.question import read, tree
 from tests.plan.copies import table
 from tests.plan.test_neighbours import CONDITIONS, KEYS, NUMBERS, columns, values
@@ -64,36 +64,120 @@ def test_a_value_is_what_the_plan_says_of_it(
     connection: duckdb.DuckDBPyConnection, made: tuple[Table, list[dict[str, Any]], list[str]]
 ) -> None:
     each, rows, texts = made
+    fill(connection, each, rows)
+    for text in texts:
+        check_rows(connection, each, text)
+
+
+def check_rows(connection: duckdb.DuckDBPyConnection, each: Table, text: str) -> bool:
+    """The expression's value on every row of p; false where it is refused."""
+    try:
+        value = value_of(resolved(text), scope_of(each))
+    except QuestionError:
+        return False
+    sql = value.sql.sql(dialect="duckdb")
+    for found, kind in connection.execute(f"SELECT x, typeof(x) FROM (SELECT {sql} AS x FROM p)").fetchall():
+        check(value, found, kind, f"{text}: {sql}")
+    return True
+
+
+AT_ENDS = (
+    *(f"d + INTERVAL {n} MONTH" for n in (1, 7, 24)),
+    *(f"s - INTERVAL {n} {unit}" for n in (1, 5) for unit in ("MONTH", "YEAR", "WEEK", "HOUR")),
+    *(f"date_diff('{unit}', DATE '2000-02-29', d)" for unit in ("day", "month", "quarter", "year", "hour")),
+    *(f"date_diff('{unit}', s, DATE '2024-02-29')" for unit in ("day", "month", "minute", "second")),
+    *(f"date_trunc('{unit}', s)" for unit in ("hour", "minute", "second")),
+    *(f"strftime({name}, '{form}')" for name in "ds" for form in ("%Y-%m", "%d.%m.", "%j", "%Y %H")),
+    *(f"{name}(i)" for name in ("sqrt", "ln", "log10", "log2", "trunc")),
+    *(f"{name}(x)" for name in ("sqrt", "ln", "log10", "log2", "trunc", "exp")),
+    "exp(least(i, 20))",
+    "width_bucket(i, 0, 10, 7)",
+    "width_bucket(x, 0.1, 2.9, 3)",
+    "last_day(d)",
+    "last_day(s)",
+    "week(d)",
+    "second(s)",
+    "epoch(s)",
+    "dayname(d)",
+    "monthname(s)",
+    "t || j",
+    "concat(t, b, j)",
+    "CAST(d AS VARCHAR)",
+    "right(t, 1)",
+    "ltrim(t, 'a')",
+    "replace(t, 'a', 'bb')",
+    "strpos(t, 'b')",
+)
+SPANS = (
+    (datetime.date(2024, 1, 31), datetime.date(2024, 1, 31)),
+    (datetime.date(2023, 11, 30), datetime.date(2024, 3, 1)),
+    (datetime.date(1969, 12, 31), datetime.date(1970, 1, 1)),
+    (datetime.date(1900, 2, 28), datetime.date(2100, 3, 1)),
+)
+
+
+@pytest.mark.parametrize("span", SPANS, ids=str)
+@pytest.mark.parametrize("nullable", [False, True])
+def test_values_at_the_ends_of_their_columns_are_within_bounds(
+    connection: duckdb.DuckDBPyConnection, span: tuple[datetime.date, datetime.date], nullable: bool
+) -> None:
+    first, last = (datetime.datetime(day.year, day.month, day.day, tzinfo=datetime.UTC) for day in span)
+    each = table(
+        "p",
+        [
+            Column("i", "integer", -5, 1000, nullable=nullable),
+            Column("j", "integer", -2, 2, nullable=nullable),
+            Column("x", "real", Fraction(-1), Fraction(3), nullable=nullable),
+            Column("t", "text", values=("a", "ab", ""), nullable=nullable),
+            Column("b", "boolean", nullable=nullable),
+            Column("d", "date", *span, nullable=nullable),
+            Column("s", "timestamp", first, last + datetime.timedelta(hours=23, minutes=59), nullable=nullable),
+        ],
+        unit="who",
+        rows=1,
+    )
+    listed = {name: ends(column) for name, column in each.columns.items()}
+    most = max(map(len, listed.values()))
+    fill(connection, each, [{name: found[row % len(found)] for name, found in listed.items()} for row in range(most)])
+    for text in AT_ENDS:
+        assert check_rows(connection, each, text), text
+
+
+def ends(column: Column) -> list[Any]:
+    """Both ends, what lies beside them, and zero; NULL where there can be one."""
+    missing = [None] if column.nullable else []
+    if column.kind == "text":
+        return [*(column.values or ()), *missing]
+    low, high = column.grid_lower, column.grid_upper
+    assert low is not None
+    assert high is not None
+    some = {min(max(point, low), high) for point in (low, low + 1, -1, 0, 1, (low + high) // 2, high - 1, high)}
+    return [*sorted(some), *missing]
+
+
+def fill(connection: duckdb.DuckDBPyConnection, each: Table, rows: list[dict[str, Any]]) -> None:
+    """The table p, of grid values."""
     kinds = {name: "VARCHAR" if column.kind == "text" else "BIGINT" for name, column in each.columns.items()}
     connection.execute(f"CREATE OR REPLACE TABLE p ({', '.join(f'{n} {k}' for n, k in kinds.items())})")
     marks = ", ".join("?" for _ in kinds)
     connection.executemany(f"INSERT INTO p VALUES ({marks})", [[row[name] for name in kinds] for row in rows])
-    for text in texts:
-        try:
-            value = value_of(resolved(text), scope_of(each))
-        except QuestionError:
-            continue
-        sql = value.sql.sql(dialect="duckdb")
-        note(f"{text}: {sql}")
-        for found, kind in connection.execute(f"SELECT x, typeof(x) FROM (SELECT {sql} AS x FROM p)").fetchall():
-            check(value, found, kind)
 
 
-def check(value: Any, found: Any, kind: str) -> None:
+def check(value: Any, found: Any, kind: str, text: str) -> None:
     """One row's value against its description."""
     if found is None:
-        assert value.nullable
+        assert value.nullable, text
     elif isinstance(value, Number):
-        assert kind == ("HUGEINT" if value.wide else "BIGINT")
-        assert value.bounds.low <= found <= value.bounds.high
-        assert value.points is None or found in value.points
+        assert kind == ("HUGEINT" if value.wide else "BIGINT"), text
+        assert value.bounds.low <= found <= value.bounds.high, text
+        assert value.points is None or found in value.points, text
     elif isinstance(value, Text):
-        assert kind == "VARCHAR"
-        assert value.values is None or found in value.values
-        assert value.constant is None or found == value.constant
+        assert kind == "VARCHAR", text
+        assert value.values is None or found in value.values, text
+        assert value.constant is None or found == value.constant, text
     else:
-        assert isinstance(value, Truth)
-        assert kind == "BOOLEAN"
+        assert isinstance(value, Truth), text
+        assert kind == "BOOLEAN", text
 
 
 CURVES = {"sqrt": math.sqrt, "ln": math.log, "log10": math.log10, "log2": math.log2, "exp": math.exp}
@@ -153,3 +237,21 @@ def test_bounds_of_a_bucket_follow_those_of_the_number() -> None:
     number = Number(constant(0).sql, Interval(0, 9))
     assert width_bucket(number, constant(0), constant(100), constant(10)).bounds == Interval(1, 1)
     assert width_bucket(number, constant(5), constant(8), constant(3)).bounds == Interval(0, 4)
+
+
+@pytest.mark.parametrize("text", ["length(t)", "strpos(t, 'z')", "length(t || t)", "length(replace(t, 'y', 'yyy'))"])
+def test_a_text_of_any_length_weighs_no_more_than_a_thousand(connection: duckdb.DuckDBPyConnection, text: str) -> None:
+    each = table("p", [Column("t", "text")], unit="who", rows=1)
+    value = value_of(resolved(text), scope_of(each))
+    assert isinstance(value, Number)
+    assert value.bounds == Interval(0, 1000)
+    connection.execute("CREATE OR REPLACE TABLE p AS SELECT repeat('y', 1500) || 'z' AS t")
+    assert connection.execute(f"SELECT {value.sql.sql(dialect='duckdb')} FROM p").fetchone() == (1000,)
+
+
+def test_a_long_text_is_cut_before_it_grows(connection: duckdb.DuckDBPyConnection) -> None:
+    each = table("p", [Column("t", "text")], unit="who", rows=1)
+    connection.execute("CREATE OR REPLACE TABLE p AS SELECT repeat('y', 1500) AS t")
+    for text, length in (("t || '-' || t", 2001), ("replace(t, 'y', 'yyy')", 3000)):
+        value = value_of(resolved(text), scope_of(each))
+        assert connection.execute(f"SELECT length({value.sql.sql(dialect='duckdb')}) FROM p").fetchone() == (length,)

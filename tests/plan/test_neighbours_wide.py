@@ -22,7 +22,7 @@ from tacit.plan import make_plan
 from tacit.policy import Column, PathUnit, Policy, Table
 from tacit.question import read
 from tests.plan.copies import FRAME, clinic, exact, public, table
-from tests.plan.test_neighbours import check_pair, load
+from tests.plan.test_neighbours import PHASES, check_pair, load
 
 CASES = int(os.environ.get("TACIT_CASES", "60"))
 Rows = list[dict[str, Any]]
@@ -139,7 +139,8 @@ def questions(draw: st.DrawFn) -> str:
     if shape == 1:
         keys = draw(st.sampled_from(["", " GROUP BY p.sex", " GROUP BY p.sex, t.total > 1"]))
         joined = f"{draw(PER_UNIT)} AS t {draw(SIDES)} people p ON p.who = t.who"
-        return f"SELECT {draw(AGGREGATES)} FROM {joined}{draw(CONDITIONS)}{keys}"
+        unmatched = st.sampled_from([" WHERE p.who IS NULL", " WHERE t.who IS NOT NULL AND p.who IS NULL"])
+        return f"SELECT {draw(AGGREGATES)} FROM {joined}{draw(CONDITIONS | unmatched)}{keys}"
     if shape == 2:
         joined = f"visits v {draw(SIDES)} diagnoses d ON d.visit = v.visit {draw(SIDES)} people p ON p.who = v.who"
         rows = draw(st.sampled_from(["", "(tacit_rows_per_unit => 1)"]))
@@ -169,7 +170,7 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
 answered: dict[str, int] = {"planned": 0, "refused": 0}
 
 
-@settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=CASES, phases=PHASES, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 @given(databases(), st.lists(questions(), min_size=3, max_size=3), st.sampled_from([None, None, 1, 2]))
 def test_no_unit_moves_a_wide_question_by_more_than_planned(
     connection: duckdb.DuckDBPyConnection, made: tuple[Policy, dict[str, Rows]], asked: list[str], groups: int | None

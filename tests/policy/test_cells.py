@@ -57,7 +57,7 @@ def test_a_cell_holds_the_numbers_between_its_ends() -> None:
 
 def test_edges_tell_the_cells_apart() -> None:
     every = range(-cells.LAST, cells.LAST + 1)
-    for value in (*map(Fraction, FLOATS), Fraction(0)):
+    for value in (*map(Fraction, FLOATS[::9]), Fraction(0)):  # both signs, and all three sides of a power of two
         for cell in every[1:]:
             strictly, place = cells.edge(cell)
             assert (value > place if strictly else value >= place) == (cells.cell_of(value) >= cell)

@@ -106,7 +106,6 @@ REFUSED = [
     "SELECT count(*) FROM t RIGHT JOIN unnest([1]) u ON t.x = u.x",
     "SELECT count(*) FROM t ASOF JOIN u ON t.x >= u.x",
     "SELECT count(*) FROM t ASOF JOIN u ON t.x >= u.x",
-    "SELECT count(*) FROM t ANTI JOIN u ON t.x = u.x",
     "SELECT count(*) FROM t POSITIONAL JOIN u",
     "SELECT count(*) FROM t, LATERAL (SELECT 1)",
     "SELECT count(*) FROM t TABLESAMPLE 10%",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,15 +32,19 @@ class Choice:
         chosen = np.full(cells.size, len(self.conditions))
         for place in reversed(range(len(self.conditions))):
             chosen[self.conditions[place].of(cells).value == 1] = place
-        estimates = [value.of(cells) for value in self.values]
-        slopes: dict[int, Floats] = {}
-        far: dict[int, Floats] = {}
-        for place, estimate in enumerate(estimates):
-            here = chosen == place
-            for total, parts in ((slopes, estimate.slopes), (far, estimate.far)):
-                for measure, slope in parts.items():
-                    total[measure] = total.get(measure, np.zeros(cells.size)) + np.where(here, slope, 0.0)
-        return Estimate(_picked(chosen, [estimate.value for estimate in estimates]), slopes, far)
+        return mixed(chosen, [value.of(cells) for value in self.values])
+
+
+def mixed(chosen: NDArray[Any], estimates: Sequence[Estimate]) -> Estimate:
+    """In each cell the estimate of this place, with its slopes."""
+    slopes: dict[int, Floats] = {}
+    far: dict[int, Floats] = {}
+    for place, estimate in enumerate(estimates):
+        here = chosen == place
+        for total, parts in ((slopes, estimate.slopes), (far, estimate.far)):
+            for measure, slope in parts.items():
+                total[measure] = total.get(measure, np.zeros(len(chosen))) + np.where(here, slope, 0.0)
+    return Estimate(_picked(chosen, [estimate.value for estimate in estimates]), slopes, far)
 
 
 def _picked(chosen: NDArray[Any], values: list[NDArray[Any]]) -> NDArray[Any]:

@@ -57,16 +57,16 @@ def _log(exact: Fraction) -> float:
 
 
 def _power(number: Number) -> Number:
-    low, high = (end * number.step for end in (number.bounds.low, number.bounds.high))
+    low, high = (float(end * number.step) for end in (number.bounds.low, number.bounds.high))
     if high > _LARGEST_POWER:
         raise QuestionError(
-            f"exp is understood of numbers up to {_LARGEST_POWER}, and this one can be {float(high):,.6g}. "
+            f"exp is understood of numbers up to {_LARGEST_POWER}, and this one can be {high:,.6g}. "
             f"Use least(x, {_LARGEST_POWER}), or narrower bounds."
         )
     floor = math.ceil(_LEAST_POWER / number.step)
     inside = _double(_at_least(number, floor, number.bounds.high))
     value = exp.Exp(this=exp.Mul(this=inside, expression=_real(float(number.step))))
-    return _on_grid(number, value, math.exp(max(low, _LEAST_POWER)), math.exp(high), least=None)
+    return _on_grid(number, value, math.exp(max(low, float(_LEAST_POWER))), math.exp(high), least=None)
 
 
 def _on_grid(number: Number, value: exp.Expr, low: float, high: float, *, least: int | None) -> Number:

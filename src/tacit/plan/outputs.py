@@ -9,6 +9,7 @@ from typing import Literal as OneOf
 from typing import TypeAlias
 
 from tacit.errors import QuestionError
+from tacit.plan.applied import CURVES, Curve, Extreme, Wording
 from tacit.plan.choices import Choice
 from tacit.plan.columns import KeyColumn
 from tacit.plan.draft import Draft
@@ -22,6 +23,8 @@ from tacit.question.scalars import moment
 
 Kind: TypeAlias = OneOf["integer", "real", "text", "date", "timestamp", "boolean"]
 _FUNCTIONS = ("abs", "sign", "floor", "ceil", "round")
+_LONGEST = 1_000
+_WORDS = ("lower", "upper", "concat", "substring")
 
 
 def outputs(draft: Draft) -> Draft:
@@ -67,7 +70,7 @@ def _kind(node: tree.Scalar, draft: Draft) -> Kind:
     if isinstance(formula, Choice):
         sort = _sort(formula, draft)
         return "real" if sort == "number" else sort  # type: ignore[return-value]  # text, date or timestamp
-    if isinstance(formula, Constant) and isinstance(formula.value, str):
+    if isinstance(formula, Wording) or (isinstance(formula, Constant) and isinstance(formula.value, str)):
         return "text"
     if isinstance(formula, Window):
         return "integer" if formula.function in RANKS else "real"
@@ -144,10 +147,15 @@ def _(node: tree.Arithmetic, draft: Draft) -> Formula:
 
 @formula_of.register
 def _(node: tree.Call, draft: Draft) -> Formula:
+    if node.function in CURVES:
+        return Curve(node.function, _number(node.arguments[0], draft))
+    if node.function in ("least", "greatest"):
+        return Extreme(node.function == "least", tuple(_number(part, draft) for part in node.arguments))
+    if node.function in _WORDS:
+        return _wording(node, draft)
     if node.function not in _FUNCTIONS:
-        raise QuestionError(
-            f"{node.function} is not understood on aggregates and keys. Known: {', '.join(_FUNCTIONS)}."
-        )
+        known = ", ".join((*_FUNCTIONS, *CURVES, "least", "greatest", *_WORDS))
+        raise QuestionError(f"{node.function} is not understood on aggregates and keys. Known: {known}.")
     decimals = 0
     if len(node.arguments) > 1:
         second = node.arguments[1]
@@ -157,8 +165,28 @@ def _(node: tree.Call, draft: Draft) -> Formula:
     return Apply(node.function, _number(node.arguments[0], draft), decimals)
 
 
+def _wording(node: tree.Call, draft: Draft) -> Formula:
+    cut = 1 if node.function == "substring" else len(node.arguments)
+    texts, places = node.arguments[:cut], node.arguments[cut:]
+    given = [place.value for place in places if isinstance(place, tree.Literal) and type(place.value) is int]
+    if len(given) != len(places) or any(place < 0 for place in given):
+        raise QuestionError("substring needs constant whole numbers as places.")
+    chosen = (given[0], given[1] if len(given) > 1 else _LONGEST) if given else ()
+    return Wording(node.function, tuple(_word(part, draft) for part in texts), chosen)
+
+
+def _word(node: tree.Scalar, draft: Draft) -> Formula:
+    """A key or a constant as a text: a noisy number has too many digits to be one."""
+    formula = formula_of(node, draft)
+    if isinstance(formula, (KeyFormula, Constant)) or _sort(formula, draft) == "text":
+        return formula
+    raise QuestionError("A text is made of keys and constants here, and a computed number was found.")
+
+
 @formula_of.register
 def _(node: tree.Cast, draft: Draft) -> Formula:
+    if node.kind == "text":
+        return Wording("concat", (_word(node.operand, draft),))
     inside = _number(node.operand, draft)
     if node.kind not in ("integer", "real"):
         raise QuestionError(f"A cast to {node.kind} is not understood on aggregates and keys.")
@@ -227,6 +255,8 @@ def _sort(formula: Formula, draft: Draft) -> str:
     """What can be compared with what."""
     if isinstance(formula, Choice):
         return _sort(formula.known[0], draft) if formula.known else "number"
+    if isinstance(formula, Wording):
+        return "text"
     if isinstance(formula, KeyFormula):
         meaning = draft.shown_columns[formula.place].meaning
         return "number" if meaning == "boolean" else meaning

@@ -8,11 +8,10 @@ repeat their operand, so nesting them multiplies the SQL; it is measured at ever
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from functools import singledispatch
-from types import MappingProxyType
 
 from sqlglot import exp
 
@@ -20,6 +19,7 @@ from tacit.errors import QuestionError
 from tacit.plan import arithmetic, moments
 from tacit.plan.calls import call
 from tacit.plan.clock import shifted
+from tacit.plan.compared import chained, compared, listed
 from tacit.plan.dated import date_arithmetic, interval_of
 from tacit.plan.in_rows import in_rows, unit_in_rows
 from tacit.plan.intervals import Interval
@@ -42,12 +42,6 @@ from tacit.plan.values import (
     widened,
 )
 from tacit.question import tree
-from tacit.question.scalars import moment
-
-_TEXT_COMPARE: Mapping[str, type[exp.Expr]] = MappingProxyType(
-    {"=": exp.EQ, "<>": exp.NEQ, "<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE}
-)
-
 
 _MOST_NODES = 20_000
 LARGEST_STATED = 1 << 53  # an extreme with constants on both sides is as good as bounds of the policy
@@ -56,9 +50,28 @@ LARGEST_STATED = 1 << 53  # an extreme with constants on both sides is as good a
 def value_of(node: tree.Scalar, scope: Scope) -> Value:
     """What the node is on a row."""
     found = _value(node, scope)
-    if sum(1 for _ in found.sql.walk()) > _MOST_NODES:
-        raise QuestionError("An expression in the question grows too large. Nest divisions and conditions less deeply.")
+    _held(_size(found))
     return found
+
+
+def _values_of(nodes: Iterable[tree.Scalar], scope: Scope) -> list[Value]:
+    """What several nodes are, held to the limit on the way: each by itself may be as large as all may be together."""
+    found: list[Value] = []
+    size = 0
+    for node in nodes:
+        found.append(value_of(node, scope))
+        size = _held(size + _size(found[-1]))
+    return found
+
+
+def _size(value: Value) -> int:
+    return sum(1 for _ in value.sql.walk())
+
+
+def _held(size: int) -> int:
+    if size > _MOST_NODES:
+        raise QuestionError("An expression in the question grows too large. Nest divisions and conditions less deeply.")
+    return size
 
 
 @singledispatch
@@ -68,7 +81,10 @@ def _value(node: tree.Scalar, scope: Scope) -> Value:
 
 def condition_of(node: tree.Scalar, scope: Scope) -> Truth:
     """The node as a condition."""
-    found = value_of(node, scope)
+    return _as_condition(value_of(node, scope))
+
+
+def _as_condition(found: Value) -> Truth:
     if isinstance(found, Number) and found.meaning == "boolean":
         return Truth(exp.EQ(this=enclosed(found.sql), expression=bare(1)), found.nullable)
     if isinstance(found, Nothing):
@@ -155,52 +171,16 @@ def _(node: tree.Compare, scope: Scope) -> Value:
     return compared(node.op, value_of(node.left, scope), value_of(node.right, scope))
 
 
-def compared(op: str, left: Value, right: Value) -> Truth:
-    """left op right; a text constant beside a date is read as a date."""
-    if isinstance(left, Nothing) or isinstance(right, Nothing):
-        return Truth(cast_to(exp.Null(), "BOOLEAN"), True)
-    left, right = _as_moment(left, right), _as_moment(right, left)
-    if isinstance(left, Text) and isinstance(right, Text):
-        sql = _TEXT_COMPARE[op](this=enclosed(left.sql), expression=enclosed(right.sql))
-        return Truth(sql, left.nullable or right.nullable)
-    a, b = (truth_as_number(side) if isinstance(side, Truth) else side for side in (left, right))
-    if not isinstance(a, Number) or not isinstance(b, Number):
-        raise QuestionError(f"{described(left)} cannot be compared with {described(right)}.".capitalize())
-    if {a.meaning, b.meaning} == {"date", "timestamp"}:
-        a, b = moments.as_timestamp(a), moments.as_timestamp(b)
-    if a.meaning != b.meaning and {a.meaning, b.meaning} != {"number", "boolean"}:
-        raise QuestionError(f"{described(left)} cannot be compared with {described(right)}.".capitalize())
-    return arithmetic.compare(op, a, b)
-
-
-def _as_moment(value: Value, beside: Value) -> Value:
-    if isinstance(value, Text) and value.constant is not None and isinstance(beside, Number):
-        if beside.meaning == "date" and len(value.constant) <= 10:
-            return constant(moments.days(moment(value.constant, "date")), meaning="date")
-        if beside.meaning in ("date", "timestamp"):
-            read = moment(value.constant, "timestamp")
-            assert isinstance(read, datetime.datetime)
-            return constant(moments.microseconds(read), meaning="timestamp")
-    return value
-
-
 @_value.register
 def _(node: tree.And, scope: Scope) -> Value:
-    parts = [condition_of(part, scope) for part in node.parts]
-    return Truth(_chained(exp.And, parts), any(part.nullable for part in parts))
+    parts = [_as_condition(part) for part in _values_of(node.parts, scope)]
+    return Truth(chained(exp.And, parts), any(part.nullable for part in parts))
 
 
 @_value.register
 def _(node: tree.Or, scope: Scope) -> Value:
-    parts = [condition_of(part, scope) for part in node.parts]
-    return Truth(_chained(exp.Or, parts), any(part.nullable for part in parts))
-
-
-def _chained(kind: type[exp.Expr], parts: list[Truth]) -> exp.Expr:
-    first, *rest = (enclosed(part.sql) if isinstance(part.sql, (exp.And, exp.Or)) else part.sql for part in parts)
-    for part in rest:
-        first = kind(this=first, expression=part)
-    return first
+    parts = [_as_condition(part) for part in _values_of(node.parts, scope)]
+    return Truth(chained(exp.Or, parts), any(part.nullable for part in parts))
 
 
 @_value.register
@@ -212,14 +192,16 @@ def _(node: tree.Not, scope: Scope) -> Value:
 @_value.register
 def _(node: tree.In, scope: Scope) -> Value:
     operand = value_of(node.operand, scope)
-    checks = [compared("=", operand, value_of(value, scope)) for value in node.values]
-    first = checks[0].sql
-    listed = [check.sql.expression.unnest() for check in checks if check.sql.this == first.this]
-    if len(listed) == len(checks) and isinstance(first, exp.EQ):
-        # a constant that is not on the grid was compared as x <> x, which no value satisfies
-        met = [item for item, check in zip(listed, checks, strict=True) if isinstance(check.sql, exp.EQ)]
-        return Truth(exp.In(this=first.this, expressions=met), operand.nullable)
-    return Truth(enclosed(_chained(exp.Or, checks)), any(check.nullable for check in checks))
+    if isinstance(operand, Truth):
+        operand = truth_as_number(operand)
+    # compared with a column in its place, which is one word: a large operand is copied where it stands in the end
+    stand_in = replace(operand, sql=exp.column("tacit_operand"))
+    found = listed(stand_in, [value_of(value, scope) for value in node.values])
+    places = list(found.sql.find_all(exp.Column))
+    _held(len(places) * _size(operand))
+    for place in places:
+        place.replace(enclosed(operand.sql))
+    return found
 
 
 @_value.register
@@ -242,9 +224,10 @@ def _(node: tree.IsNull, scope: Scope) -> Value:
 
 @_value.register
 def _(node: tree.Case, scope: Scope) -> Value:
-    conditions = [condition_of(branch.condition, scope) for branch in node.branches]
-    values = [*(value_of(branch.value, scope) for branch in node.branches), value_of(node.otherwise, scope)]
-    return _choice(conditions, values)
+    parts = [branch.condition for branch in node.branches] + [branch.value for branch in node.branches]
+    found = _values_of([*parts, node.otherwise], scope)
+    conditions = [_as_condition(condition) for condition in found[: len(node.branches)]]
+    return _choice(conditions, found[len(node.branches) :])
 
 
 def _choice(conditions: list[Truth], values: list[Value]) -> Value:
@@ -320,7 +303,7 @@ def _case(conditions: list[Truth], sqls: list[exp.Expr]) -> exp.Expr:
 def _(node: tree.Call, scope: Scope) -> Value:
     if node.function == "magnitude" and isinstance(node.arguments[0], tree.Name):
         return magnitude(scope.value(node.arguments[0]))  # the one place where a column without bounds may stand
-    arguments = [value_of(argument, scope) for argument in node.arguments]
+    arguments = _values_of(node.arguments, scope)
     if any(isinstance(argument, Nothing) for argument in arguments):
         return null()
     if node.function in ("least", "greatest"):

@@ -203,12 +203,11 @@ def coarsened(number: Number, most: int) -> Number:
 
 def truth_as_number(truth: Truth) -> Number:
     """1 where it holds, 0 where it does not, NULL where neither."""
-    branches = [(truth.sql.copy(), integer(1))]
-    sql: exp.Expr
-    if truth.nullable:
-        sql = exp.Case().when(*branches[0]).when(exp.not_(truth.sql.copy()), integer(0))
+    holds = exp.If(this=exp.true(), true=integer(1))
+    if truth.nullable:  # named once: repeated, it would double with every level of nesting
+        sql = exp.Case(this=enclosed(truth.sql), ifs=[holds, exp.If(this=exp.false(), true=integer(0))])
     else:
-        sql = exp.Case().when(*branches[0]).else_(integer(0))
+        sql = exp.Case(ifs=[exp.If(this=truth.sql.copy(), true=integer(1))], default=integer(0))
     return Number(sql, Interval(0, 1), meaning="boolean", nullable=truth.nullable, points=(0, 1))
 
 

@@ -22,6 +22,7 @@ def groups_of(select: exp.Select, outputs: Sequence[tree.Output]) -> tuple[tuple
         return (), ()
     only(group, "expressions", "rollup", "cube", "all")
     if group.args.get("all"):
+        only(group, "all")
         return _every_output(outputs), ()
     keys: list[tree.Key] = []
     items = [_alternatives(node, keys, outputs) for node in group.expressions]
@@ -31,11 +32,9 @@ def groups_of(select: exp.Select, outputs: Sequence[tree.Output]) -> tuple[tuple
                 items.append(_alternatives(node, keys, outputs))
             else:  # GROUP BY a, b WITH ROLLUP
                 items = [_taken(name, [part for item in items for part in item[0]])]
-    sets: list[tuple[int, ...]] = []
-    for chosen in itertools.product(*items):
-        one = tuple(sorted({place for part in chosen for place in part}))
-        if one not in sets:
-            sets.append(one)
+    sets: list[tuple[int, ...]] = [()]
+    for item in items:  # one after the other: all combinations together may be many more than there are sets
+        sets = list(dict.fromkeys(tuple(sorted({*one, *part})) for one in sets for part in dict.fromkeys(item)))
         if len(sets) > MOST_SETS:
             raise refused(group, f"GROUP BY asks for more than {MOST_SETS} sets of keys")
     plain = len(sets) == 1 and len(sets[0]) == len(keys)
@@ -95,4 +94,4 @@ def _grouping(node: exp.Expr) -> tree.Scalar:
     return found
 
 
-add_readers({exp.Grouping: _grouping})
+add_readers({exp.Grouping: _grouping, exp.GroupingId: _grouping})

@@ -213,10 +213,19 @@ def _summed_if(kind: tree.AggregateKind) -> Reader:
     return read
 
 
+def _iff(node: exp.Expr) -> tree.Scalar:
+    """iff(condition, a, b)."""
+    if len(node.expressions) != 3:
+        raise refused(node, f"{shown(node)!r} needs a condition and two values")
+    condition, value, otherwise = map(scalar, node.expressions)
+    return tree.Case((tree.Branch(condition, value),), otherwise)
+
+
 NAMED: Mapping[str, Callable[[exp.Expr], tree.Scalar]] = MappingProxyType(
     {
         "DATE_PART": _date_part,
         "DATEPART": _date_part,
+        "IFF": _iff,
         "SUM_IF": _summed_if("sum"),
         "SUMIF": _summed_if("sum"),
         "AVG_IF": _summed_if("avg"),

@@ -113,6 +113,8 @@ def _literal(node: exp.Expr) -> tree.Scalar:
     if node.args.get("is_string"):
         if len(text) > _LONGEST_TEXT:
             raise refused(node, f"A text of {len(text):,} characters is too long", f"Use at most {_LONGEST_TEXT:,}.")
+        if any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in text):  # by an escape of its dialect
+            raise refused(node, "A text holds NUL or half of a surrogate pair, which tables do not", "Leave it out.")
         return tree.Literal(text)
     return tree.Literal(_number(node, text))
 
