@@ -12,15 +12,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from tacit.curator import Curator
+from tacit.engines.spark_engine import Session, SparkEngine
 from tacit.loss.budget import Budget
 from tacit.policy import Column, ColumnUnit, PathUnit, Policy, Source, Table, Unit
 from tests.engines.conformance.engines import load
 from tests.engines.conformance.tables import Rows
+from tests.engines.spark_session import MASTER
 
 STRANGER = 10**6
 TOWNS = ("Ayr", "Bern", "O'Hara", 'Q"t', "Zürich", "")
@@ -221,4 +226,27 @@ def on_postgres(addresses: tuple[str, str], working_copy: str | None = None) -> 
         yield Pair(first, second)
 
 
-__all__ = ["STRANGER", "Pair", "arrow", "neighbours", "on_duckdb", "on_postgres", "policy"]
+@contextmanager
+def on_spark(session: Session, folder: Path) -> Iterator[Pair]:
+    """Parquet files, read by one session."""
+
+    def register(policy: Policy, frames: Any, progress: Any) -> SparkEngine:
+        return SparkEngine.register(policy, session=session, progress=progress)
+
+    stated = []
+    for side, tables in zip(("with", "without"), map(arrow, neighbours()), strict=True):
+        (folder / side).mkdir()
+        for name, table in tables.items():
+            pq.write_table(table, folder / side / f"{name}.parquet")
+        stated.append(
+            policy(lambda name, place=folder / side: Source("spark", MASTER, str(place / f"{name}.parquet")))  # type: ignore[misc]
+        )
+    with (
+        patch("tacit.curator.curator.open_engine", register),
+        Curator(stated[0]) as one,
+        Curator(stated[1]) as other,
+    ):
+        yield Pair(one, other)
+
+
+__all__ = ["STRANGER", "Pair", "arrow", "neighbours", "on_duckdb", "on_postgres", "on_spark", "policy"]

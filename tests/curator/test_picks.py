@@ -202,7 +202,8 @@ def test_a_percentile_of_a_descending_order_counts_from_the_top(clinic: Curator)
         ("quantile(age, age)", "constant"),
         ("quantile(age, [0.1, 0.2])", "each by itself"),
         ("quantile(age, 0.12345678)", "six decimals"),
-        ("approx_top_k(age, 3)", "GROUP BY"),
+        ("approx_top_k(age, 0)", "constant from 1"),
+        ("approx_top_k(age, age)", "constant from 1"),
         ("max(age, 3)", "not understood"),
         ("min(DISTINCT age)", "DISTINCT"),
         ("median(avg(age))", "inside an aggregate"),
@@ -262,3 +263,11 @@ def test_a_unit_with_more_rows_needs_more_noise(clinic: Curator) -> None:
     for fewer, more in zip(one, two, strict=True):
         assert (fewer.mechanism.sensitivity, more.mechanism.sensitivity) == (1, 2)
         assert fewer.mechanism.errors("0.95") < more.mechanism.errors("0.95")
+
+
+def test_the_most_frequent_values_come_in_order(clinic: Curator) -> None:
+    counts = Counter(row["sex"] for row in ROWS)
+    (listed,) = clinic.ask("SELECT approx_top_k(sex, 2) AS top FROM people", 10_000)["top"]
+    assert listed.split(", ") == [sex for sex, _ in counts.most_common(2)]
+    with pytest.raises(QuestionError, match="known ones"):
+        clinic.plan("SELECT approx_top_k(sex, 9) FROM people", 1)

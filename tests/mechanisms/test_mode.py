@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import pytest
 
+from tacit.errors import ParameterError
 from tacit.loss import events
 from tacit.mechanisms import Mode
 from tacit.noise.bits import SeededBitsForTestsOnly
@@ -51,3 +52,16 @@ def test_no_neighbour_is_told_apart_by_more_than_its_share_of_epsilon() -> None:
                 rate = float(Mode(3, 2, 1)._choice.factor)
                 ratios = [math.log(a / b) for a, b in zip(law(more, rate), law(list(rows), rate), strict=True)]
                 assert max(map(abs, ratios)) <= sum(unit) / 2 + 1e-9
+
+
+def test_the_three_most_frequent_are_three_choices_without_what_was_chosen() -> None:
+    one, three = Mode(5, 2, Fraction(1, 3)), Mode(5, 2, 1, most=3)
+    assert three.event == events.Repeated(one.event, 3)
+    found = three.choose([0, 1, 2, 3, 4], [10**6, 5 * 10**6, 10**5, 3 * 10**6, 0], bits=SeededBitsForTestsOnly(1))
+    assert found == [1, 3, 0]
+    assert sorted(Mode(3, 1, 1, most=3).choose([], [], bits=SeededBitsForTestsOnly(2))) == [0, 1, 2]
+
+
+def test_no_more_values_can_be_chosen_than_there_are() -> None:
+    with pytest.raises(ParameterError, match="most"):
+        Mode(3, 1, 1, most=4)

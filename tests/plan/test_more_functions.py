@@ -51,24 +51,6 @@ def resolved(text: str) -> tree.Scalar:
     return tree.rewrite(asked, lambda node: tree.Name("p", node.column) if isinstance(node, tree.Name) else None)
 
 
-@st.composite
-def cases(draw: st.DrawFn) -> tuple[Table, list[dict[str, Any]], list[str]]:
-    each = table("p", draw(columns()), unit="who", rows=1)
-    rows = [{name: draw(values(column)) for name, column in each.columns.items()} for _ in range(4)]
-    return each, rows, draw(st.lists(EXPRESSIONS, min_size=6, max_size=6))
-
-
-@settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck), database=None)
-@given(cases())
-def test_a_value_is_what_the_plan_says_of_it(
-    connection: duckdb.DuckDBPyConnection, made: tuple[Table, list[dict[str, Any]], list[str]]
-) -> None:
-    each, rows, texts = made
-    fill(connection, each, rows)
-    for text in texts:
-        check_rows(connection, each, text)
-
-
 def check_rows(connection: duckdb.DuckDBPyConnection, each: Table, text: str) -> bool:
     """The expression's value on every row of p; false where it is refused."""
     try:
@@ -255,3 +237,21 @@ def test_a_long_text_is_cut_before_it_grows(connection: duckdb.DuckDBPyConnectio
     for text, length in (("t || '-' || t", 2001), ("replace(t, 'y', 'yyy')", 3000)):
         value = value_of(resolved(text), scope_of(each))
         assert connection.execute(f"SELECT length({value.sql.sql(dialect='duckdb')}) FROM p").fetchone() == (length,)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Table, list[dict[str, Any]], list[str]]:
+    each = table("p", draw(columns()), unit="who", rows=1)
+    rows = [{name: draw(values(column)) for name, column in each.columns.items()} for _ in range(4)]
+    return each, rows, draw(st.lists(EXPRESSIONS, min_size=6, max_size=6))
+
+
+@settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@given(cases())
+def test_a_value_is_what_the_plan_says_of_it(
+    connection: duckdb.DuckDBPyConnection, made: tuple[Table, list[dict[str, Any]], list[str]]
+) -> None:
+    each, rows, texts = made
+    fill(connection, each, rows)
+    for text in texts:
+        check_rows(connection, each, text)

@@ -230,13 +230,13 @@ def questions(draw: st.DrawFn) -> str:
 @pytest.fixture(scope="module")
 def connection() -> Iterator[duckdb.DuckDBPyConnection]:
     found = duckdb.connect(":memory:", config={"threads": 1})
-    found.execute("CREATE SCHEMA kept; CREATE SCHEMA tacit_copy; SET VARIABLE gone = -1")
+    found.execute("CREATE SCHEMA kept; CREATE SCHEMA tacit_copy; SET VARIABLE gone = -1; SET VARIABLE turn = 1")
     yield found
     found.close()
 
 
 def load(connection: duckdb.DuckDBPyConnection, each: Table, rows: list[dict[str, Any]]) -> None:
-    """The rows, behind a view that leaves out the unit `gone`."""
+    """The rows, behind a view that leaves out the unit `gone`, and calls all units by other numbers (`turn`)."""
     own = {} if each.public else {"tacit_unit": "BIGINT", "tacit_rank": "INTEGER"}
     kinds = own | {name: "VARCHAR" if column.kind == "text" else "BIGINT" for name, column in each.columns.items()}
     listed = ", ".join(f'"{name}" {kind}' for name, kind in kinds.items())
@@ -247,7 +247,10 @@ def load(connection: duckdb.DuckDBPyConnection, each: Table, rows: list[dict[str
             f"INSERT INTO kept.{each.name} VALUES {marks}", [row[name] for row in rows for name in kinds]
         )
     left_out = "" if each.public else " WHERE tacit_unit <> getvariable('gone')"
-    connection.execute(f"CREATE OR REPLACE VIEW tacit_copy.{each.name} AS SELECT * FROM kept.{each.name}{left_out}")
+    seen = "*" if each.public else "* REPLACE (CAST(tacit_unit * getvariable('turn') AS BIGINT) AS tacit_unit)"
+    connection.execute(
+        f"CREATE OR REPLACE VIEW tacit_copy.{each.name} AS SELECT {seen} FROM kept.{each.name}{left_out}"
+    )
 
 
 def check_pair(plan: Plan, one: dict[Any, tuple[int, ...]], other: dict[Any, tuple[int, ...]]) -> None:

@@ -164,6 +164,7 @@ TOTALS = "(SELECT who, {} AS t FROM visits GROUP BY who)"
         # along a key a row meets one row, and RIGHT JOIN keeps the others
         ("SELECT count(*) FROM diagnoses d JOIN visits v ON d.visit = v.visit", FULL, 0, 2),
         ("SELECT count(*) FROM diagnoses d LEFT JOIN visits v ON d.visit = v.visit", FULL, 0, 2),
+        ("SELECT count(*) FROM visits(tacit_rows_per_unit => 1) v JOIN diagnoses d ON d.visit = v.visit", FULL, 0, 2),
         ("SELECT count(*) FROM diagnoses d RIGHT JOIN visits v ON d.visit = v.visit", FULL, 0, 4),
         ("SELECT count(*) FROM diagnoses(tacit_rows_per_unit => 1) d RIGHT JOIN visits v USING (visit)", FULL, 0, 3),
         # public tables that hold more than they promise
@@ -468,6 +469,12 @@ def test_what_has_no_bound_or_no_one_meaning_is_refused(text: str, words: str) -
             "SELECT count(*), count(v.n) FROM visits v RIGHT JOIN people p USING (who) JOIN people q USING (who)",
             "SELECT count(*), count(v.n) FROM tacit_copy.visits v RIGHT JOIN tacit_copy.people p USING (tacit_unit) "
             "JOIN tacit_copy.people q USING (tacit_unit)",
+        ),
+        (
+            "SELECT count(*) FROM people p LEFT JOIN visits v USING (who) "
+            "JOIN people q ON q.who = v.who AND q.who = p.who",
+            "SELECT count(*) FROM tacit_copy.people p LEFT JOIN tacit_copy.visits v USING (tacit_unit) "
+            "JOIN tacit_copy.people q ON q.tacit_unit = v.tacit_unit AND q.tacit_unit = p.tacit_unit",
         ),
         (
             "SELECT count(*) FROM visits v WHERE NOT EXISTS (SELECT 1 FROM halls h WHERE h.ward = v.ward)",

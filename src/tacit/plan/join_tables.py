@@ -255,21 +255,23 @@ def _private(step: _Step, names: Names, kind: str | None, rows: int) -> tuple[li
     place = step.place
     if place.kind != kind:
         raise QuestionError(f"Table {place.shown!r} protects other units than the tables before it: they do not join.")
-    link: tree.Scalar | None = None
+    links: list[tree.Scalar] = []
     on: list[tree.Scalar] = []
+    paths: list[tree.Scalar] = []
     keyed = False
     for part in step.parts:
         ends = _unit_ends(part, names, place)
         if ends is not None:
-            link = tree.Compare("=", tree.UnitOf(ends), tree.UnitOf(place.alias))
+            links.append(tree.Compare("=", tree.UnitOf(ends), tree.UnitOf(place.alias)))
             continue
         resolved = names.in_rows(part)
         on.append(resolved)
         walked = _path_ends(resolved, names, place)
         if walked is not None:
-            link = link or tree.Compare("=", tree.UnitOf(walked[0]), tree.UnitOf(place.alias))
+            paths.append(tree.Compare("=", tree.UnitOf(walked[0]), tree.UnitOf(place.alias)))
             keyed = keyed or walked[1]
-    if link is None:
+    links = links or paths[:1]
+    if not links:
         unit = place.unit or "the unit"
         raise QuestionError(
             f"Table {place.shown!r} is private: join it on the unit ({unit} = {place.shown}.{unit}), "
@@ -277,8 +279,8 @@ def _private(step: _Step, names: Names, kind: str | None, rows: int) -> tuple[li
         )
     assert place.rows is not None
     if not keyed:
-        return [link, *on], place.sql, _few(rows * place.rows)
-    return [link, *on], place.sql, _few(rows + place.rows - 1) if step.kind == "right" else rows
+        return [*links, *on], place.sql, _few(rows * place.rows)
+    return [*links, *on], place.sql, _few(rows + place.rows - 1) if step.kind == "right" else rows
 
 
 def _unit_ends(part: tree.Scalar, names: Names, place: Place) -> str | None:

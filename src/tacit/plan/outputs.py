@@ -15,6 +15,7 @@ from tacit.plan.columns import KeyColumn
 from tacit.plan.draft import Draft
 from tacit.plan.formulas import Apply, Constant, Formula, KeyFormula, LeftOut, Linear, Operation, Test
 from tacit.plan.inner_questions import Beside
+from tacit.plan.listing import Listing
 from tacit.plan.measure import PICKS
 from tacit.plan.over import RANKS, Sorting, Window
 from tacit.plan.plan import OutputPlan
@@ -70,7 +71,7 @@ def _kind(node: tree.Scalar, draft: Draft) -> Kind:
     if isinstance(formula, Choice):
         sort = _sort(formula, draft)
         return "real" if sort == "number" else sort  # type: ignore[return-value]  # text, date or timestamp
-    if isinstance(formula, Wording) or (isinstance(formula, Constant) and isinstance(formula.value, str)):
+    if isinstance(formula, (Listing, Wording)) or (isinstance(formula, Constant) and isinstance(formula.value, str)):
         return "text"
     if isinstance(formula, Window):
         return "integer" if formula.function in RANKS else "real"

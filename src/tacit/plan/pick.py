@@ -23,6 +23,7 @@ from tacit.plan.build_query import from_sources, key_column
 from tacit.plan.columns import KeyColumn, RawKey
 from tacit.plan.draft import Draft
 from tacit.plan.formulas import KeyFormula
+from tacit.plan.listing import Listing
 from tacit.plan.measure import PICKS, aggregates_of
 from tacit.plan.pick_part import PickMechanism, PickPart
 from tacit.plan.plan import Pick, Query
@@ -52,6 +53,10 @@ def pick(draft: Draft) -> Draft:
     formulas = dict(draft.formulas)
     place = len(draft.key_columns)
     for part in parts:
+        if len(part.columns) > len(part.aggregates):
+            formulas[part.aggregates[0]] = Listing(tuple(range(place, place + len(part.columns))))
+            place += len(part.columns)
+            continue
         for aggregate, column in zip(part.aggregates, part.columns, strict=True):
             formulas[aggregate] = KeyFormula(place, column.meaning in ("number", "boolean"))
             place += 1
@@ -116,7 +121,20 @@ def _mode_part(aggregate: tree.Aggregate, draft: Draft) -> PickPart:
             "mode chooses from known values, and these are not. List them in the policy: one_of = [...]. "
             "Or take buckets: mode(floor(x / 10) * 10)."
         )
-    return PickPart("mode", value.sql, value.nullable, len(known), 0, 1, known, (), (column,), (aggregate,))
+    most = _most(aggregate)
+    if most > len(known):
+        raise QuestionError(f"approx_top_k asks for {most} values, and there are {len(known)} known ones.")
+    columns = (column,) * most
+    return PickPart("mode", value.sql, value.nullable, len(known), 0, 1, known, (), columns, (aggregate,))
+
+
+def _most(aggregate: tree.Aggregate) -> int:
+    """How many of the most frequent values are asked for."""
+    if aggregate.second is None:
+        return 1
+    assert isinstance(aggregate.second, tree.Literal)
+    assert isinstance(aggregate.second.value, int)
+    return aggregate.second.value
 
 
 def _points(value: Number) -> tuple[int, ...] | None:

@@ -34,12 +34,12 @@ class PickPart:
     @property
     def levels(self) -> int:
         """How many choices a unit's rows are part of."""
-        return Quantiles.levels_of(len(self.shares)) if self.kind == "quantile" else 1
+        return Quantiles.levels_of(len(self.shares)) if self.kind == "quantile" else len(self.columns)
 
     def mechanism(self, rows: int, epsilon: Fraction) -> PickMechanism:
         """The mechanism for at most `rows` rows of a unit."""
         if self.kind == "quantile":
             return Quantiles(self.points, self.shares, rows, epsilon)
         if self.kind == "mode":
-            return Mode(self.points, rows, epsilon)
+            return Mode(self.points, rows, epsilon, len(self.columns))
         return Extreme(self.points, self.kind == "max", rows, epsilon)

@@ -12,7 +12,8 @@ def pick_sentences(part: PickPart, mechanism: PickMechanism) -> Iterator[str]:
     """The plan's sentences about a pick."""
     spent = f"epsilon {float(mechanism.epsilon):.4g}"
     if isinstance(mechanism, Mode):
-        yield f"mode: one of {mechanism.points:,} known values is chosen by how often it occurs ({spent})."
+        how_many = "one" if mechanism.most == 1 else f"{mechanism.most}, one after the other,"
+        yield f"mode: {how_many} of {mechanism.points:,} known values is chosen by how often it occurs ({spent})."
     elif isinstance(mechanism, Extreme):
         side = "above" if mechanism.greatest else "below"
         yield (

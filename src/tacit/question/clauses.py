@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
+from sqlglot.errors import ErrorLevel
 
 from tacit.question import tree
 from tacit.question.aggregates import contains_aggregate
@@ -79,7 +80,8 @@ def default_name(node: exp.Expr) -> str:
         return str(node.name) or "column"
     if isinstance(node, exp.Count) and isinstance(node.this, exp.Star):
         return "count"
-    return " ".join(node.sql(dialect="duckdb", normalize_functions="lower").split())[:120]
+    text = node.sql(dialect="duckdb", normalize_functions="lower", unsupported_level=ErrorLevel.IGNORE)
+    return " ".join(text.split())[:120]
 
 
 def key_of(node: exp.Expr, outputs: Sequence[tree.Output]) -> tree.Key:

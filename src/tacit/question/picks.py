@@ -14,6 +14,7 @@ from tacit.question.refusals import only, refused, shown
 from tacit.question.scalars import Reader, add_readers, scalar
 
 _DECIMALS = 10**6
+_MOST_OF_A_LIST = 100
 
 
 def _median(node: exp.Expr) -> tree.Scalar:
@@ -87,8 +88,13 @@ def _mode(node: exp.Expr) -> tree.Scalar:
 
 
 def _top_k(node: exp.Expr) -> tree.Scalar:
-    advice = "Use GROUP BY the column, count(*), ORDER BY 2 DESC and LIMIT; or mode(x) for the first."
-    raise refused(node, "approx_top_k gives a list, and a cell of an answer holds one value", advice)
+    """approx_top_k(x, k): the k most frequent values, written one after the other."""
+    only(node, "this", "expression")
+    value = None if node.args.get("expression") is None else scalar(node.expression)
+    most = value.value if isinstance(value, tree.Literal) else None
+    if type(most) is not int or not 1 <= most <= _MOST_OF_A_LIST:
+        raise refused(node, f"approx_top_k takes a constant from 1 to {_MOST_OF_A_LIST}", "Write approx_top_k(x, 3).")
+    return tree.Aggregate("mode", scalar(argument(node)), tree.Literal(most))
 
 
 _PICKS: Mapping[type[exp.Expr], Reader] = MappingProxyType(

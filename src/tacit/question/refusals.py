@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sqlglot import exp
+from sqlglot.errors import ErrorLevel
 
 from tacit.errors import QuestionError
 
@@ -14,7 +15,7 @@ def refused(node: exp.Expr | None, what: str, advice: str = "") -> QuestionError
 
 def shown(node: exp.Expr) -> str:
     """A node as short text of one line, as SQL where it can be said."""
-    text = " ".join(node.sql(dialect="duckdb").split())
+    text = " ".join(node.sql(dialect="duckdb", unsupported_level=ErrorLevel.IGNORE).split())
     return text if len(text) <= 60 else text[:57] + "..."
 
 
