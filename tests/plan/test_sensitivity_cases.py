@@ -439,12 +439,13 @@ def test_everything_together_costs_what_was_asked(text: str) -> None:
         ("SELECT count(*) / (SELECT n FROM (SELECT count(*) AS n FROM visits) WHERE n > 9) FROM people", "one output"),
         ("SELECT sex, count(*) / (SELECT sum(count(*)) OVER () FROM visits) FROM people GROUP BY sex", "window"),
         ("SELECT count(*) FROM visits v LEFT JOIN wards w", "needs ON"),
+        ("SELECT count(*) FROM visits v WHERE EXISTS (SELECT count(*) FROM people p WHERE p.who = v.who)", "EXISTS"),
     ],
 )  # fmt: skip
 def test_what_has_no_bound_or_no_one_meaning_is_refused(text: str, words: str) -> None:
-    levers = {"groups_per_unit": 1} if "count(DISTINCT ward) FROM visits" in text else {}
+    groups = 1 if "count(DISTINCT ward) FROM visits" in text else None
     with pytest.raises(QuestionError, match=words.replace("(", r"\(")):
-        planned(text, **levers)
+        planned(text, groups_per_unit=groups)
 
 
 # -- names and values --------------------------------------------------------------------------------------

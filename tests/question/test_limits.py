@@ -140,3 +140,29 @@ def test_what_doubles_with_every_level_is_refused_before_it_takes_all_time(nest:
     assert canonical(read(f"SELECT sum({nest(6)}) FROM t"))
     with pytest.raises(QuestionError, match="5,000 parts, also where"):
         read(f"SELECT sum({nest(60)}) FROM t")  # 2**30 nodes and more
+
+
+def test_a_text_constant_holds_neither_nul_nor_half_a_pair_whatever_escape_its_dialect_has() -> None:
+    for dialect, escape in (("mysql", "\\0"), ("spark", "\\u0000"), ("snowflake", "\\0"), ("bigquery", "\\x00")):
+        with pytest.raises(QuestionError, match="NUL"):
+            read(f"{WHERE}name = 'a{escape}b'", dialect)
+    for dialect in ("postgres", "trino"):
+        with pytest.raises(QuestionError, match="UnicodeString is not understood"):
+            read(f"{WHERE}name = U&'\\D800'", dialect)
+
+
+def test_a_name_is_short_enough_to_be_repeated_in_an_error() -> None:
+    assert read(f"SELECT count(*) FROM {'t' * 250}").source.alias == "t" * 250
+    with pytest.raises(QuestionError, match="251 characters"):
+        read(f"SELECT count(*) FROM {'t' * 251}")
+
+
+def test_sets_of_keys_that_are_alike_take_no_time() -> None:
+    """60**6 combinations, of which one is different from the others."""
+    alike = ", ".join(["GROUPING SETS (" + ", ".join(["(a)"] * 60) + ")"] * 6)
+    assert read(f"SELECT a, count(*) FROM t GROUP BY {alike}") == read("SELECT a, count(*) FROM t GROUP BY a")
+
+
+def test_all_keys_and_one_more_are_refused() -> None:
+    with pytest.raises(QuestionError, match="EXPRESSIONS is not understood"):
+        read("SELECT a, count(*) FROM t GROUP BY ALL, b")

@@ -188,7 +188,11 @@ def correlated(node: tree.Exists, outside: Mapping[str, Place]) -> tree.InRows:
     """EXISTS (SELECT ... WHERE inner.x = outer.y AND rest) as outer.y IN (SELECT inner.x ... WHERE rest)."""
     rows = node.rows
     advice = "EXISTS needs one equality with a column outside: EXISTS (SELECT 1 FROM t WHERE t.x = outer.x AND ...)."
-    if isinstance(rows, tree.Union) or rows.keys:
+    shown = (
+        () if isinstance(rows, tree.Union) else tuple(each for each in rows.outputs if isinstance(each, tree.Output))
+    )
+    totals = any(isinstance(node, tree.Aggregate) for each in shown for node in tree.walk(each.expression))
+    if isinstance(rows, tree.Union) or rows.keys or totals:  # a total of no rows is a row as well
         raise QuestionError(advice)
     inner = {source.alias.lower() for source in (rows.source, *(join.source for join in rows.joins))}  # type: ignore[attr-defined]
 

@@ -203,9 +203,10 @@ def coarsened(number: Number, most: int) -> Number:
 
 def truth_as_number(truth: Truth) -> Number:
     """1 where it holds, 0 where it does not, NULL where neither."""
-    holds = exp.If(this=exp.true(), true=integer(1))
-    if truth.nullable:  # named once: repeated, it would double with every level of nesting
-        sql = exp.Case(this=enclosed(truth.sql), ifs=[holds, exp.If(this=exp.false(), true=integer(0))])
+    sql: exp.Expr
+    if truth.nullable:
+        # Named once: with two WHENs it would double at every level of nesting. PostgreSQL casts it to INT only.
+        sql = cast_to(cast_to(truth.sql.copy(), "INT"), "BIGINT")
     else:
         sql = exp.Case(ifs=[exp.If(this=truth.sql.copy(), true=integer(1))], default=integer(0))
     return Number(sql, Interval(0, 1), meaning="boolean", nullable=truth.nullable, points=(0, 1))

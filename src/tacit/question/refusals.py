@@ -15,7 +15,11 @@ def refused(node: exp.Expr | None, what: str, advice: str = "") -> QuestionError
 
 def shown(node: exp.Expr) -> str:
     """A node as short text of one line, as SQL where it can be said."""
-    text = " ".join(node.sql(dialect="duckdb", unsupported_level=ErrorLevel.IGNORE).split())
+    try:
+        text = " ".join(node.sql(dialect="duckdb", unsupported_level=ErrorLevel.IGNORE).split())
+    except UnicodeError:  # half of a surrogate pair, spelled as an escape
+        text = type(node).__name__
+    text = "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
     return text if len(text) <= 60 else text[:57] + "..."
 
 

@@ -18,6 +18,7 @@ from tacit.question.functions import DATE_PARTS, FUNCTIONS, TRUNCATIONS
 from tacit.question.refusals import only, refused, shown
 
 _LONGEST_TEXT = 1_000
+_LONGEST_NAME = 250
 _LONGEST_NUMBER = 40
 _MOST_VALUES = 1_000
 
@@ -91,6 +92,8 @@ def identifier(node: object) -> str:
     """The name that an identifier spells."""
     if not isinstance(node, exp.Identifier) or not isinstance(node.this, str) or not node.this:
         raise refused(node if isinstance(node, exp.Expr) else None, "A plain name is needed here")
+    if len(node.this) > _LONGEST_NAME:
+        raise refused(node, f"A name of {len(node.this):,} characters is too long", f"Use at most {_LONGEST_NAME}.")
     return node.this
 
 
