@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tacit.plan.open_sources import Opener
 
 _GROUP = "tacit_group"
+_LONGEST_NAME = 63
 
 
 def open_rows(rows: tree.Rows | tree.Union, opener: Opener) -> tuple[tree.Rows | tree.Union, Opened]:
@@ -74,6 +75,11 @@ def _written_out(outputs: tuple[tree.Output | tree.Every, ...], joined: Joined) 
                 raise QuestionError(f"Two columns are called {each.name!r} in a SELECT inside. Name them with AS.")
             if each.name.casefold().startswith("tacit_"):
                 raise QuestionError(f"{each.name!r}: names that begin with 'tacit_' are kept for the working copy.")
+            if len(each.name.encode()) > _LONGEST_NAME:  # engines cut longer ones, and then do not find them
+                raise QuestionError(
+                    f"The column {each.name[:40]!r}... of a SELECT inside has a name of over {_LONGEST_NAME} bytes. "
+                    "Give it a shorter one: AS ..."
+                )
             taken[each.name.casefold()] = each.name
             yield each
 
