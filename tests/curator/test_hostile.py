@@ -34,7 +34,8 @@ ENGINE_WORDS = (
     "SQLSTATE", "ERROR", "relation ", "tacit_copy", "postgres", "PostgreSQL", "spark", "Spark", "org.apache", "java",
     "pyspark", "overflow", "invalid", "UTF", "Arrow",
 )  # fmt: skip
-PICKS = ("median(", "quantile", "min(", "max(", "mode(", "percentile", "top_k(")
+# Noisy values of which no deviation is told, as of keys.
+NO_SPREAD = ("bool_", "median(", "quantile", "min(", "max(", "mode(", "percentile", "top_k(")
 AFTER_NOISE = ("ORDER", "HAVING", "QUALIFY", "OVER")
 REFUSALS = [sql for questions in REFUSED.values() for sql in questions]
 ANSWERS = [sql for questions in ANSWERED.values() for sql in questions]
@@ -95,11 +96,11 @@ def outcome(curator: Curator, sql: str, **options: Any) -> tuple[Any, ...]:
         return type(refused), str(refused), refused.__cause__, curator.spent() - before
     shown: Any = None
     if "delta" not in options and not any(word in sql for word in AFTER_NOISE):
-        picked = any(word in sql for word in PICKS)
+        grouped = "GROUP BY" in sql and not any(word in sql for word in NO_SPREAD)
         keys = [
             column for column, spread in zip(answer.columns, answer.deviations, strict=True) if spread is None
         ]  # fmt: skip
-        shown = (len(answer), None if picked else keys)
+        shown = (len(answer), keys if grouped else None)
     about = {name: value for name, value in answer.facts.items() if name != "entry"}
     return answer.names, answer.kinds, answer.heavy_tailed, about, shown, answer.repeated, curator.spent() - before
 

@@ -103,6 +103,11 @@ def test_a_question_inside_is_paid_for_and_shared_by_every_cell() -> None:
     assert found == [(0,)]
 
 
+def test_a_question_inside_may_be_an_output_by_itself() -> None:
+    plan = make_plan(read("SELECT count(*), (SELECT sum(age) FROM visits) AS s FROM visits"), clinic(), epsilon=1)
+    assert finish(plan, [()], [np.array([3]), np.array([40])]).columns == ([3], [40])
+
+
 def test_a_question_inside_must_be_about_the_same_units() -> None:
     with pytest.raises(QuestionError, match="same kind of unit"):
         make_plan(read("SELECT count(*) - (SELECT count(*) FROM readings) FROM visits"), clinic(), epsilon=1)
