@@ -125,10 +125,10 @@ class Book:
 
     draft: Draft
     parts: list[Part] = field(default_factory=list)
-    places: dict[tuple[str, str], int] = field(default_factory=dict)
+    places: dict[tuple[str, object], int] = field(default_factory=dict)
 
-    def _buy(self, kind: str, text: str, part: Part) -> int:
-        place = self.places.setdefault((kind, text), len(self.parts))
+    def _buy(self, kind: str, what: object, part: Part) -> int:
+        place = self.places.setdefault((kind, what), len(self.parts))
         if place == len(self.parts):
             self.parts.append(part)
         return place
@@ -153,18 +153,18 @@ class Book:
             return self.rows()
         counted = exp.Count(this=sql.copy())
         reason = "each row where it is not NULL adds 1"
-        return self._buy("count", _text(sql), Part("count", counted, Fraction(0), Fraction(1), 1, reason))
+        return self._buy("count", sql, Part("count", counted, Fraction(0), Fraction(1), 1, reason))
 
     def different(self, sql: exp.Expr) -> int:
         """The number of different values: a row more is at most one value more in its cell."""
         counted = exp.Count(this=exp.Distinct(expressions=[sql.copy()]))
         reason = "each row brings at most 1 value that no other has"
         part = Part("count", counted, Fraction(0), Fraction(1), 1, reason, additive=False)
-        return self._buy("different", _text(sql), part)
+        return self._buy("different", sql, part)
 
     def bought_count(self, number: Number) -> int | None:
         """The count that belongs to a number, if it was bought."""
-        return self.places.get(("count", _text(number.sql) if number.nullable else "*"))
+        return self.places.get(("count", number.sql if number.nullable else "*"))
 
     def total(
         self, number: Number, centre: int, counted: exp.Expr | None = None, typical: Fraction | None = None
@@ -183,7 +183,7 @@ class Book:
         part = Part(
             "sum", _sum(number, centre, counted or number.sql), exact, number.step, bound, reason, usual - centre
         )
-        return self._buy("sum", f"{centre} {_text(number.sql)}", part)
+        return self._buy("sum", (centre, number.sql), part)
 
     def mean(self, number: Number) -> Formula:
         """avg."""
@@ -202,7 +202,7 @@ class Book:
             count = self.count(number.sql, number.nullable)
             return Linear(((count, centre * number.step),))
         half = max(bounds.high - centre, centre - bounds.low)
-        shared = ("sum", f"{centre} {_text(number.sql)}") in self.places
+        shared = ("sum", (centre, number.sql)) in self.places
         if count is not None and (shared or half**2 + centre**2 < bounds.size**2):
             terms = [(self.total(number, centre), number.step)]
             terms += [(count, centre * number.step)] if centre else []
@@ -246,9 +246,6 @@ def _mean_square(number: Number) -> Fraction:
     low, high = number.bounds.low, number.bounds.high
     return Fraction((high - low) * (high - low + 2), 12) + Fraction(low + high, 2) ** 2
 
-
-def _text(sql: exp.Expr) -> str:
-    return sql.sql(dialect="duckdb")
 
 
 def _shown(exact: Fraction) -> str:
