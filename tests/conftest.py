@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import mpmath
@@ -15,6 +16,11 @@ DIGITS = 60
 # How long an example takes says something about the machine, not about the code.
 settings.register_profile("tacit", deadline=None, print_blob=True)
 settings.load_profile("tacit")
+
+# A shell without job control starts what runs in the background with Ctrl-C ignored, and children inherit that: tests
+# that interrupt a program would then wait for nothing.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

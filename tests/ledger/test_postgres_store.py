@@ -260,7 +260,7 @@ def test_a_wire_cut_at_any_message_refuses_or_wastes_but_never_hides(
             assert ledger.spent() == Spent(Fraction(number, 10))
             assert ledger.verify().sound
     assert cuts >= 14
-    assert wasted >= 1
+    assert wasted <= 3  # charges kept without an answer: at the commit, and at most a message around it
 
 
 def test_a_server_that_was_stopped_and_started_between_two_questions_is_not_noticed(
