@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel
@@ -74,12 +75,24 @@ def outputs_of(select: exp.Select) -> tuple[tree.Output, ...]:
     return tuple(outputs)
 
 
+_USUAL: Mapping[type[exp.Expr], str] = MappingProxyType(
+    {exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max", exp.Median: "median"}
+)
+
+
+def _is_quoted(column: exp.Column) -> bool:
+    return any(part.args.get("quoted") for part in column.parts)
+
+
 def default_name(node: exp.Expr) -> str:
     """What an output without a name is called."""
     if isinstance(node, exp.Column):
         return str(node.name) or "column"
     if isinstance(node, exp.Count) and isinstance(node.this, exp.Star):
         return "count"
+    if type(node) in _USUAL and isinstance(node.this, exp.Column) and not _is_quoted(node.this):
+        # as the generator writes it, which takes most of the time of reading a short question
+        return f"{_USUAL[type(node)]}({'.'.join(part.name for part in node.this.parts)})"
     text = node.sql(dialect="duckdb", normalize_functions="lower", unsupported_level=ErrorLevel.IGNORE)
     return " ".join(text.split())[:120]
 
