@@ -22,7 +22,7 @@ def build_query(draft: Draft) -> Draft:
     """SELECT keys, measures FROM the sources WHERE condition GROUP BY keys."""
     if draft.groups_per_unit is not None:
         return replace(draft, query=_by_unit(draft), inner_queries=_inner(draft))
-    selected = [exp.alias_(sql.copy(), key_column(place)) for place, sql in enumerate(draft.key_sql)]
+    selected = [exp.alias_(sql.copy(), key_column(place), copy=False) for place, sql in enumerate(draft.key_sql)]
     selected += _measures(draft, 0)
     if draft.cells is None:
         selected.append(exp.alias_(_units(draft), UNITS))
@@ -50,7 +50,7 @@ def _by_unit(draft: Draft) -> exp.Select:
     measures = [(measure_column(place), part) for place, part in enumerate(draft.parts) if part.block == 0]
     one = cast_to(exp.Literal.number(1), "BIGINT")
     selected = [exp.alias_(draft.unit_sql, UNIT)]
-    selected += [exp.alias_(sql.copy(), name) for name, sql in zip(keys, draft.key_sql, strict=True)]
+    selected += [exp.alias_(sql.copy(), name, copy=False) for name, sql in zip(keys, draft.key_sql, strict=True)]
     # a unit counts once in each of its cells
     selected += [
         exp.alias_(one.copy() if part.kind == "count_units" else part.sql.copy(), name) for name, part in measures
@@ -66,7 +66,7 @@ def _by_unit(draft: Draft) -> exp.Select:
 def _measures(draft: Draft, block: int) -> list[exp.Expr]:
     """The measures of the question itself (0), or of a question inside it, under names that are theirs alone."""
     parts = [(place, part) for place, part in enumerate(draft.parts) if part.block == block]
-    return [exp.alias_(part.sql.copy(), measure_column(place)) for place, part in parts]
+    return [exp.alias_(part.sql.copy(), measure_column(place), copy=False) for place, part in parts]
 
 
 def from_sources(draft: Draft, selected: Sequence[exp.Expr]) -> exp.Select:

@@ -247,6 +247,5 @@ def _mean_square(number: Number) -> Fraction:
     return Fraction((high - low) * (high - low + 2), 12) + Fraction(low + high, 2) ** 2
 
 
-
 def _shown(exact: Fraction) -> str:
     return str(exact) if exact.denominator == 1 else f"{float(exact):.6g}"

@@ -155,8 +155,8 @@ def _column(value: Value, name: str) -> Value:
 
 
 def _query(columns: dict[str, Value], joined: Joined) -> exp.Select:
-    selected: list[exp.Expr] = [] if joined.unit_sql is None else [exp.alias_(joined.unit_sql.copy(), UNIT)]
-    selected += [exp.alias_(value.sql.copy(), quoted(name)) for name, value in columns.items()]
+    selected: list[exp.Expr] = [] if joined.unit_sql is None else [exp.alias_(joined.unit_sql.copy(), UNIT, copy=False)]
+    selected += [exp.alias_(value.sql.copy(), quoted(name), copy=False) for name, value in columns.items()]
     query = exp.select(*selected, copy=False).from_(joined.table_sql.copy(), copy=False)
     for join in joined.join_sql:
         query.append("joins", join.copy())
@@ -211,7 +211,7 @@ def _grouped(rows: tree.Rows, outputs: tuple[tree.Output, ...], joined: Joined) 
         else:
             columns[output.name] = _column(value_of(_from_group(cell, group), scope), output.name)
     selected: list[exp.Expr] = [exp.column(UNIT, quoted(_GROUP))]
-    selected += [exp.alias_(value.sql.copy(), quoted(name)) for name, value in columns.items()]
+    selected += [exp.alias_(value.sql.copy(), quoted(name), copy=False) for name, value in columns.items()]
     query = exp.select(*selected, copy=False).from_(inner.subquery(quoted(_GROUP), copy=False), copy=False)
     if having is not None:
         query = query.where(condition_of(_from_group(having, group), scope).sql, copy=False)

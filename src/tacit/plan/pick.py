@@ -156,8 +156,8 @@ def picks_of(draft: Draft) -> tuple[Pick, ...]:
 def _planned(part: PickPart, mechanism: PickMechanism, draft: Draft) -> Pick:
     keys = tuple(key_column(place) for place in range(len(draft.key_sql)))
     nullable = [column.values is None or None in column.values for column in draft.key_columns]
-    selected = [exp.alias_(sql.copy(), name) for sql, name in zip(draft.key_sql, keys, strict=True)]
-    rows = from_sources(draft, [*selected, exp.alias_(part.sql.copy(), POINT)])
+    selected = [exp.alias_(sql.copy(), name, copy=False) for sql, name in zip(draft.key_sql, keys, strict=True)]
+    rows = from_sources(draft, [*selected, exp.alias_(part.sql.copy(), POINT, copy=False)])
     if part.nullable:
         rows = rows.where(exp.not_(exp.Is(this=exp.paren(part.sql.copy()), expression=exp.Null())), copy=False)
     if isinstance(mechanism, Mode):
