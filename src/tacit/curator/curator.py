@@ -27,6 +27,7 @@ from tacit.curator.expressions import sql_of
 from tacit.curator.fluent import AskedSteps
 from tacit.curator.ledgers import head_of, ledger_of
 from tacit.curator.planner import Planner, as_written
+from tacit.curator.public_keys import with_public_keys
 from tacit.curator.suggest import Suggestion, question_for, suggestion
 from tacit.engines.engine import STALE, Engine, open_engine
 from tacit.engines.working_copy import Progress, digest
@@ -63,6 +64,11 @@ class Curator(Planner):
             self._ledger = Ledger.open(where, head=head, budget=policy.budget, analysts=policy.analysts)
             try:
                 self._engine = open_engine(policy, frames=frames, progress=progress)
+                try:
+                    self.policy = with_public_keys(policy, self._engine)
+                except BaseException:
+                    self._engine.close()
+                    raise
             except BaseException:
                 self._ledger.close()
                 raise
