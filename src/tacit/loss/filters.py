@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import json
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -75,7 +76,7 @@ NOTHING = Spent()
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(ABC):
     """A rule a dataset commits to. Immutable: it holds no state, it takes one and returns the next."""
 
     kind: ClassVar[str] = ""
@@ -83,13 +84,13 @@ class Filter:
     budget: Budget
 
     @property
+    @abstractmethod
     def limit(self) -> Spent:
         """What may be spent in all; a function of the fields only."""
-        raise NotImplementedError
 
+    @abstractmethod
     def price(self, event: Event) -> Spent | None:
         """What `event` adds, rounded up; None when this rule has no finite price for it."""
-        raise NotImplementedError
 
     def admits(self, state: Spent, event: Event) -> bool:
         """Whether `event` may be released after `state`."""
