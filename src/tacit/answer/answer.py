@@ -188,7 +188,7 @@ class Answer:
     def chart(self) -> Any:
         """An Altair chart of the noisy columns with their error bars."""
         spec = self.chart_spec()
-        return _library("altair").Chart.from_dict(spec)
+        return library("altair").Chart.from_dict(spec)
 
     def chart_spec(self) -> dict[str, Any]:
         """The same chart as Vega-Lite: a bar for every value, a line for where the exact one lies (95 of 100 times)."""
@@ -223,20 +223,20 @@ class Answer:
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame."""
-        pandas = _library("pandas")
+        pandas = library("pandas")
         return pandas.DataFrame(
             {name: pandas.Series(column, dtype=_PANDAS[kind]) for name, kind, column in self._typed()}
         )
 
     def to_polars(self) -> Any:
         """A polars DataFrame."""
-        polars = _library("polars")
+        polars = library("polars")
         schema = {name: getattr(polars, _POLARS[kind]) for name, kind, _ in self._typed()}
         return polars.DataFrame({name: column for name, _, column in self._typed()}, schema=schema)
 
     def to_arrow(self) -> Any:
         """A pyarrow Table."""
-        arrow = _library("pyarrow")
+        arrow = library("pyarrow")
 
         def array(kind: str, column: list[Any]) -> Any:
             name, *unit = _ARROW[kind]
@@ -274,7 +274,8 @@ def _read(kind: str, value: Any) -> Any:
     return _TIMES[kind](value) if kind in _TIMES and value is not None else value
 
 
-def _library(name: str) -> Any:
+def library(name: str) -> Any:
+    """A library that is not needed until someone asks for what it makes."""
     import importlib
 
     try:

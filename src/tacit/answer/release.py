@@ -31,8 +31,13 @@ Run = Callable[[Query], Exact]
 
 def released(plan: Plan, run: Run, receipt: Receipt, unit: str) -> bytes:
     """The answer as the ledger stores it, or the engine's one fixed error."""
+    return guarded(lambda: release(plan, run, receipt, unit, secure()).to_bytes())
+
+
+def guarded(compute: Callable[[], bytes]) -> bytes:
+    """What `compute` makes of exact numbers that were paid for, or the engine's one fixed error."""
     try:
-        return release(plan, run, receipt, unit, secure()).to_bytes()
+        return compute()
     except (
         ArithmeticError,
         AssertionError,

@@ -15,11 +15,14 @@ from tacit.curator.ledgers import adopt_ledger, open_ledger, verify_ledger
 from tacit.curator.opening import open_policy, protect
 from tacit.curator.owner import check_policy, describe_sources
 from tacit.curator.planner import Planner
+from tacit.curator.studies import Price, Rows
 from tacit.curator.suggest import Suggestion
 
 __all__ = [
     "Curator",
     "Planner",
+    "Price",
+    "Rows",
     "Suggestion",
     "adopt_ledger",
     "check_policy",

@@ -28,6 +28,7 @@ from tacit.curator.fluent import AskedSteps
 from tacit.curator.ledgers import head_of, ledger_of
 from tacit.curator.planner import Planner, as_written
 from tacit.curator.public_keys import with_public_keys
+from tacit.curator.studies import Rows, rows_of
 from tacit.curator.suggest import Suggestion, question_for, suggestion
 from tacit.engines.engine import STALE, Engine, open_engine
 from tacit.engines.working_copy import Progress, digest
@@ -171,6 +172,10 @@ class Curator(Planner):
             whole = Answer.from_bytes(payload.encode(), repeated=repeated)
             answers |= {member.place: member_answer(whole, family, member) for member in family.members}
         return tuple(answers[place] for place in range(len(questions)))
+
+    def rows(self, sql: str, columns: Sequence[str] | None = None, *, rows_per_unit: int | None = None) -> Rows:
+        """Rows for a study: `clinic.rows("SELECT age FROM visits")`, or `clinic.rows("visits", ["age"])`. Free."""
+        return rows_of(self, sql, columns, rows_per_unit)
 
     def suggest(
         self,

@@ -1,0 +1,191 @@
+"""Rows for a study: a SELECT without aggregates, opened like any other, and the few queries that a study may ask of it.
+
+A study that is not one SQL question (a smooth sensitivity, a set of tables, a spanning tree) starts from rows. What it
+may ask of them are tallies (distinct combinations of codes and how many rows have each) and exact sums of products of
+codes; all of it is whole numbers, made inside the engine.
+
+Theorem. `rows_per_unit` is the promise of `scope.Place` for the SELECT as a whole: at most so many of its rows belong
+to one unit, and they depend on that unit's rows in the working copy alone. Rows with NULL in a column that the study
+uses are left out, row by row. So neighbours differ in at most `rows_per_unit` rows of what the study sees, added or
+removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from tacit import parameters
+from tacit.errors import QuestionError
+from tacit.plan import arithmetic
+from tacit.plan.build_query import from_sources, key_column, measure_column
+from tacit.plan.columns import RawKey
+from tacit.plan.draft import Asked, Draft
+from tacit.plan.filter_rows import filter_rows
+from tacit.plan.open_sources import open_sources
+from tacit.plan.plan import Query
+from tacit.plan.resolve import resolve
+from tacit.plan.translate import value_of
+from tacit.plan.values import Nothing, Number, Truth, Value, bare, cast_to, constant, truth_as_number
+from tacit.policy import Policy
+from tacit.policy.check import did_you_mean
+from tacit.question import canonical, read, tree
+
+RULES = (open_sources, resolve, filter_rows)
+COUNT = "n"
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """What is public about a column of the rows. A code times `step` is what is meant; a text is its own code.
+
+    `low` and `high` bound the codes, where the policy states bounds; `values` lists all codes, where it lists them.
+    """
+
+    name: str
+    meaning: str  # "number", "date", "timestamp", "boolean" or "text"
+    step: Fraction
+    low: int | None
+    high: int | None
+    values: tuple[RawKey, ...] | None
+    rounded: bool  # the codes are of real numbers, on a grid as fine as the policy says
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A variable cut at codes: a row's code is how many of the edges (ascending) are at or below it."""
+
+    name: str
+    edges: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RowPlan:
+    """Rows that were asked for, before anything is asked of them."""
+
+    text: str  # canonical: equal for equal rows
+    variables: tuple[Variable, ...]
+    rows_per_unit: int
+    tables: tuple[str, ...]
+    _draft: Draft = field(repr=False)
+    _values: Mapping[str, Value] = field(repr=False)
+
+    def variable(self, name: str) -> Variable:
+        """A column by its name."""
+        for each in self.variables:
+            if each.name.casefold() == str(name).casefold():
+                return each
+        names = [each.name for each in self.variables]
+        hint = did_you_mean(str(name), names)
+        raise QuestionError(f"Column {name!r} is not among the rows' columns: {', '.join(names)}.{hint}")
+
+    def tally(self, asked: Sequence[str | Cut]) -> Query:
+        """SELECT codes, COUNT(*) GROUP BY codes."""
+        names = [each.name if isinstance(each, Cut) else each for each in asked]
+        rows = self._rows(names)
+        selected = [
+            exp.alias_(_cut(column, each.edges) if isinstance(each, Cut) else column, key_column(place))
+            for place, each in enumerate(asked)
+            for column in [exp.column(_column(place))]
+        ]
+        query = exp.select(*selected, exp.alias_(exp.Count(this=exp.Star()), COUNT)).from_(rows.subquery("r0"))
+        if asked:
+            query = query.group_by(*(exp.Literal.number(place + 1) for place in range(len(asked))))
+        return Query(query, tuple(key_column(place) for place in range(len(asked))), (COUNT,), None)
+
+    def totals(self, products: Sequence[Sequence[str]], centres: Mapping[str, int], using: Sequence[str]) -> Query:
+        """COUNT(*), and for every product of variables the sum over rows of the product of (code - centre).
+
+        Rows with NULL in one of `using` are left out, for all sums alike.
+        """
+        rows = self._rows(using)
+        places = {name: place for place, name in enumerate(using)}
+        sums: list[exp.Expr] = []
+        for place, product in enumerate(products):
+            number: Number | None = None
+            for name in product:
+                value = self._values[self.variable(name).name]
+                assert isinstance(value, Number)
+                own = replace(value, sql=exp.column(_column(places[name])), nullable=False, step=Fraction(1))
+                centre = centres.get(name, 0)
+                if centre:
+                    own = arithmetic.subtract(own, constant(centre))
+                number = own if number is None else arithmetic.multiply(number, own)
+            assert number is not None
+            nothing = cast_to(exp.Literal.number(0), "INT128")
+            total = exp.Coalesce(this=exp.Sum(this=number.sql), expressions=[nothing])
+            sums.append(exp.alias_(total, measure_column(place)))
+        query = exp.select(exp.alias_(exp.Count(this=exp.Star()), COUNT), *sums).from_(rows.subquery("r0"))
+        return Query(query, (), (COUNT, *(measure_column(place) for place in range(len(products)))), None)
+
+    def _rows(self, names: Sequence[str]) -> exp.Select:
+        values = [self._values[self.variable(name).name] for name in names]
+        selected = [exp.alias_(value.sql.copy(), _column(place), copy=False) for place, value in enumerate(values)]
+        if not selected:
+            selected = [exp.alias_(cast_to(exp.Literal.number(0), "BIGINT"), "nothing")]
+        rows = from_sources(self._draft, selected)
+        for value in values:
+            if value.nullable:
+                rows = rows.where(exp.not_(exp.Is(this=exp.paren(value.sql.copy()), expression=exp.Null())), copy=False)
+        return rows
+
+
+def plan_rows(sql: str, policy: Policy, rows_per_unit: int | None = None) -> RowPlan:
+    """The rows of a SELECT without aggregates (GROUP BY the unit is one row for each of them, and is understood)."""
+    question = read(f"SELECT count(*) AS n FROM ({str(sql).strip().rstrip(';')}) AS study")  # noqa: S608  # is parsed
+    if question.joins or not isinstance(question.source, tree.Derived) or question.where is not None:
+        raise QuestionError("Rows for a study are one SELECT, e.g. SELECT age, charge FROM visits WHERE age > 17.")
+    if rows_per_unit is not None:
+        question = replace(question, rows_per_unit=parameters.whole("rows_per_unit", rows_per_unit, least=1))
+    draft = Draft(question, policy, Asked(None, None, Fraction(0), None, question.rows_per_unit))
+    for rule in RULES:
+        draft = rule(draft)
+    assert draft.joined is not None
+    (place,) = draft.joined.places
+    values = {name: _settled(value_of(tree.Name(place.alias, name), draft.scope)) for name in place.columns}
+    return RowPlan(
+        text=canonical(draft.question),
+        variables=tuple(_variable(name, value) for name, value in values.items()),
+        rows_per_unit=draft.rows_per_unit,
+        tables=place.sources,
+        _draft=draft,
+        _values=values,
+    )
+
+
+def _settled(value: Value) -> Value:
+    return truth_as_number(value) if isinstance(value, Truth) else value
+
+
+def _variable(name: str, value: Value) -> Variable:
+    if isinstance(value, Nothing):
+        raise QuestionError(f"Column {name!r} of the rows is NULL on every row. Leave it out.")
+    if isinstance(value, Number):
+        bounds = value.bounds if value.stated else None
+        low, high = (None, None) if bounds is None else (bounds.low, bounds.high)
+        values: tuple[RawKey, ...] | None = value.points
+        if value.meaning == "boolean" and values is None:
+            values = (0, 1)
+        return Variable(name, value.meaning, value.step, low, high, values, value.rounded)
+    assert not isinstance(value, Truth)
+    return Variable(name, "text", Fraction(1), None, None, value.values, False)
+
+
+def _cut(column: exp.Expr, edges: Sequence[int]) -> exp.Expr:
+    """How many edges are at or below the column: a tree of comparisons, as deep as the logarithm of their number."""
+
+    def between(first: int, last: int) -> exp.Expr:
+        if first == last:
+            return bare(first)
+        middle = (first + last) // 2
+        below = exp.LT(this=column.copy(), expression=bare(edges[middle]))
+        return exp.Case(ifs=[exp.If(this=below, true=between(first, middle))], default=between(middle + 1, last))
+
+    return cast_to(between(0, len(edges)), "BIGINT")
+
+
+def _column(place: int) -> str:
+    return f"c{place}"

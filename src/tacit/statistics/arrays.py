@@ -1,0 +1,143 @@
+"""Plain arrays as a source: what is public about them is what the caller says, and never what they hold.
+
+Promise: nothing about the contents decides what happens. Values beyond the bounds are clamped; values that are missing,
+not a number, or not among the listed ones leave their row out; only types, lengths and public facts are refused.
+
+The grid. Integers between whole bounds are their own codes. Reals get a grid of a power of two, with about 2**32 steps
+between the bounds, on which rounding is exact arithmetic in floating point.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit import parameters
+from tacit.plan.row_plan import Variable
+from tacit.statistics.source import ArraySource
+
+_STEPS = 32
+
+
+def array_source(data: Any, names: Sequence[str] | None, bounds: Any, values: Any) -> ArraySource:
+    """The source of arrays."""
+    vectors = _vectors(data, names)
+    lengths = {len(vector) for vector in vectors.values()}
+    if len(lengths) != 1:
+        raise parameters.refuse("data", "columns of one length", sorted(lengths))
+    known: list[Variable] = []
+    codes: dict[str, NDArray[Any]] = {}
+    missing: dict[str, NDArray[np.bool_]] = {}
+    for name, vector in vectors.items():
+        listed, limits = _of(values, name), _of(bounds, name)
+        if (listed is None) == (limits is None):
+            hint = "They are public facts; the data are not looked at to find them."
+            raise parameters.refuse(
+                f"bounds or values of {name!r}", "given as exactly one of the two", "neither or both", hint
+            )
+        made = _listed_codes(name, vector, listed) if listed is not None else _number_codes(name, vector, limits)
+        variable, codes[name], missing[name] = made
+        known.append(variable)
+    return ArraySource(tuple(known), codes, missing)
+
+
+def _vectors(data: Any, names: Sequence[str] | None) -> dict[str, NDArray[Any]]:
+    if hasattr(data, "columns") and hasattr(data, "__getitem__") and not isinstance(data, Mapping):
+        data = {str(name): data[name] for name in (data.columns if names is None else names)}  # a data frame
+    if isinstance(data, Mapping):
+        chosen = list(data) if names is None else list(names)
+        for name in chosen:
+            if name not in data:
+                raise parameters.refuse("columns", f"among {', '.join(map(str, data))}", name)
+        found = {str(name): _vector(data[name]) for name in chosen}
+    else:
+        array = np.asarray(data)
+        if array.ndim not in (1, 2):
+            raise parameters.refuse("data", "a vector or a matrix", f"{array.ndim} dimensions")
+        width = 1 if array.ndim == 1 else array.shape[1]
+        chosen = [f"x{place}" for place in range(width)] if names is None else list(names)
+        if array.ndim == 1 and names is None:
+            chosen = ["x"]
+        if len(chosen) != width:
+            raise parameters.refuse("columns", f"one name for each of the {width} columns", len(chosen))
+        matrix = array.reshape(len(array), width)
+        found = {str(name): matrix[:, place] for place, name in enumerate(chosen)}
+    if not found:
+        raise parameters.refuse("data", "at least one column", "none")
+    return found
+
+
+def _vector(column: Any) -> NDArray[Any]:
+    vector = np.asarray(column)
+    if vector.ndim != 1:
+        raise parameters.refuse("data", "vectors", f"{vector.ndim} dimensions")
+    return vector
+
+
+def _of(given: Any, name: str) -> Any:
+    if isinstance(given, Mapping):
+        return given.get(name)
+    return given
+
+
+def _listed_codes(name: str, vector: NDArray[Any], listed: Any) -> tuple[Variable, NDArray[Any], NDArray[np.bool_]]:
+    options = list(listed)
+    if not options or len(set(options)) != len(options):
+        raise parameters.refuse(f"values of {name!r}", "a list of different values", options[:5])
+    places = {value: place for place, value in enumerate(options)}
+    codes = np.array([places.get(_plain(value), -1) for value in vector.tolist()], dtype=np.int64)
+    known = Variable(name, "text", Fraction(1), 0, len(options) - 1, tuple(str(each) for each in options), False)
+    return known, codes, codes < 0
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, (str, int, float, bool)) else None
+
+
+def _number_codes(name: str, vector: NDArray[Any], limits: Any) -> tuple[Variable, NDArray[Any], NDArray[np.bool_]]:
+    low, high = bounds_of(name, limits)
+    if vector.dtype.kind == "O":  # numbers and None: what cannot be read is missing
+        vector = np.array([_number(value) for value in vector.tolist()], dtype=np.float64)
+    if vector.dtype.kind not in "iufb":
+        raise parameters.refuse(f"data of {name!r}", "numbers, or texts with listed values", str(vector.dtype))
+    whole = vector.dtype.kind in "iub" and low.denominator == high.denominator == 1
+    step = Fraction(1) if whole else Fraction(2) ** (math.frexp(float(high - low))[1] - _STEPS)
+    first, last = math.ceil(low / step), math.floor(high / step)
+    if max(abs(first), abs(last)) >= 1 << 52:
+        raise parameters.refuse(
+            f"bounds of {name!r}", "such that the range is not tiny beside the values", (float(low), float(high))
+        )
+    if whole:
+        missing = np.zeros(len(vector), dtype=bool)
+        codes = np.clip(vector, first, last).astype(np.int64)
+    else:
+        real = vector.astype(np.float64)
+        missing = np.isnan(real)
+        scaled = np.clip(np.where(missing, 0.0, real), float(low), float(high)) / float(step)
+        codes = np.clip(np.rint(scaled), first, last).astype(np.int64)
+    return Variable(name, "number", step, first, last, None, not whole), codes, missing
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def bounds_of(name: str, limits: Any) -> tuple[Fraction, Fraction]:
+    """(low, high) as exact numbers; refused where they are not two numbers in ascending order."""
+    allowed = "two finite numbers, the lower one first, e.g. (0, 100)"
+    try:
+        low, high = limits
+    except (TypeError, ValueError):
+        raise parameters.refuse(f"bounds of {name!r}", allowed, limits) from None
+    exact = parameters.rational("bounds", low, allowed), parameters.rational("bounds", high, allowed)
+    if exact[0] >= exact[1]:
+        raise parameters.refuse(f"bounds of {name!r}", allowed, (float(exact[0]), float(exact[1])))
+    return exact

@@ -1,0 +1,361 @@
+"""Where a study's numbers come from: the rows of a curator, or plain arrays. A study is written once, for both.
+
+Promise: public facts (`variables`, `rows_per_unit`, `neighbours`) are known before anything is paid, and nothing else
+is. `release` pays first (a curator's ledger; arrays have none, and their receipt says so), then hands the exact numbers
+to the study's computation, which adds noise from secure bits and returns what may leave. What goes wrong after that
+says nothing about the data.
+
+Codes. All exact numbers are whole: a code times the variable's step is what is meant. Real numbers are clamped to
+their bounds and rounded to the grid, row by row, before anything is added up; texts are numbered as the listed values
+are. Rows with a missing value in a column that is used are left out, row by row. So neighbours differ by at most
+`rows_per_unit` rows of codes, added or removed.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit import parameters
+from tacit.answer.release import guarded
+from tacit.curator import Curator, Price, Rows
+from tacit.errors import QuestionError
+from tacit.noise import BitSource, secure
+from tacit.plan.row_plan import Cut, RowPlan, Variable
+from tacit.policy import RowUnit
+from tacit.statistics.finding import Content, Finding
+
+Whole: TypeAlias = NDArray[np.int64]
+
+
+class Opened(ABC):
+    """Exact numbers that have been paid for. Only a study's computation sees one, and adds noise to what it takes."""
+
+    @abstractmethod
+    def tally(self, *asked: str | Cut) -> tuple[Whole, Whole]:
+        """Rows as a matrix of codes, one line for each combination there is, and how many rows have each.
+
+        In no order that means anything; a combination may come twice. Text is numbered as the variable's values are.
+        """
+
+    @abstractmethod
+    def totals(
+        self, products: Sequence[Sequence[str]], centres: Mapping[str, int] | None = None, using: Sequence[str] = ()
+    ) -> tuple[int, list[int]]:
+        """The number of rows, and for every product of variables the exact sum of the products of (code - centre).
+
+        Rows are those where none of `using` (without it: of the variables in the products) is missing.
+        """
+
+    def counts(self, *asked: str | Cut, shape: Sequence[int]) -> Whole:
+        """A dense table of counts for codes 0, 1, ... below `shape`; what lies outside is left out."""
+        codes, rows = self.tally(*asked)
+        inside = np.all((codes >= 0) & (codes < np.asarray(shape, dtype=np.int64)), axis=1)
+        table = np.zeros(tuple(shape), dtype=np.int64)
+        np.add.at(table, tuple(codes[inside].T), rows[inside])
+        return table
+
+    def values(self, *names: str) -> Whole:
+        """Every row's codes, as a matrix, in no order that means anything."""
+        codes, rows = self.tally(*names)
+        return codes if bool(np.all(rows == 1)) else np.repeat(codes, rows, axis=0)
+
+
+Compute: TypeAlias = Callable[[Opened, BitSource], Content]
+
+
+class Source(ABC):
+    """Columns with public facts, and a way to pay for a look at them."""
+
+    @property
+    @abstractmethod
+    def variables(self) -> tuple[Variable, ...]:
+        """The columns, with what is public about each."""
+
+    @property
+    @abstractmethod
+    def rows_per_unit(self) -> int:
+        """How many rows one unit has at most."""
+
+    @property
+    @abstractmethod
+    def neighbours(self) -> str:
+        """Which data are neighbours, in words: what one of them has more than the other."""
+
+    @abstractmethod
+    def release(
+        self,
+        asked: Mapping[str, Any],
+        price: Price,
+        compute: Compute,
+        *,
+        level: parameters.Number = "0.95",
+        analyst: str | None = None,
+    ) -> Finding:
+        """The finding of a study, paid for; the stored one, free, where a ledger has it."""
+
+    def variable(self, name: str) -> Variable:
+        """A column by its name."""
+        for each in self.variables:
+            if each.name.casefold() == str(name).casefold():
+                return each
+        raise QuestionError(f"Column {name!r} is not there. Columns: {', '.join(e.name for e in self.variables)}.")
+
+    @property
+    def only(self) -> Variable:
+        """The column, where there must be one."""
+        if len(self.variables) != 1:
+            names = ", ".join(each.name for each in self.variables)
+            raise QuestionError(f"This study is about one column, and {len(self.variables)} were given: {names}.")
+        return self.variables[0]
+
+    def one_row_each(self, study: str) -> None:
+        """Refuse more than one row of a unit, for studies whose theorem is about single rows."""
+        if self.rows_per_unit != 1:
+            raise QuestionError(
+                f"{study} needs one row of each unit, and there may be {self.rows_per_unit:,}. Take one of them with "
+                "rows_per_unit=1, or make rows with one for each unit: GROUP BY the unit."
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CuratorSource(Source):
+    """Rows of a curator."""
+
+    rows: Rows
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The columns of the SELECT."""
+        return self.rows.plan.variables
+
+    @property
+    def rows_per_unit(self) -> int:
+        """The bound that holds for the SELECT as a whole."""
+        return self.rows.plan.rows_per_unit
+
+    @property
+    def neighbours(self) -> str:
+        """All rows of one unit."""
+        unit = self.rows.curator.policy.unit_of(self.rows.plan.tables[0]).unit
+        return "one row" if isinstance(unit, RowUnit) else f"all rows of one {getattr(unit, 'column', 'unit')}"
+
+    def release(
+        self,
+        asked: Mapping[str, Any],
+        price: Price,
+        compute: Compute,
+        *,
+        level: parameters.Number = "0.95",
+        analyst: str | None = None,
+    ) -> Finding:
+        """Charged to the curator's ledger."""
+        exact = parameters.open_probability("level", level)
+
+        def made(run: Any, receipt: Any) -> bytes:
+            content = compute(_FromEngine(self.rows.plan, run), secure())
+            return _finding(content, self, price, float(exact), str(receipt.sequence)).to_bytes()
+
+        whole = {**asked, "columns": [each.name for each in self.variables], "level": str(exact)}
+        stored, repeated = self.rows.release(whole, price, made, analyst)
+        return Finding.from_bytes(stored, repeated=repeated)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ArraySource(Source):
+    """Plain arrays: one row is one unit, and nothing is written to a ledger."""
+
+    known: tuple[Variable, ...]
+    columns: Mapping[str, NDArray[Any]]  # codes, -1 in `missing` rows
+    missing: Mapping[str, NDArray[np.bool_]]
+
+    def __repr__(self) -> str:
+        return f"ArraySource({', '.join(each.name for each in self.known)})"
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The arrays' columns."""
+        return self.known
+
+    @property
+    def rows_per_unit(self) -> int:
+        """One."""
+        return 1
+
+    @property
+    def neighbours(self) -> str:
+        """One row."""
+        return "one row"
+
+    def release(
+        self,
+        asked: Mapping[str, Any],
+        price: Price,
+        compute: Compute,
+        *,
+        level: parameters.Number = "0.95",
+        analyst: str | None = None,
+    ) -> Finding:
+        """Paid by whoever holds the arrays: the receipt says what it cost."""
+        if analyst is not None:
+            raise parameters.refuse("analyst", "left out where the data are arrays: there is no ledger", analyst)
+        exact = float(parameters.open_probability("level", level))
+
+        def made() -> bytes:
+            content = compute(_FromArrays(self), secure())
+            return _finding(content, self, price, exact, "none (arrays have no ledger)").to_bytes()
+
+        return Finding.from_bytes(guarded(made))
+
+
+class _FromEngine(Opened):
+    def __init__(self, plan: RowPlan, run: Any) -> None:
+        self._plan, self._run = plan, run
+
+    def tally(self, *asked: str | Cut) -> tuple[Whole, Whole]:
+        query = self._plan.tally(asked)
+        listed = [None if isinstance(each, Cut) else self._plan.variable(each) for each in asked]
+        numbers = [
+            {value: place for place, value in enumerate(each.values or ())}
+            if each is not None and each.meaning == "text"
+            else None
+            for each in listed
+        ]
+
+        def read(keys: Any, columns: Any) -> tuple[Whole, Whole]:
+            codes = np.empty((len(keys), len(asked)), dtype=np.int64)
+            for place, number in enumerate(numbers):
+                column = [key[place] for key in keys]
+                codes[:, place] = column if number is None else [number.get(value, -1) for value in column]
+            return codes, np.asarray(columns["n"], dtype=np.int64)
+
+        found: tuple[Whole, Whole] = self._run(query).open_for(read)
+        return found
+
+    def totals(
+        self, products: Sequence[Sequence[str]], centres: Mapping[str, int] | None = None, using: Sequence[str] = ()
+    ) -> tuple[int, list[int]]:
+        used = tuple(using) or tuple(dict.fromkeys(name for product in products for name in product))
+        query = self._plan.totals(products, centres or {}, used)
+
+        def read(keys: Any, columns: Any) -> tuple[int, list[int]]:
+            count, *sums = (int(columns[name][0]) for name in query.measure_columns)
+            return count, sums
+
+        found: tuple[int, list[int]] = self._run(query).open_for(read)
+        return found
+
+
+class _FromArrays(Opened):
+    def __init__(self, source: ArraySource) -> None:
+        self._source = source
+
+    def _present(self, names: Sequence[str]) -> tuple[list[NDArray[Any]], int]:
+        found = [self._source.variable(name).name for name in names]
+        length = len(next(iter(self._source.columns.values())))
+        kept = np.ones(length, dtype=bool)
+        for name in found:
+            kept &= ~self._source.missing[name]
+        return [self._source.columns[name][kept] for name in found], int(kept.sum())
+
+    def tally(self, *asked: str | Cut) -> tuple[Whole, Whole]:
+        names = [each.name if isinstance(each, Cut) else each for each in asked]
+        columns, count = self._present(names)
+        codes = np.zeros((count, len(asked)), dtype=np.int64)
+        for place, (each, column) in enumerate(zip(asked, columns, strict=True)):
+            codes[:, place] = np.searchsorted(each.edges, column, side="right") if isinstance(each, Cut) else column
+        return codes, np.ones(count, dtype=np.int64)
+
+    def totals(
+        self, products: Sequence[Sequence[str]], centres: Mapping[str, int] | None = None, using: Sequence[str] = ()
+    ) -> tuple[int, list[int]]:
+        used = tuple(using) or tuple(dict.fromkeys(name for product in products for name in product))
+        columns, count = self._present(used)
+        moved = {
+            name: column.astype(object) - int((centres or {}).get(name, 0))
+            for name, column in zip(used, columns, strict=True)
+        }
+        sums = []
+        for product in products:
+            total = np.ones(count, dtype=object)
+            for name in product:
+                total = total * moved[name]
+            sums.append(int(total.sum()))
+        return count, sums
+
+
+def _finding(content: Content, source: Source, price: Price, level: float, entry: str) -> Finding:
+    facts = {
+        "unit": source.neighbours,
+        "neighbours": f"{source.neighbours}, added or removed",
+        "epsilon": parameters.as_text(price.epsilon),
+        "delta": parameters.as_text(price.delta),
+        "rows_per_unit": str(source.rows_per_unit),
+        "entry": entry,
+        "event": price.event.to_json(),
+    }
+    return Finding(content.title, content.columns, content.notes, dict(content.arrays), level, facts, content.drawing)
+
+
+def source_of(
+    data: Any,
+    columns: str | Sequence[str] | None = None,
+    *,
+    bounds: Any = None,
+    values: Any = None,
+    rows_per_unit: int | None = None,
+) -> Source:
+    """The source that `data` and `columns` mean.
+
+    data: a `Curator` with columns written "table.column" (all of one table), or rows of a curator, with or without a
+    choice of columns; or arrays: a vector, a matrix, or a mapping of names to vectors, with `bounds` (low, high) or
+    listed `values`, one for all columns or a mapping by name.
+    """
+    from tacit.statistics.arrays import array_source
+
+    if isinstance(data, Source):
+        return data
+    chosen = None if columns is None else [columns] if isinstance(columns, str) else list(columns)
+    if isinstance(data, (Curator, Rows)):
+        for name, given in (("bounds", bounds), ("values", values)):
+            if given is not None:
+                raise parameters.refuse(name, "left out where a curator has the data: its policy states it", given)
+    if isinstance(data, Curator):
+        return CuratorSource(_of_table(data, chosen, rows_per_unit))
+    if isinstance(data, Rows):
+        if rows_per_unit is not None:
+            raise parameters.refuse("rows_per_unit", "said where the rows are made: curator.rows(...)", rows_per_unit)
+        return CuratorSource(data if chosen is None else _narrowed(data, chosen))
+    if rows_per_unit not in (None, 1):
+        raise parameters.refuse("rows_per_unit", "1 for arrays, where every row is a unit", rows_per_unit)
+    return array_source(data, chosen, bounds, values)
+
+
+def _of_table(curator: Curator, columns: list[str] | None, rows_per_unit: int | None) -> Rows:
+    if not columns:
+        raise parameters.refuse("columns", 'given with a curator, written "table.column"', columns)
+    parted = [str(each).rpartition(".") for each in columns]
+    tables = {table for table, _, _ in parted}
+    if len(tables) != 1 or "" in tables:
+        allowed = 'written "table.column", all of one table'
+        raise parameters.refuse("columns", allowed, ", ".join(map(str, columns)), "Or make rows: curator.rows(sql).")
+    return curator.rows(tables.pop(), [name for _, _, name in parted], rows_per_unit=rows_per_unit)
+
+
+def _narrowed(rows: Rows, columns: Sequence[str]) -> Rows:
+    from dataclasses import replace
+
+    plan = rows.plan
+    kept = tuple(plan.variable(name) for name in columns)
+    return Rows(rows.curator, replace(plan, variables=kept))
+
+
+def price(event: Any, epsilon: Fraction, delta: Fraction = Fraction(0)) -> Price:
+    """The price of a study."""
+    return Price(event, epsilon, delta)
