@@ -25,9 +25,19 @@ the ratios rather than the times. CPU time unless a column says otherwise.
 """
 
 
+ROOM = "_room"
+"""What a file adds to its benchmark's name where that is also the name of a module that libraries import."""
+
+
 def names() -> list[str]:
     """Every benchmark there is: one file each."""
-    return sorted(path.stem for path in HERE.glob("*.py") if path.stem != "run" and not path.stem.startswith("_"))
+    files = (path.stem for path in HERE.glob("*.py") if path.stem != "run" and not path.stem.startswith("_"))
+    return sorted(stem.removesuffix(ROOM) for stem in files)
+
+
+def module_of(name: str) -> str:
+    """The module of a benchmark."""
+    return name if (HERE / f"{name}.py").exists() else name + ROOM
 
 
 def replace_section(text: str, name: str, section: str) -> str:
@@ -52,7 +62,7 @@ def main(arguments: list[str]) -> int:
         print(f"There is no benchmark {', '.join(unknown)}. Benchmarks: {', '.join(names())}.", file=sys.stderr)
         return 2
     for name in arguments or names():
-        section = f"{importlib.import_module(name).main().strip()}\n\n({machine()})"
+        section = f"{importlib.import_module(module_of(name)).main().strip()}\n\n({machine()})"
         text = RESULTS.read_text() if RESULTS.exists() else PREAMBLE
         RESULTS.write_text(replace_section(text, name, section))
         print(section, end="\n\n", flush=True)

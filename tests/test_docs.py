@@ -24,7 +24,7 @@ from tacit import errors
 from tacit.loss import events
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(?P<language>[\w{}+-]*)[^\n]*\n(?P<body>.*?)^```\s*$", re.MULTILINE | re.DOTALL)
 SHOWN = re.compile(r"#\s*->\s*(?P<value>.+?)\s*$")
 LINK = re.compile(r"\]\((?!https?://|#|mailto:)(?P<target>[^)#\s]+)")
@@ -101,13 +101,14 @@ def test_every_link_leads_to_a_file(page: Path) -> None:
 
 def test_every_page_is_in_the_table_of_contents() -> None:
     index = (ROOT / "docs" / "index.md").read_text()
-    pages = {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"}
+    docs = ROOT / "docs"
+    pages = {page.relative_to(docs).with_suffix("").as_posix() for page in docs.rglob("*.md")} - {"index"}
     assert pages - set(index.split()) == set()
 
 
 def documented(page: str) -> set[str]:
-    """Every word that stands in code on a page of docs/."""
-    text = (ROOT / "docs" / page).read_text()
+    """Every word that stands in code on a page of docs/, or on the pages that a pattern means."""
+    text = "\n".join(found.read_text() for found in sorted((ROOT / "docs").glob(page)))
     code = [match["body"] for match in FENCE.finditer(text)] + re.findall(r"`([^`\n]+)`", FENCE.sub("", text))
     return set(re.findall(r"[A-Za-z_][\w-]*\w|\w", "\n".join(code)))
 
@@ -122,6 +123,7 @@ def documented(page: str) -> set[str]:
         ("tacit.loss.events", "events.md"),
         ("tacit.mechanisms", "mechanisms.md"),
         ("tacit.ledger", "ledger.md"),
+        ("tacit.statistics", "statistics/*.md"),
     ],
 )
 def test_every_public_name_is_documented(room: str, page: str) -> None:

@@ -200,3 +200,14 @@ def test_a_finding_prints_exports_and_draws_what_was_released() -> None:
     ]
     assert "one row, added or removed" in finding.card()
     assert finding.intervals() == {"n": [(3.0, 5.0), None]}
+
+
+def test_sums_of_arrays_are_exact_beyond_a_word() -> None:
+    values = np.array([2**40 - 1] * 9 + [-(2**40)], dtype=np.int64)
+    source = source_of(values, bounds=(-(2**40), 2**40))
+    count, (one, two, three) = looked_at(
+        source, lambda opened: opened.totals([("x",), ("x", "x"), ("x", "x", "x")], {"x": 3})
+    )
+    moved = [int(value) - 3 for value in values]
+    assert count == 10
+    assert (one, two, three) == (sum(moved), sum(v**2 for v in moved), sum(v**3 for v in moved))

@@ -59,11 +59,15 @@ class Rows:
         self, asked: Mapping[str, Any], price: Price, compute: Compute, analyst: str | None
     ) -> tuple[bytes, bool]:
         """What `compute` makes of these rows once `price` is paid, as bytes; and whether it had been stored before."""
-        return release(self.curator, {**asked, "rows": self.plan.text}, price, compute, analyst)
+        return release(self.curator, self._named(asked), price, compute, analyst)
 
     def paid(self, asked: Mapping[str, Any], price: Price, analyst: str | None) -> tuple[Run, Receipt]:
         """Pay, and go on asking: for studies that take their questions one by one. Nothing of it is stored."""
-        return paid(self.curator, {**asked, "rows": self.plan.text}, price, analyst)
+        return paid(self.curator, self._named(asked), price, analyst)
+
+    def _named(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """What is asked, and of which rows."""
+        return {**asked, "rows": self.plan.text, "rows_per_unit": self.plan.rows_per_unit}
 
 
 def rows_of(curator: Curator, sql: str, columns: Sequence[str] | None, rows_per_unit: int | None) -> Rows:

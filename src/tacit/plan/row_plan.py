@@ -138,6 +138,8 @@ def plan_rows(sql: str, policy: Policy, rows_per_unit: int | None = None) -> Row
     question = read(f"SELECT count(*) AS n FROM ({str(sql).strip().rstrip(';')}) AS study")  # noqa: S608  # is parsed
     if question.joins or not isinstance(question.source, tree.Derived) or question.where is not None:
         raise QuestionError("Rows for a study are one SELECT, e.g. SELECT age, charge FROM visits WHERE age > 17.")
+    if question.privacy is not None:
+        raise QuestionError("Rows have no price: leave out WITH PRIVACY, and give the study its epsilon.")
     if rows_per_unit is not None:
         question = replace(question, rows_per_unit=parameters.whole("rows_per_unit", rows_per_unit, least=1))
     draft = Draft(question, policy, Asked(None, None, Fraction(0), None, question.rows_per_unit))

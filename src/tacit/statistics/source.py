@@ -13,6 +13,7 @@ are. Rows with a missing value in a column that is used are left out, row by row
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -277,17 +278,32 @@ class _FromArrays(Opened):
     ) -> tuple[int, list[int]]:
         used = tuple(using) or tuple(dict.fromkeys(name for product in products for name in product))
         columns, count = self._present(used)
-        moved = {
-            name: column.astype(object) - int((centres or {}).get(name, 0))
-            for name, column in zip(used, columns, strict=True)
-        }
+        shifts = {name: int((centres or {}).get(name, 0)) for name in used}
+        moved = {name: column - shifts[name] for name, column in zip(used, columns, strict=True)}
+        largest = {name: self._largest(name, shifts[name]) for name in used}
         sums = []
         for product in products:
-            total = np.ones(count, dtype=object)
+            # words where a product is sure to fit one, Python's own integers where not: public bounds decide
+            fits = math.prod(largest[name] for name in product) < 1 << 62
+            total = np.ones(count, dtype=np.int64 if fits else object)
             for name in product:
-                total = total * moved[name]
-            sums.append(int(total.sum()))
+                total = total * (moved[name] if fits else moved[name].astype(object))
+            sums.append(exact_sum(total))
         return count, sums
+
+    def _largest(self, name: str, centre: int) -> int:
+        known = self._source.variable(name)
+        assert known.low is not None
+        assert known.high is not None
+        return max(abs(known.low - centre), abs(known.high - centre), 1)
+
+
+def exact_sum(numbers: NDArray[Any]) -> int:
+    """The sum of whole numbers, which may be wider than a word though each of them is not."""
+    if numbers.dtype == object:
+        return int(numbers.sum())
+    high, low = numbers >> 31, numbers & ((1 << 31) - 1)
+    return (int(high.sum()) << 31) + int(low.sum())
 
 
 def _finding(content: Content, source: Source, price: Price, level: float, entry: str) -> Finding:
