@@ -123,6 +123,8 @@ def documented(page: str) -> set[str]:
         ("tacit.loss.events", "events.md"),
         ("tacit.mechanisms", "mechanisms.md"),
         ("tacit.ledger", "ledger.md"),
+        ("tacit.audit", "audit.md"),
+        ("tacit.audit.zoo", "audit.md"),
         ("tacit.statistics", "statistics/*.md"),
     ],
 )

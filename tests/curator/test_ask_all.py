@@ -147,6 +147,15 @@ def test_nothing_is_spent_where_one_question_is_refused(curator: tacit.Curator) 
     assert charges(curator) == 0
 
 
+def test_the_policys_largest_epsilon_is_for_all_of_them_together() -> None:
+    asked = [read(f"SELECT count(*) FROM visits WHERE age > {number}") for number in range(4)]
+    plan_together(asked, clinic(), Fraction(100), Fraction(0))  # the largest that this policy allows
+    with pytest.raises(tacit.TacitError, match="at most epsilon 100"):
+        plan_together(asked, clinic(), Fraction(101), Fraction(0))
+    with pytest.raises(tacit.TacitError, match="delta"):
+        plan_together(asked, clinic(), Fraction(1), Fraction(3, 2))
+
+
 def test_a_budget_that_does_not_do_for_all_does_for_none() -> None:
     columns = {"town": one_of("Ayr", "Bern", "Caen"), "pay": between(0, 50)}
     with tacit.protect(ROWS, unit="who", rows_per_unit=2, columns=columns, budget=Budget(1)) as small:

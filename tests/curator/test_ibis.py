@@ -26,7 +26,6 @@ WRITTEN: dict[str, str] = json.loads(TEXTS.read_text())
 REFUSED = {
     "rows": "shows a single row's value",
     "histogram": "Over cannot stand",  # Ibis looks at the largest value of all rows first
-    "nunique where": "with FILTER is not understood",
     "sample": "SAMPLE is not understood",
     "argmax": "First is not understood",
     "string agg": "GroupConcat is not understood",

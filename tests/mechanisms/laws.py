@@ -56,6 +56,11 @@ class Draws:
             ]
         )
 
+    def bernoulli_exp(self, exponent: Fraction, size: None, bits: object) -> bool:
+        assert exponent >= 0
+        kept = math.exp(-exponent)
+        return True if exponent == 0 else bool(self._draw([(True, kept), (False, 1 - kept)]))
+
     def law(self, choose: Callable[[], Hashable]) -> dict[Hashable, float]:
         """Every outcome of `choose` with its probability."""
         found: dict[Hashable, float] = defaultdict(float)
@@ -80,7 +85,10 @@ def draws(monkeypatch: pytest.MonkeyPatch) -> Draws:
     """The samplers of quantiles, replaced."""
     playing = Draws()
     stand_in = SimpleNamespace(
-        secure=lambda: None, exponential_race=playing.exponential_race, uniform_below=playing.uniform_below
+        secure=lambda: None,
+        exponential_race=playing.exponential_race,
+        uniform_below=playing.uniform_below,
+        bernoulli_exp=playing.bernoulli_exp,
     )
     for module in (quantiles, rank_choice):
         monkeypatch.setattr(module, "noise", stand_in)

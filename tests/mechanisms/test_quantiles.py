@@ -15,7 +15,7 @@ import pytest
 from tacit.errors import TacitError
 from tacit.loss import events
 from tacit.mechanisms import Extreme, Quantiles, quantiles
-from tacit.mechanisms.ranks import TooNarrow
+from tacit.mechanisms.rank_choice import Asking
 from tests.mechanisms.laws import Draws, draws
 
 __all__ = ["draws"]
@@ -220,7 +220,13 @@ def test_parts_of_a_level_share_no_row_however_the_cuts_fall(draws: Draws, monke
     mechanism = Quantiles(2, [Fraction(place, 6) for place in range(1, 6)], 1, Fraction(3))
     cuts: list[int] = []
     original = quantiles.choose_place
-    monkeypatch.setattr(quantiles, "choose_place", lambda *args: cuts.append(original(*args)) or cuts[-1])
+
+    def noted(*args: Any) -> Asking:
+        place = yield from original(*args)
+        cuts.append(place)
+        return place
+
+    monkeypatch.setattr(quantiles, "choose_place", noted)
 
     def law(rows: Sequence[int]) -> Law:
         def choose() -> Any:
@@ -237,49 +243,17 @@ def test_parts_of_a_level_share_no_row_however_the_cuts_fall(draws: Draws, monke
             assert max(-low, high) <= 3 * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("shares", [HALF, THREE], ids=["one", "three"])
-def test_the_ranks_near_the_wanted_ones_are_enough_and_others_are_asked_for(
-    draws: Draws, shares: list[Fraction], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(quantiles, "SPLIT", 2)
-    monkeypatch.setattr(quantiles, "_clamp", lambda *_: 2)
-    rows = [0, 0, 1, 2, 2, 2, 3, 5, 5, 6, 7, 7]
-    mechanism = Quantiles(8, shares, 1, Fraction(8))
-    values, below, counts, total = listed(rows)
-    near = [
-        place
-        for place in range(len(values))
-        if any(
-            below[place] <= share * total + reach and below[place] + counts[place] >= share * total - reach
-            for share, reach in mechanism.windows()
-        )
-    ]
-    some = [[column[place] for place in near] for column in (values, below, counts)]
-    asked = []
-
-    def wider() -> Any:
-        asked.append(True)
-        return values, below, counts
-
-    full = draws.law(lambda: tuple(mechanism.choose(values, below, counts, total)))
-    law = draws.law(lambda: tuple(mechanism.choose(*some, total, wider=wider)))
-    assert_same(law, full)
-    # far too few: everything is asked for, and the law is still the same
-    one = [[column[3]] for column in (values, below, counts)]
-    assert_same(draws.law(lambda: tuple(mechanism.choose(*one, total, wider=wider))), full)
-    assert asked
-    with pytest.raises(TooNarrow):
-        draws.law(lambda: tuple(mechanism.choose([0], [0], [2], total)))
-
-
-def test_windows_hold_the_clamp_and_the_clamp_holds_all_but_a_billionth() -> None:
+def test_the_clamp_holds_all_but_a_billionth_and_windows_a_quarter_of_it() -> None:
+    clamp = quantiles._clamp(Fraction(1, 6), 10**9)
+    scale = 2 * 3 * 0.5 / 0.5
+    assert scale * (math.log(10**9) + 20) <= clamp <= scale * (math.log(10**9) + 20) + 1
+    # at worst one row stands at the wanted rank, and all other points lie beyond
+    assert 10**9 * math.exp(-clamp / scale) < math.exp(-19.9)
     mechanism = Quantiles(10**9, HALF, 3, Fraction(1, 2))
     ((share, reach),) = mechanism.windows()
-    scale = 2 * 3 * 0.5 / 0.5
     assert share == Fraction(1, 2)
-    assert scale * (math.log(10**9) + 20) <= reach - 1 <= scale * (math.log(10**9) + 20) + 1
-    # at worst one row stands at the wanted rank, and all other points lie beyond
-    assert 10**9 * math.exp(-(reach - 1) / scale) < math.exp(-19.9)
+    assert clamp / 4 < reach < clamp / 4 + 3
+    assert mechanism.grain == int(2 * scale)
 
 
 def test_errors_are_the_tail_of_the_exponential_mechanism() -> None:
@@ -307,10 +281,7 @@ def test_nine_quantiles_of_a_million_rows_are_within_a_thousandth(kind: str) -> 
     below = np.cumsum(counts) - counts
     shares = [Fraction(place, 10) for place in range(1, 10)]
     mechanism = Quantiles(10**6, shares, 1, 1)
-    near = np.zeros(len(values), dtype=bool)
-    for share, reach in mechanism.windows():
-        near |= (below <= float(share) * size + reach) & (below + counts >= float(share) * size - reach)
-    found = mechanism.choose(values[near], below[near], counts[near], size)
+    found = mechanism.choose(values, below, counts, size)
     assert found == sorted(found)
     for share, value in zip(shares, found, strict=True):
         low, high = int((rows < value).sum()), int((rows <= value).sum())

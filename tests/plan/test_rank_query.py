@@ -1,8 +1,8 @@
-"""The query behind quantiles against ranks counted in Python: ties, empty cells, NULL keys, small and large windows."""
+"""The queries behind quantiles against ranks counted in Python: ties, empty cells, NULL keys, small and large windows."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from fractions import Fraction
 from typing import Any
 
@@ -13,39 +13,38 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
+from tacit.mechanisms.ranks import Line
 from tacit.plan import rank_query as module
-from tacit.plan.rank_query import Window, rank_query
+from tacit.plan.rank_probe import Probe, probe_query
+from tacit.plan.rank_query import Keyed, Window, rank_query
 
-ROWS = "SELECT k AS k0, x AS v FROM t WHERE NOT x IS NULL"
+ROWS = "SELECT k AS k0, n AS k1, x AS v FROM t WHERE NOT x IS NULL"
+POINTS = 5000
 
 
-def run(rows: list[tuple[Any, Any]], points: int, windows: list[Window] | None) -> list[tuple[Any, ...]]:
+def table(points: int) -> Keyed:
     parsed = sqlglot.parse_one(ROWS, read="duckdb")
     assert isinstance(parsed, exp.Select)
-    query = rank_query(parsed, ["k0"], [True], points, windows)
+    return Keyed(parsed, ("k0", "k1"), (True, False), (True, True), points)
+
+
+def run(rows: list[tuple[Any, ...]], query: exp.Expr) -> list[tuple[Any, ...]]:
     with duckdb.connect() as connection:
-        connection.execute("CREATE TABLE t (k VARCHAR, x BIGINT)")
+        connection.execute("CREATE TABLE t (k VARCHAR, n BIGINT, x BIGINT)")
         if rows:
-            connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
-        return sorted(connection.execute(query.sql(dialect="duckdb")).fetchall(), key=str)
+            connection.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+        return connection.execute(query.sql(dialect="duckdb")).fetchall()
 
 
-def truth(rows: list[tuple[Any, Any]], windows: list[Window] | None) -> list[tuple[Any, ...]]:
-    cells: dict[Any, list[int]] = defaultdict(list)
-    for key, value in rows:
+def cells_of(rows: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], list[int]]:
+    cells: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+    for *key, value in rows:
         if value is not None:
-            cells[key].append(value)
-    found = []
-    for key, values in cells.items():
-        total = len(values)
-        for value, count in Counter(values).items():
-            below = sum(each < value for each in values)
-            if windows is None or any(_near(window, below, count, total) for window in windows):
-                found.append((key, value, below, count, total))
-    return sorted(found, key=str)
+            cells[tuple(key)].append(value)
+    return cells
 
 
-def _near(window: Window, below: int, count: int, total: int) -> bool:
+def near(window: Window, below: int, count: int, total: int) -> bool:
     wanted = Fraction(window.numerator * total, window.denominator)
     if window.cap is not None:
         wanted = min(Fraction(window.cap, 2), Fraction(total, 2))
@@ -61,35 +60,99 @@ WINDOWS = st.lists(
     min_size=1,
     max_size=4,
 )
-POINTS = 1000
+TABLES = st.lists(
+    st.tuples(
+        st.sampled_from(["a", "it's; 1 2", "", None]),
+        st.sampled_from([-3, 7, None]),
+        st.one_of(st.none(), st.sampled_from([0, POINTS - 1]), st.integers(700, 705), st.integers(0, POINTS - 1)),
+    ),
+    max_size=80,
+)
+
+
+@settings(max_examples=120, deadline=None)
+@given(TABLES, WINDOWS, st.integers(0, 6), st.sampled_from([(9, 9, 5, 9), (1, 3, 2, 1), (1, 1, 3, 2), (12, 12, 1, 1)]))
+def test_leaves_near_the_wanted_ranks_come_back_with_their_exact_ranks(
+    rows: list[tuple[Any, ...]], windows: list[Window], grain: int, passes: tuple[int, int, int, int]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, bits in zip(("_SMALL", "_FIRST", "_NEXT", "_FINER"), passes, strict=True):
+            patch.setattr(module, name, bits)
+        found = run(rows, rank_query(table(POINTS), windows, grain))
+    leaves: dict[tuple[Any, ...], list[tuple[int, ...]]] = defaultdict(list)
+    for first_key, second_key, *leaf in found:
+        leaves[first_key, second_key].append(tuple(leaf))
+    cells = cells_of(rows)
+    assert set(leaves) <= set(cells)
+    for cell, values in cells.items():
+        listed = sorted(leaves[cell])
+        for first, last, below, held, total in listed:
+            assert total == len(values)
+            assert below == sum(value < first for value in values)
+            assert held == sum(first <= value <= last for value in values) > 0
+            # small enough, or a single point; what has no more rows than the grain may have come together
+            assert first == last or held <= max(2 * grain, 1)
+        # none overlaps another: the line takes them as they are
+        columns = [[leaf[place] for leaf in listed] for place in range(4)]
+        Line(POINTS, 1, (columns[0], columns[1], columns[2], columns[3]), len(values))
+        # every value near a wanted rank lies in a leaf
+        for value in set(values):
+            below, count = sum(each < value for each in values), values.count(value)
+            if any(near(window, below, count, len(values)) for window in windows):
+                assert any(first <= value <= last for first, last, *_ in listed)
+
+
+def test_what_leaves_the_engine_does_not_grow_with_the_rows() -> None:
+    windows = [Window(place, 10, 200) for place in range(1, 10)]
+    query = rank_query(table(1 << 30), windows, 20).sql(dialect="duckdb")
+    found = []
+    with duckdb.connect() as connection:
+        for size in (100_000, 400_000):
+            connection.execute(
+                f"CREATE OR REPLACE TABLE t AS SELECT 'a' AS k, 1::BIGINT AS n, "
+                f"(hash(i) % {1 << 30})::BIGINT AS x FROM range({size}) s(i)"
+            )
+            found.append(len(connection.execute(query).fetchall()))
+    # 9 windows of 400 rows in leaves of 20 rows, some of them cut at the ends
+    assert all(150 < each < 400 for each in found)
+    assert found[1] < 1.2 * found[0]
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(["a", "b", None]),
-            st.one_of(st.none(), st.sampled_from([0, 999]), st.integers(0, 5), st.integers(0, POINTS - 1)),
-        ),
-        max_size=60,
-    ),
-    st.one_of(st.none(), WINDOWS),
-    st.sampled_from([(12, 10, 7), (1, 3, 2), (1, 1, 3), (1, 8, 2)]),
-)
-def test_the_values_near_the_wanted_ranks_come_back_with_their_exact_ranks(
-    rows: list[tuple[Any, Any]], windows: list[Window] | None, passes: tuple[int, int, int]
+@given(TABLES, st.lists(st.tuples(*[st.integers(0, POINTS - 1)] * 3), min_size=1, max_size=12), st.integers(0, 3))
+def test_a_probe_counts_the_rows_on_either_side_of_a_point(
+    rows: list[tuple[Any, ...]], places: list[tuple[int, ...]], start: int
 ) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        for name, bits in zip(("_SMALL", "_FIRST", "_NEXT"), passes, strict=True):
-            patch.setattr(module, name, bits)
-        assert run(rows, POINTS, windows) == truth(rows, windows)
+    cells = cells_of(rows)
+    keys: list[Any] = [*cells, ("nobody", 5)]
+    probes = [
+        Probe((start + number) % len(keys), *(sorted(three)[place] for place in (0, 2, 1)))
+        for number, three in enumerate(places)
+    ]
+    found = {line[0]: line[1:] for line in run(rows, probe_query(table(POINTS), keys, probes))}
+    for number, probe in enumerate(probes):
+        inside = [value for value in cells.get(keys[probe.cell], []) if probe.first <= value <= probe.last]
+        below = [value for value in inside if value < probe.point]
+        above = [value for value in inside if value > probe.point]
+        expected = (len(below), inside.count(probe.point), max(below) + 1 if below else None, min(above, default=None))
+        assert found.get(number, (0, 0, None, None)) == expected
+        assert (number in found) == bool(inside)
+
+
+def test_without_keys_a_probe_reads_all_rows() -> None:
+    parsed = sqlglot.parse_one("SELECT x AS v FROM t", read="duckdb")
+    assert isinstance(parsed, exp.Select)
+    whole = Keyed(parsed, (), (), (), POINTS)
+    rows = [("a", 1, value) for value in (3, 3, 8)]
+    assert run(rows, probe_query(whole, [()], [Probe(0, 0, 9, 5)])) == [(0, 2, 0, 4, 8)]
+    assert sorted(run(rows, rank_query(whole, [Window(1, 2, 9)], 0))) == [(3, 3, 0, 2, 3), (8, 8, 2, 1, 3)]
 
 
 def test_a_large_grid_takes_a_few_passes_and_a_small_one_takes_one() -> None:
-    def passes(points: int) -> int:
-        parsed = sqlglot.parse_one(ROWS, read="duckdb")
-        assert isinstance(parsed, exp.Select)
-        text = rank_query(parsed, ["k0"], [True], points, [Window(1, 2, 5)]).sql(dialect="duckdb")
+    def passes(points: int, windows: int) -> int:
+        text = rank_query(table(points), [Window(1, 2, 5)] * windows, 10).sql(dialect="duckdb")
         return text.count("COUNT(*)")
 
-    assert [passes(points) for points in (1, 111, 4096, 4097, 10**9, 1 << 40)] == [1, 1, 1, 2, 4, 6]
+    assert [passes(points, 1) for points in (1, 111, 512, 513, 10**9, 1 << 40)] == [1, 1, 1, 2, 6, 8]
+    # with many windows one more, over all cells together
+    assert [passes(points, 9) for points in (1, 512, 513, 10**9, 1 << 40)] == [1, 1, 3, 5, 7]

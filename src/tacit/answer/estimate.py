@@ -18,7 +18,13 @@ from tacit.plan.expected import made_up
 from tacit.plan.pick_words import off_by
 from tacit.plan.plan import Expected, Measure
 
-_KINDS = {"count_rows": "count of rows", "count": "count of values", "count_units": "count of units", "sum": "sum"}
+_KINDS = {
+    "count_rows": "count of rows",
+    "count": "count of values",
+    "count_units": "count of units",
+    "count_some_units": "count of units",
+    "sum": "sum",
+}
 
 
 @dataclass(frozen=True, slots=True, repr=False)

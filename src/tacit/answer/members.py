@@ -21,6 +21,7 @@ def member_answer(answer: Answer, family: Family, member: Member) -> Answer:
         present = sorted((row for row in rows if values[row] is not None), key=values.__getitem__, reverse=descending)
         absent = [row for row in rows if values[row] is None]
         rows = absent + present if nulls_first else present + absent
+    rows = rows[member.offset :]
     rows = rows if member.limit is None else rows[: member.limit]
     return Answer(
         member.names,

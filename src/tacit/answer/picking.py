@@ -1,30 +1,34 @@
 """Picks are drawn here: the exact ranks of every cell go in, one chosen value for each comes out.
 
 Promise: what leaves is chosen by the pick's mechanism from its public grid, in every cell that is shown, also empty
-ones. The ranks near the wanted ones are read first; in the rare case that a choice needs others, all are read, so that
-the mechanism is exactly the one that was paid for.
+ones. The ranks near the wanted ones are read first, in leaves of some rows each; where a choice needs to know more it
+asks, and the questions of all cells are answered together. Which are asked, and how often, depends on the rows; it is
+part of what was paid for, and nothing of it leaves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tacit.engines.exact import Columns, Exact, Key, Keys
 from tacit.mechanisms import Mode
-from tacit.mechanisms.ranks import Listed
+from tacit.mechanisms.quantiles import Choosing
+from tacit.mechanisms.ranks import Asked, Found, Leaves
 from tacit.noise import BitSource
 from tacit.plan.columns import RawKey
 from tacit.plan.plan import Pick, Query
-from tacit.plan.rank_query import BELOW, POINT, ROWS, TOTAL
+from tacit.plan.rank_probe import AFTER, AT, BEFORE, UNDER, Probe
+from tacit.plan.rank_query import LEAF, ROWS
 
-Cells = dict[Key, tuple[Listed, int]]
+Run = Callable[[Query], Exact]
+_MOST_PROBES = 10_000
 
 
-def picked(pick: Pick, run: Callable[[Query], Exact], cells: Keys, bits: BitSource) -> list[list[RawKey]]:
+def picked(pick: Pick, run: Run, cells: Keys, bits: BitSource) -> list[list[RawKey]]:
     """For each of the pick's columns the value in every cell."""
     if isinstance(pick.mechanism, Mode):
         chosen = run(pick.query).open_for(lambda keys, columns: _modes(pick, keys, columns, cells, bits))
@@ -33,41 +37,62 @@ def picked(pick: Pick, run: Callable[[Query], Exact], cells: Keys, bits: BitSour
     return [[pick.raw(points[place]) for points in chosen] for place in range(len(pick.columns))]
 
 
-def _ranked(pick: Pick, run: Callable[[Query], Exact], near: Cells, cells: Keys, bits: BitSource) -> list[list[int]]:
-    mechanism, wide = pick.mechanism, pick.wide
-    assert not isinstance(mechanism, Mode)
-    assert wide is not None
+def _ranked(pick: Pick, run: Run, near: dict[Key, tuple[Leaves, int]], cells: Keys, bits: BitSource) -> list[list[int]]:
+    assert not isinstance(pick.mechanism, Mode)
+    chosen: list[list[int]] = [[] for _ in cells]
+    answers: dict[int, list[Found] | None] = dict.fromkeys(range(len(cells)))
+    choosing = [pick.mechanism.choosing(*near.get(cell, (_NOTHING, 0)), bits=bits) for cell in cells]
+    while answers:
+        asked: dict[int, list[Asked]] = {}
+        for cell, found in answers.items():
+            try:
+                asked[cell] = _next(choosing[cell], found)
+            except StopIteration as done:
+                chosen[cell] = done.value
+        answers = dict(_found(pick, run, cells, asked))
+    return chosen
 
-    @cache
-    def everything() -> Cells:
-        return run(wide).open_for(_split)
 
-    found = []
-    for cell in cells:
-        listed, total = near.get(cell, (_NOTHING, 0))
-        found.append(mechanism.choose(*listed, total, wider=partial(_all_of, everything, cell), bits=bits))
+def _next(choosing: Choosing, found: list[Found] | None) -> list[Asked]:
+    return next(choosing) if found is None else choosing.send(found)
+
+
+def _found(pick: Pick, run: Run, cells: Keys, asked: dict[int, list[Asked]]) -> dict[int, list[Found]]:
+    """What all the cells asked for, in as few queries as can be."""
+    probes = [Probe(cell, each.first, each.last, each.point) for cell, listed in asked.items() for each in listed]
+    found: list[Found] = []
+    for start in range(0, len(probes), _MOST_PROBES):
+        some = probes[start : start + _MOST_PROBES]
+        found += run(pick.probe(cells, some)).open_for(partial(_read, len(some)))
+    left = iter(found)
+    return {cell: [next(left) for _ in listed] for cell, listed in asked.items()}
+
+
+def _read(size: int, keys: Keys, columns: Columns) -> list[Found]:
+    """The answers in the order of the questions; a leaf without rows is not in the result."""
+    found = [Found(0, 0, None, None)] * size
+    listed = [columns[name].tolist() for name in (UNDER, AT, BEFORE, AFTER)]
+    for (number,), under, at, before, after in zip(keys, *listed, strict=True):
+        assert isinstance(number, int)
+        found[number] = Found(under, at, before - 1 if before else None, after or None)
     return found
 
 
-def _all_of(everything: Callable[[], Cells], cell: Key) -> Listed:
-    return everything()[cell][0]
+_NOTHING: Leaves = (np.zeros(0, dtype=np.int64),) * 4
 
 
-_NOTHING: Listed = (np.zeros(0, dtype=np.int64),) * 3
-
-
-def _split(keys: Keys, columns: Columns) -> Cells:
-    """The rows of each cell, by value."""
+def _split(keys: Keys, columns: Columns) -> dict[Key, tuple[Leaves, int]]:
+    """The leaves of each cell in order, and its rows in all."""
     numbers: dict[Key, int] = {}
     cell = np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
-    order = np.lexsort((columns[POINT], cell))
+    order = np.lexsort((columns[LEAF[0]], cell))
     ends = np.searchsorted(cell[order], np.arange(len(numbers) + 1))
-    sorted_columns = [columns[name][order] for name in (POINT, BELOW, ROWS, TOTAL)]
-    found: Cells = {}
+    sorted_columns = [columns[name][order] for name in LEAF]
+    found: dict[Key, tuple[Leaves, int]] = {}
     for key, number in numbers.items():
         part = slice(int(ends[number]), int(ends[number + 1]))
-        point, below, rows, total = (column[part] for column in sorted_columns)
-        found[key] = ((point, below, rows), int(total[0]))
+        first, last, below, rows, total = (column[part] for column in sorted_columns)
+        found[key] = ((first, last, below, rows), int(total[0]))
     return found
 
 

@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from tacit import parameters
 from tacit.errors import QuestionError
 from tacit.loss.events import Composed, Event
 from tacit.plan import KnownKeys, Plan, make_plan
+from tacit.plan.make import affordable
 from tacit.policy import Policy
 from tacit.question import tree
 from tacit.question.together import Family, alone, families
@@ -40,6 +42,9 @@ def plan_together(
     if any(question.privacy is not None for question in questions):
         raise QuestionError("Questions asked together have one price: give it to ask_all, not to a single question.")
     whole = policy.default_epsilon if epsilon is None else epsilon
+    affordable(policy, whole, "epsilon", epsilon)  # all of it at once, not only each question's share
+    if parameters.probability("delta", delta) == 1:
+        raise parameters.refuse("delta", "a number of at least 0 and below 1", delta)
     found: list[tuple[Family, Plan]] = []
     for family in families(questions):
         share = Fraction(len(family.members), len(questions))
@@ -70,7 +75,7 @@ def _has_cells(family: Family, plan: Plan) -> bool:
     cells = [member.cell for member in family.members if member.cell is not None]
     if not cells:
         return True
-    if not isinstance(plan.keys, KnownKeys):
+    if not isinstance(plan.keys, KnownKeys) or plan.summary is not None:  # whose keys are some of the plan's
         return False
     columns = plan.keys.columns
     return all(

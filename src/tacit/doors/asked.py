@@ -46,6 +46,8 @@ def _select(content: Node, keys: list[Any], outputs: list[Any]) -> str:
         parts.append("order by " + ", ".join(_order(each, text) for each in content["order"]))
     if content.get("limit") is not None:
         parts.append(f"limit {content['limit']}")
+    if content.get("offset"):
+        parts.append(f"offset {content['offset']}")
     return " ".join(parts)
 
 
@@ -75,7 +77,8 @@ def _text(node: Any, text: Callable[[Any], str]) -> str:
 def _aggregate(node: Node, text: Callable[[Any], str]) -> str:
     kind = str(node["kind"])
     if kind in _AGGREGATES:
-        return _AGGREGATES[kind]
+        condition = node.get("second")
+        return _AGGREGATES[kind] + ("" if condition is None else f" filter (where {text(condition)})")
     inside = [text(node[part]) for part in ("argument", "second") if node.get(part) is not None]
     return f"{kind}({', '.join(inside)})"
 
@@ -116,5 +119,6 @@ _WRITERS: Final[Mapping[str, Callable[[Node, Callable[[Any], str]], str]]] = {
     "InRows": lambda node, text: f"{text(node['operand'])} in ({_rows(node['rows'])})",
     "Inner": lambda node, _: f"({_select(node['question'], node['question']['keys'], node['question']['outputs'])})",
     "Over": lambda node, text: f"{node['function']}({text(node['argument']) if node['argument'] else ''}) over (...)",
+    "Total": lambda node, text: f"{node['function']}({text(node['argument']) if node['argument'] else '*'}) of all",
     "LeftOut": lambda node, text: f"grouping({text(node['key'])})",
 }

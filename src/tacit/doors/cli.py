@@ -1,4 +1,4 @@
-"""The command line: `tacit demo | init | check | estimate | ask | explain | suggest | ledger`.
+"""The command line: `tacit demo | init | check | estimate | ask | explain | suggest | ledger | audit | risk`.
 
 Promise: what was asked for goes to standard output (a table, or JSON or CSV to be read by a program), everything else
 to standard error. A mistake gives a sentence and no stack trace; a true bug shows its trace, without local variables,
@@ -15,8 +15,10 @@ import typer
 from typer.core import TyperGroup
 
 from tacit import __version__
+from tacit.doors.audit_commands import audit
 from tacit.doors.common import REFUSED, AsJson, PolicyFile, aside, out, print_json, read_policy
 from tacit.doors.ledger_commands import ledger
+from tacit.doors.risk_commands import risk
 from tacit.errors import BudgetExceeded, ParameterError, TacitError
 
 WRONG_USAGE: Final = 2
@@ -62,6 +64,13 @@ app.add_typer(
     epilog="Examples: tacit ledger clinic.toml, tacit ledger verify clinic.toml, "
     "tacit ledger export clinic.toml --format csv, tacit ledger adopt clinic.toml --moved-from old/spent.ledger.",
 )
+app.add_typer(
+    audit,
+    name="audit",
+    help="Does it keep its word? Measured on made-up rows, signed.  tacit audit clinic.toml",
+    epilog="Examples: tacit audit clinic.toml --output audit.json --key auditor.pem, tacit audit check audit.json.",
+)
+app.command()(risk)
 
 Sql = Annotated[str, typer.Argument(metavar="SQL", help="The question, in SQL.")]
 Epsilon = Annotated[str | None, typer.Option(help="What it may cost, e.g. 0.5. The policy has a default.")]

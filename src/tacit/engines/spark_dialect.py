@@ -108,6 +108,11 @@ def _like(node: exp.Like | exp.ILike, _: Place) -> exp.Expr:
     return type(node)(this=node.this.copy(), expression=exp.Literal.string(doubled))
 
 
+def _split(node: exp.StringToArray, _: Place) -> exp.Expr:
+    """Spark splits at a pattern: the signs that a plan splits at mean themselves there."""
+    return _call("SPLIT", node.this.copy(), node.expression.copy())
+
+
 def _listed(node: exp.In, _: Place) -> exp.Expr:
     if node.expressions or node.args.get("query") is not None:
         return node
@@ -164,6 +169,7 @@ CHANGES: Final[tuple[tuple[type[exp.Expr], Callable[[Any, Place], exp.Expr]], ..
     (exp.Like, _like),
     (exp.ILike, _like),
     (exp.In, _listed),
+    (exp.StringToArray, _split),
     (exp.CTE, _named),
     (exp.Table, _viewed),
     (exp.Literal, _literal),

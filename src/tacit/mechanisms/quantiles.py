@@ -30,6 +30,9 @@ Least and greatest. The wanted rank is min(k, n/2) for the least, n - min(k, n/2
 d = 2: adding a row changes 2 F(y) - min(2 k, n) by -1, ..., 2, in size at most 2, so p and d are 0 and 2 above. k is
 such that the empty part of the grid beyond all rows is chosen 5 of 100 times at most.
 
+What is known of the ranks (`ranks`) need not be all: `rank_choice` draws from these very laws all the same, and asks
+for what it needs (Theorem 3 there).
+
 Utility. A choice misses its rank by more than (2 r max(q, 1 - q)/epsilon)(ln(N) + t) with probability at most exp(-t)
 (N K + 1 in place of N for a place); W is that number at t = 20, so that the clamp hardly matters.
 
@@ -40,16 +43,17 @@ values and replace-one neighbours); spreading ties, the clamp, cells and r rows 
 from __future__ import annotations
 
 import math
+from collections.abc import Generator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
-from typing import Any
+from functools import cache
+from typing import Any, TypeAlias
 
 from tacit import noise, parameters
 from tacit.loss import events
 from tacit.loss.rounding import log_up
-from tacit.mechanisms.rank_choice import Choice, choose_place, choose_point, share_of
-from tacit.mechanisms.ranks import Known, Wider, mass_at
+from tacit.mechanisms.rank_choice import Choice, Part, choose_place, choose_point, part_of
+from tacit.mechanisms.ranks import Asked, Found, Leaves, Line
 from tacit.parameters import Number
 
 SPLIT = 1 << 16
@@ -57,6 +61,10 @@ _TAIL = 20
 _MOST_POINTS = 1 << 40
 _LARGEST = 1 << 62
 _MOST_PARTS = 10**6
+_GRAIN, _OFF, _NEAR = 2, 16, 2
+
+Choosing: TypeAlias = Generator[list[Asked], list[Found], list[int]]
+"""Yields questions about ranks, is sent what was found, and returns the chosen points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,17 +135,20 @@ class Quantiles:
     @property
     def tree(self) -> Node:
         """The choices of quantiles that are chosen together."""
-        found = self._node(0, len(self.shares), End(Fraction(0), Fraction(0)), End(Fraction(1), Fraction(0)))
-        assert found is not None
-        return found
+        return _tree(self)
 
     def windows(self) -> tuple[tuple[Fraction, int], ...]:
-        """(q, reach): the ranks that must be known are those within `reach` of q n, hardly ever others."""
+        """(q, reach): the ranks worth knowing beforehand are those within `reach` of q n; others are asked for."""
         if not self.together:
-            return tuple((choice.share, choice.clamp + 1) for choice in self._apart())
-        return tuple(
-            (self.shares[node.place], node.choice.clamp + math.ceil(node.centre) + 1) for node in _nodes(self.tree)
-        )
+            return tuple((choice.share, _near(choice)) for choice in self._apart())
+        reaches = ((node, _near(node.choice) + math.ceil(node.centre)) for node in _nodes(self.tree))
+        return tuple((self.shares[node.place], reach) for node, reach in reaches)
+
+    @property
+    def grain(self) -> int:
+        """Leaves of so many rows are small enough: a choice keeps what it draws from one about every other time."""
+        choices = [node.choice for node in _nodes(self.tree)] if self.together else self._apart()
+        return min(map(_grain, choices))
 
     def errors(self, confidence: Number) -> tuple[int, ...]:
         """For each quantile the rows by which its rank is off at most, with at least this confidence, at worst."""
@@ -159,66 +170,46 @@ class Quantiles:
         return tuple(found[place] for place in range(len(self.shares)))
 
     def choose(
-        self,
-        values: Any,
-        below: Any,
-        counts: Any,
-        total: int,
-        *,
-        wider: Wider | None = None,
-        bits: noise.BitSource | None = None,
+        self, values: Any, below: Any, counts: Any, total: int, *, bits: noise.BitSource | None = None
     ) -> list[int]:
-        """A point for each quantile, ascending, in one cell: see `ranks.pieces` for what the arguments say.
+        """A point for each quantile, ascending, in one cell: from all its values, the rows below each and at each."""
+        return _answered(self.choosing((values, values, below, counts), total, bits=bits))
 
-        `wider` gives all values, with the rows below and at each, should those given not be enough.
-        """
+    def choosing(self, leaves: Leaves, total: int, *, bits: noise.BitSource | None = None) -> Choosing:
+        """The same from leaves, asking for what must be known besides: see `ranks`."""
         source = noise.secure() if bits is None else bits
-        known = Known(self.points, self.split, total, (values, below, counts), wider)
-        if not self.together:
-            return sorted(
-                known.ask(partial(choose_point, (0, self.points), 0, share_of(choice, total), choice, source))
-                for choice in self._apart()
-            )
+        line = Line(self.points, self.split, leaves, total)
         found = [0] * len(self.shares)
-        end = self.points * SPLIT
+        end = self.points * self.split
 
-        def visit(node: Node | None, first: int, last: int, masses: tuple[int, int]) -> None:
+        def apart(place: int, choice: Choice) -> _Task:
+            part = part_of(choice, (0, end), (0, total))
+            found[place] = yield from choose_point(line, part, choice, source)
+            return []
+
+        def visit(node: Node | None, ends: tuple[int, int], masses: tuple[int, int]) -> _Task:
             if node is None:
-                return
-            wanted = share_of(node.choice, masses[1] - masses[0])
+                return []
+            part = part_of(node.choice, ends, masses)
             if node.left is None and node.right is None:
-                point = partial(choose_point, (first, last), masses[0], wanted, node.choice, source)
-                found[node.place] = known.ask(point)
-                return
-            place = known.ask(partial(choose_place, (first, last), masses[0], wanted, node.choice, source))
-            mass = known.ask(partial(mass_at, place))
+                found[node.place] = yield from choose_point(line, part, node.choice, source)
+                return []
+            place = yield from choose_place(line, part, node.choice, source)
+            mass = line.mass(place)
             found[node.place] = min(place // SPLIT, self.points - 1)
-            visit(node.left, first, place, (masses[0], mass))
-            visit(node.right, place, last, (mass, masses[1]))
+            return [
+                visit(node.left, (ends[0], place), (masses[0], mass)),
+                visit(node.right, (place, ends[1]), (mass, masses[1])),
+            ]
 
-        visit(self.tree, 0, end, (0, total * SPLIT))
-        return found
+        if self.together:
+            yield from _at_once(line, [visit(self.tree, (0, end), (0, total * SPLIT))])
+            return found
+        yield from _at_once(line, [apart(place, choice) for place, choice in enumerate(self._apart())])
+        return sorted(found)
 
     def _apart(self) -> list[Choice]:
         return [_choice(share, self, self.points, 1) for share in self.shares]
-
-    def _node(self, low: int, high: int, before: End, after: End) -> Node | None:
-        if low == high:
-            return None
-        place = (low + high) // 2
-        share = (self.shares[place] - before.share) / (after.share - before.share)
-        centre = (1 - share) * before.off + share * after.off
-        alone = high - low == 1
-        choice = _choice(share, self, self.points if alone else self.points * SPLIT + 1, SPLIT)
-        # a quarter of the clamp is many times what a choice misses by among rows that lie close
-        cut = End(self.shares[place], centre + Fraction(choice.clamp, 4))
-        return Node(
-            place,
-            choice,
-            centre,
-            self._node(low, place, before, cut),
-            self._node(place + 1, high, cut, after),
-        )
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -249,29 +240,38 @@ class Extreme:
 
     @property
     def reach(self) -> int:
-        """How far from the wanted rank ranks must be known."""
-        return self._choice.clamp + 1
+        """How far from the wanted rank ranks are worth knowing beforehand."""
+        return _near(self._choice)
+
+    @property
+    def grain(self) -> int:
+        """Leaves of so many rows are small enough."""
+        return _grain(self._choice)
 
     def errors(self, confidence: Number) -> tuple[int, ...]:
         """The rows by which the rank is off at most, with at least this confidence, at worst."""
         return (_reach(self._choice, self.points, 1 - parameters.open_probability("confidence", confidence)),)
 
     def choose(
-        self,
-        values: Any,
-        below: Any,
-        counts: Any,
-        total: int,
-        *,
-        wider: Wider | None = None,
-        bits: noise.BitSource | None = None,
+        self, values: Any, below: Any, counts: Any, total: int, *, bits: noise.BitSource | None = None
     ) -> list[int]:
         """The point in one cell; the arguments are those of `Quantiles.choose`."""
+        return _answered(self.choosing((values, values, below, counts), total, bits=bits))
+
+    def choosing(self, leaves: Leaves, total: int, *, bits: noise.BitSource | None = None) -> Choosing:
+        """The same from leaves, as in `Quantiles.choosing`."""
         source = noise.secure() if bits is None else bits
-        known = Known(self.points, 1, total, (values, below, counts), wider)
+        line = Line(self.points, 1, leaves, total)
         near = min(2 * self.rank, total)
-        wanted = 2 * total - near if self.greatest else near
-        return [known.ask(partial(choose_point, (0, self.points), 0, (wanted, 2), self._choice, source))]
+        part = Part(0, self.points, 0, (2 * total - near if self.greatest else near, 2))
+        found: list[int] = []
+
+        def choose() -> _Task:
+            found.append((yield from choose_point(line, part, self._choice, source)))
+            return []
+
+        yield from _at_once(line, [choose()])
+        return found
 
     @property
     def _choice(self) -> Choice:
@@ -294,14 +294,22 @@ def _choice(share: Fraction, of: Quantiles, candidates: int, split: int) -> Choi
     return Choice(share, factor, _clamp(factor * share.denominator * split, candidates), split)
 
 
+def _near(choice: Choice) -> int:
+    """Beyond this many rows candidates are chosen hardly ever, among rows that lie close."""
+    return math.ceil(Fraction(choice.clamp, _NEAR)) + 1
+
+
+def _grain(choice: Choice) -> int:
+    return int(_GRAIN / choice.per_row)
+
+
 def _clamp(per_row: Fraction, candidates: int) -> int:
     """W: far enough that all candidates beyond it together weigh exp(-20) of one at the wanted rank."""
     return math.ceil((Fraction(log_up(Fraction(candidates))) + _TAIL) / per_row)
 
 
 def _reach(choice: Choice, candidates: int, missing: Fraction) -> int:
-    per_row = choice.factor * choice.share.denominator * choice.split
-    return math.ceil(Fraction(log_up(Fraction(candidates) / missing)) / per_row)
+    return math.ceil(Fraction(log_up(Fraction(candidates) / missing)) / choice.per_row)
 
 
 def _check(choice: Choice) -> None:
@@ -310,6 +318,65 @@ def _check(choice: Choice) -> None:
         raise parameters.refuse("q", "a number of at most six decimals", float(choice.share))
     if choice.share.denominator * choice.split * (choice.clamp + 2) >= _LARGEST:
         raise parameters.refuse("epsilon", "larger, or the rows of a unit fewer: scores outgrow 62 bits", "too little")
+
+
+_Task: TypeAlias = Generator[list[Asked], None, "list[_Task]"]
+"""A choice that stores what it chose, and returns the choices that can be made after it."""
+
+
+def _at_once(line: Line, tasks: list[_Task]) -> Generator[list[Asked], list[Found], None]:
+    """Go on with all choices that do not wait for another, then ask for what all of them need at once."""
+    while tasks:
+        waiting: list[_Task] = []
+        asked: dict[Asked, None] = {}
+        for task in tasks:  # grows while it is walked
+            try:
+                asked |= dict.fromkeys(next(task))
+                waiting.append(task)
+            except StopIteration as done:
+                tasks += done.value
+        if waiting:
+            found = yield list(asked)
+            for question, answer in zip(asked, found, strict=True):
+                line.learn(question, answer)
+        tasks = waiting
+
+
+def _answered(choosing: Choosing) -> list[int]:
+    """What was chosen where all is known, so that nothing is asked."""
+    try:
+        next(choosing)
+    except StopIteration as done:
+        chosen: list[int] = done.value
+        return chosen
+    raise parameters.refuse("values", "all values of the rows, each with the rows below it and at it", "fewer")
+
+
+@cache
+def _tree(of: Quantiles) -> Node:
+    """Worked out once, not for every cell."""
+    found = _node(of, 0, len(of.shares), End(Fraction(0), Fraction(0)), End(Fraction(1), Fraction(0)))
+    assert found is not None
+    return found
+
+
+def _node(of: Quantiles, low: int, high: int, before: End, after: End) -> Node | None:
+    if low == high:
+        return None
+    place = (low + high) // 2
+    share = (of.shares[place] - before.share) / (after.share - before.share)
+    centre = (1 - share) * before.off + share * after.off
+    alone = high - low == 1
+    choice = _choice(share, of, of.points if alone else of.points * SPLIT + 1, SPLIT)
+    # what a choice misses by among rows that lie close, and some more
+    cut = End(of.shares[place], centre + Fraction(choice.clamp, _OFF))
+    return Node(
+        place,
+        choice,
+        centre,
+        _node(of, low, place, before, cut),
+        _node(of, place + 1, high, cut, after),
+    )
 
 
 def _nodes(node: Node | None) -> list[Node]:

@@ -1,19 +1,41 @@
 """One choice by rank: a point of the grid, or a place of the line, as the theorem of `quantiles` states it.
 
-Promise: candidates that weigh alike are drawn together, and all others one by one, so a choice costs as
-much as there are values within the clamp; its law is exact. `TooNarrow` is raised before a bit is drawn.
+Where the ranks inside a leaf are not known, its candidates are drawn by a bound of their weight, and one that is drawn
+is kept with the probability weight / bound, for which its rank is asked.
+
+Theorem 3. Let w(y) > 0 be the weights, and let trials follow one another, with bounds g_i >= w on all candidates in
+trial i. A trial draws y with probability g_i(y)/G_i, G_i the sum of g_i, and keeps it with probability w(y)/g_i(y). If
+g_i is a function of what was drawn and found in earlier trials, the first candidate kept has the law w(y)/sum(w).
+Proof. Given the trials before, trial i keeps y with probability w(y)/G_i. So given that it keeps one, which has
+probability sum(w)/G_i, it keeps y with probability w(y)/sum(w), whatever came before: this is the law of the first one
+kept, whichever trial that is. Some trial keeps one: a point that was asked for is known from then on, so a bound
+stays above its weight only until all points have been asked for.
+
+Bounds. F lies in [least, most] inside a leaf, so d (F - F(a)) - p M lies in an interval; the distance of zero from it
+is no more than the score's, for a place as for the interval of a point. All candidates of a leaf share that bound:
+one of them is drawn uniformly, and kept with probability exp(f (its score - the bound)).
+
+Several trials are drawn before anything is asked, all with the same bounds, and the first one kept counts: those after
+it are thrown away unseen by the choice. What was found for them is known to later choices as a fact about the rows;
+those draw afresh, with bounds that such facts make smaller, and Theorem 3 holds for them whatever the facts are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeAlias
 
 import numpy as np
 
 from tacit import noise
-from tacit.mechanisms.ranks import Pieces, TooNarrow, Whole
+from tacit.mechanisms.ranks import Asked, Line, Pieces, Whole
 from tacit.noise.runs import choose_from_runs
+
+AHEAD = 4
+Asking: TypeAlias = Generator[list[Asked], None, int]
+"""Yields what it must know, goes on when the line has learned it, and returns what was chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,98 +47,135 @@ class Choice:
     clamp: int
     split: int
 
+    @property
+    def per_row(self) -> Fraction:
+        """How much the logarithm of a weight changes with a row."""
+        return self.factor * self.share.denominator * self.split
 
-def share_of(choice: Choice, mass: int) -> tuple[int, int]:
-    """(p M, d): the wanted mass as a fraction."""
-    return choice.share.numerator * mass, choice.share.denominator
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Where a choice is made: between two places, `start` the mass left of the first, `wanted` = (p M, d)."""
+
+    first: int
+    last: int
+    start: int
+    wanted: tuple[int, int]
 
 
-def choose_point(
-    ends: tuple[int, int],
-    start: int,
-    wanted: tuple[int, int],
-    choice: Choice,
-    bits: noise.BitSource,
-    line: Pieces,
-) -> int:
-    """A point whose stretch meets the part between the ends, by the distance of the wanted mass from its interval.
+def part_of(choice: Choice, ends: tuple[int, int], masses: tuple[int, int]) -> Part:
+    """The part between two places with these masses left of them, and the wanted mass as a fraction."""
+    numerator, denominator = choice.share.numerator, choice.share.denominator
+    return Part(*ends, masses[0], (numerator * (masses[1] - masses[0]), denominator))
 
-    `start` is the mass left of the part. The end of the line belongs to its last point.
+
+def choose_point(line: Line, part: Part, choice: Choice, bits: noise.BitSource) -> Asking:
+    """A point whose stretch meets the part, by the distance of the wanted mass from its interval.
+
+    The end of the line belongs to its last point.
     """
-    split, final = choice.split, int(line.stops[-1]) - 2
-    first, last = ends
-    if first > final:
-        return final // split
-    part = _focused(line.between(first, min(last, final)), start, wanted, choice)
-    starts = part.starts // split
-    numbers = (part.stops - 1) // split - starts + 1
-    # the part ends at the place `last`: nothing to the right of that counts
-    rises = np.asarray(part.slopes * (np.minimum(part.stops, last) - part.starts), dtype=np.int64)
-    low, high = _distances(part, rises, start, wanted, choice)
-    scores = -np.minimum(np.maximum(np.maximum(low, -high), 0), wanted[1] * split * choice.clamp)
-    chosen = noise.exponential_race(scores, choice.factor, bits, numbers.astype(np.float64))
-    return int(starts[chosen]) + int(noise.uniform_below(int(numbers[chosen]), None, bits))
+    split, clamp = choice.split, part.wanted[1] * choice.split * choice.clamp
+    while True:
+        final = int(line.pieces.stops[-1]) - 2
+        if part.first > final:
+            return final // split
+        focused = _focused(line.pieces.between(part.first, min(part.last, final)), part, choice)
+        starts = focused.starts // split
+        numbers = (focused.stops - 1) // split - starts + 1
+        # the part ends at the place `last`: nothing to the right of that counts
+        rises = np.asarray(focused.slopes * (np.minimum(focused.stops, part.last) - focused.starts), dtype=np.int64)
+        low, high = _distances(focused, rises, part, choice)
+        bounds = np.minimum(np.maximum(np.maximum(low, -high), 0), clamp)
+        certain = (focused.least == focused.most) | (bounds == clamp)
+        prior = numbers.astype(np.float64)
+        drawn: list[tuple[int, int | None]] = []
+        while len(drawn) < AHEAD and not (drawn and drawn[-1][1] is None):
+            index = noise.exponential_race(-bounds, choice.factor, bits, prior)
+            point = int(starts[index]) + int(noise.uniform_below(int(numbers[index]), None, bits))
+            drawn.append((point, None if certain[index] else int(bounds[index])))
+        yield from _asked(line, [point for point, bound in drawn if bound is not None])
+        for point, bound in drawn:
+            if bound is None:
+                return point
+            # a leaf lies in the part with all its points: a part's ends are places whose mass is known
+            least, most = line.interval(point)
+            distance = max(_distance(least, part), -_distance(most, part), 0)
+            if noise.bernoulli_exp(choice.factor * (min(distance, clamp) - bound), None, bits):
+                return point
 
 
-def choose_place(
-    ends: tuple[int, int],
-    start: int,
-    wanted: tuple[int, int],
-    choice: Choice,
-    bits: noise.BitSource,
-    line: Pieces,
-) -> int:
-    """A place of the part by the distance of its mass from the wanted one; `start` is the mass left of the part."""
-    clamp = wanted[1] * choice.split * choice.clamp
-    part = _focused(line.between(*ends), start, wanted, choice)
-    part = part.cut_at([_crossing(part, start, wanted, level) for level in (1 - clamp, 0, clamp)])
-    lengths = part.stops - part.starts
-    rises = np.asarray(part.slopes * (lengths - 1), dtype=np.int64)
-    first, last = _distances(part, rises, start, wanted, choice)
-    # every piece is now beyond the clamp, or below the wanted mass, or above it, with all its places
-    beyond = (first >= clamp) | (last <= -clamp)
-    rising = (last < 0) & ~beyond
-    tops = np.where(beyond, -clamp, np.where(rising, last, -first))
-    steps = wanted[1] * np.where(beyond | (lengths == 1), 0, part.slopes)
-    run, place = choose_from_runs(tops, steps, lengths, choice.factor, bits)
-    return int(part.stops[run]) - 1 - place if rising[run] else int(part.starts[run]) + place
+def choose_place(line: Line, part: Part, choice: Choice, bits: noise.BitSource) -> Asking:
+    """A place of the part by the distance of its mass from the wanted one. Its mass is known afterwards."""
+    split, clamp = choice.split, part.wanted[1] * choice.split * choice.clamp
+    while True:
+        focused = _focused(line.pieces.between(part.first, part.last), part, choice)
+        focused = focused.cut_at([_crossing(focused, part, level) for level in (1 - clamp, 0, clamp)])
+        lengths = focused.stops - focused.starts
+        rises = np.asarray(focused.slopes * (lengths - 1), dtype=np.int64)
+        # every piece with a slope is now beyond the clamp, or below the wanted mass, or above it, with all its places
+        low, high = _distances(focused, rises, part, choice)
+        bounds = np.minimum(np.maximum(np.maximum(low, -high), 0), clamp)
+        rising = high < 0
+        steps = part.wanted[1] * np.where((bounds == clamp) | (lengths == 1), 0, focused.slopes)
+        certain = focused.least == focused.most
+        drawn: list[tuple[int, int | None]] = []
+        while len(drawn) < AHEAD and not (drawn and drawn[-1][1] is None):
+            run, offset = choose_from_runs(-bounds, steps, lengths, choice.factor, bits)
+            place = int(focused.stops[run]) - 1 - offset if rising[run] else int(focused.starts[run]) + offset
+            # beyond the clamp all places weigh alike, but the mass left of the place must be known afterwards
+            kept = certain[run] or (bounds[run] == clamp and line.knows(place // split))
+            drawn.append((place, None if kept else int(bounds[run])))
+        yield from _asked(line, [place // split for place, bound in drawn if bound is not None])
+        for place, bound in drawn:
+            if bound is None:
+                return place
+            distance = min(abs(_distance(line.mass(place), part)), clamp)
+            if noise.bernoulli_exp(choice.factor * (distance - bound), None, bits):
+                return place
 
 
-def _focused(part: Pieces, start: int, wanted: tuple[int, int], choice: Choice) -> Pieces:
+def _asked(line: Line, points: list[int]) -> Generator[list[Asked], None, None]:
+    unknown = [line.asked(point) for point in sorted(set(points)) if not line.knows(point)]
+    if unknown:
+        yield unknown
+
+
+def _distance(mass: int, part: Part) -> int:
+    """d (F - F(a)) - p M."""
+    return part.wanted[1] * (mass - part.start) - part.wanted[0]
+
+
+def _focused(pieces: Pieces, part: Part, choice: Choice) -> Pieces:
     """The part with all pieces beyond the clamp as one on either side: they weigh alike, so few are left to race."""
-    target, parts = wanted
+    target, parts = part.wanted
     reach = choice.split * choice.clamp
     # pieces that end at or below the one mass, or begin at or above the other, lie beyond the clamp altogether
-    lower, upper = start + target // parts - reach, start - (-target // parts) + reach
-    low = max(int(np.searchsorted(part.least, lower, side="right")) - 2, 0)
-    high = min(int(np.searchsorted(part.least, upper, side="left")) + 1, part.starts.size)
-    return part.merged(low, high)
+    lower, upper = part.start + target // parts - reach, part.start - (-target // parts) + reach
+    low = max(int(np.searchsorted(pieces.least, lower, side="right")) - 2, 0)
+    high = min(int(np.searchsorted(pieces.least, upper, side="left")) + 1, pieces.starts.size)
+    return pieces.merged(low, high)
 
 
-def _crossing(part: Pieces, start: int, wanted: tuple[int, int], level: int) -> int:
-    """The first place where d (F - F(a)) - p M reaches the level."""
-    target, parts = wanted
-    goal = start - (-(level + target) // parts)  # the least mass that does
-    index = int(np.searchsorted(part.least, goal, side="left")) - 1
+def _crossing(pieces: Pieces, part: Part, level: int) -> int:
+    """The first place where d (F - F(a)) - p M reaches the level, or the end of the leaf in which it does."""
+    target, parts = part.wanted
+    goal = part.start - (-(level + target) // parts)  # the least mass that does
+    index = int(np.searchsorted(pieces.least, goal, side="left")) - 1
     if index < 0:
-        return int(part.starts[0])
-    slope = int(part.slopes[index])
-    steps = -((int(part.least[index]) - goal) // slope) if slope else int(part.stops[index] - part.starts[index])
-    return min(int(part.starts[index]) + steps, int(part.stops[index]))
+        return int(pieces.starts[0])
+    slope = int(pieces.slopes[index])
+    steps = -((int(pieces.least[index]) - goal) // slope) if slope else int(pieces.stops[index] - pieces.starts[index])
+    return min(int(pieces.starts[index]) + steps, int(pieces.stops[index]))
 
 
-def _distances(part: Pieces, rises: Whole, start: int, wanted: tuple[int, int], choice: Choice) -> tuple[Whole, Whole]:
+def _distances(pieces: Pieces, rises: Whole, part: Part, choice: Choice) -> tuple[Whole, Whole]:
     """d (F - F(a)) - p M at the first place of each piece, and `rises` later; where F is not known, its ends.
 
-    Numbers beyond the clamp are cut, so that they fit a word. Unknown ranks must lie beyond it altogether.
+    Numbers beyond the clamp are cut, so that they fit a word.
     """
-    target, parts = wanted
+    target, parts = part.wanted
     whole, rest = divmod(target, parts)
     limit = choice.split * choice.clamp + 2
-    low = parts * np.clip(part.least - (start + whole), -limit, limit) - rest
-    high = parts * np.clip(part.most + rises - (start + whole), -limit, limit) - rest
-    unknown = part.least != part.most
-    clamp = parts * choice.split * choice.clamp
-    if (unknown & (low < clamp) & (high > -clamp)).any():
-        raise TooNarrow
+    low = parts * np.clip(pieces.least - (part.start + whole), -limit, limit) - rest
+    high = parts * np.clip(pieces.most + rises - (part.start + whole), -limit, limit) - rest
     return low, high

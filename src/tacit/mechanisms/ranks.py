@@ -1,17 +1,19 @@
-"""What is known of the ranks of a cell's rows: a step function over a public grid, exact where it matters.
+"""What is known of the ranks of a cell's rows: a step function over a public grid, and how to know more of it.
 
 A grid has the points 0, 1, ..., points - 1. Each point is a stretch of K = `split` steps on a line of points * K steps,
 and a row at point x is spread evenly over its stretch. F(y) is the mass left of the place y, in units of 1/K rows, so
 F(x K) = K * (rows below x), and F grows by (rows at x) a step inside the stretch of x. Cutting the line at any place
 cuts the rows in two parts without a quarrel about ties.
 
-Not all values need be listed. Where the rows between two listed values are missing, the ranks there are known to lie
-between the two, which is enough for whoever reads them only up to a clamp: `TooNarrow` says where it is not.
+Leaves say what is known: stretches of points with the rows below each and in each. Between two leaves nothing lies, or
+rows whose number follows from the ranks. Inside a leaf of several points F is known at its ends only; whoever needs it
+at a place inside asks (`Asked`), and the `Line` learns from what was `Found`: the leaf falls apart at that point.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -19,14 +21,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 Whole = NDArray[np.int64]
-Listed: TypeAlias = tuple[Any, Any, Any]
-"""Values in ascending order, the rows below each, the rows at each."""
-
-Wider: TypeAlias = Callable[[], Listed]
+Leaves: TypeAlias = tuple[Any, Any, Any, Any]
+"""First points (ascending), last points, the rows below each leaf, the rows in each."""
 
 
-class TooNarrow(Exception):
-    """A rank is needed that was not fetched. Only the release that fetches more may see this."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How many rows of a leaf (its points `first` to `last`) lie below `point`, and at it? `rank` rows lie below it."""
+
+    first: int
+    last: int
+    point: int
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Rows of the leaf below the point and at it, and the nearest values of rows in the leaf on either side of it."""
+
+    below: int
+    at: int
+    before: int | None
+    after: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,47 +98,113 @@ class Pieces:
         return Pieces(starts, stops, self.least[owners] + moved, self.most[owners] + moved, self.slopes[owners])
 
 
-def pieces(points: int, split: int, values: Any, below: Any, counts: Any, total: int) -> Pieces:
-    """The whole line, from the listed values (ascending), the rows below each and at each, and the number of rows."""
-    at, lower, rows = (np.asarray(column, dtype=np.int64) for column in (values, below, counts))
-    size = 2 * at.size + 1
-    starts, stops = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
-    least, most, slopes = (np.zeros(size, dtype=np.int64) for _ in range(3))
-    starts[1::2], stops[1::2] = at * split, (at + 1) * split
-    starts[0], starts[2::2] = 0, stops[1::2]
-    # the last place is the line's end itself, where everything lies to the left
-    stops[:-1:2], stops[-1] = starts[1::2], points * split + 1
-    least[1::2] = most[1::2] = lower * split
-    slopes[1::2] = rows
-    least[0], least[2::2] = 0, (lower + rows) * split
-    most[:-1:2], most[-1] = lower * split, total * split
-    kept = stops > starts
-    return Pieces(starts[kept], stops[kept], least[kept], most[kept], slopes[kept])
+class Line:
+    """The line of one cell, as far as it is known."""
+
+    def __init__(self, points: int, split: int, leaves: Leaves, total: int) -> None:
+        self._points, self._split, self._total = points, split, total
+        firsts, lasts, below, rows = (np.asarray(column, dtype=np.int64) for column in leaves)
+        # what the leaves leave out is a leaf as well: all rows between two of them
+        ends, starts = np.append(0, lasts + 1), np.append(firsts, points)
+        upto, ranks = np.append(0, below + rows), np.append(below, total)
+        missing = ranks - upto
+        room = starts - ends
+        if min(missing.min(), room.min(), (room - (missing > 0)).min(), total) < 0:
+            raise _contradiction()
+        if firsts.size and min((lasts - firsts).min(), rows.min() - 1) < 0:
+            raise _contradiction()
+        gaps = missing > 0
+        order = np.argsort(np.concatenate([firsts, ends[gaps]]), kind="stable")
+        columns = (
+            np.concatenate([firsts, ends[gaps]]),
+            np.concatenate([lasts, starts[gaps] - 1]),
+            np.concatenate([below, upto[gaps]]),
+            np.concatenate([rows, missing[gaps]]),
+        )
+        self._firsts, self._lasts, self._below, self._rows = (column[order].tolist() for column in columns)
+        self._pieces: Pieces | None = None
+
+    @property
+    def pieces(self) -> Pieces:
+        """The whole line."""
+        if self._pieces is None:
+            self._pieces = self._laid_out()
+        return self._pieces
+
+    def knows(self, point: int) -> bool:
+        """Whether F is known over the point's stretch."""
+        index = bisect_right(self._firsts, point) - 1
+        return index < 0 or point > self._lasts[index] or self._firsts[index] == self._lasts[index]
+
+    def interval(self, point: int) -> tuple[int, int]:
+        """F at the two ends of the stretch of a point that is known."""
+        assert self.knows(point)
+        index = bisect_right(self._firsts, point) - 1
+        if index < 0:
+            return 0, 0
+        below, upto = self._below[index] * self._split, (self._below[index] + self._rows[index]) * self._split
+        return (upto, upto) if point > self._lasts[index] else (below, upto)
+
+    def mass(self, place: int) -> int:
+        """F(place), where it is known."""
+        point, inside = divmod(place, self._split)
+        low, high = self.interval(point)
+        return low + (high - low) // self._split * inside
+
+    def asked(self, point: int) -> Asked:
+        """The question about a point inside a leaf of several."""
+        index = bisect_right(self._firsts, point) - 1
+        return Asked(self._firsts[index], self._lasts[index], point, self._below[index])
+
+    def learn(self, asked: Asked, found: Found) -> None:
+        """Let the leaf fall apart at the point: the rows on either side of it, with no empty points in between."""
+        point = asked.point
+        if self.knows(point):
+            return  # another answer told as much
+        index = bisect_right(self._firsts, point) - 1
+        first, last = self._firsts[index], self._lasts[index]
+        rank, rows = self._below[index], self._rows[index]
+        below = asked.rank + found.below
+        left, right = below - rank, rank + rows - below - found.at
+        if min(left, found.at, right) < 0:
+            raise _contradiction()
+        parts = []
+        if left:
+            if found.before is None or not first <= found.before < point:
+                raise _contradiction()
+            # a single row lies where the nearest one does
+            parts.append((found.before if left == 1 else first, found.before, rank, left))
+        if found.at:
+            parts.append((point, point, below, found.at))
+        if right:
+            if found.after is None or not point < found.after <= last:
+                raise _contradiction()
+            parts.append((found.after, found.after if right == 1 else last, below + found.at, right))
+        for place, column in enumerate((self._firsts, self._lasts, self._below, self._rows)):
+            column[index : index + 1] = [part[place] for part in parts]
+        self._pieces = None
+
+    def _laid_out(self) -> Pieces:
+        split = self._split
+        first, last, below, rows = (
+            np.array(column, dtype=np.int64) for column in (self._firsts, self._lasts, self._below, self._rows)
+        )
+        size = 2 * first.size + 1
+        starts, stops = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+        least, slopes = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+        starts[1::2], stops[1::2] = first * split, (last + 1) * split
+        starts[0], starts[2::2] = 0, stops[1::2]
+        # the last place is the line's end itself, where everything lies to the left
+        stops[:-1:2], stops[-1] = starts[1::2], self._points * split + 1
+        least[1::2] = below * split
+        least[2::2] = (below + rows) * split
+        most = least.copy()
+        single = first == last
+        slopes[1::2] = np.where(single, rows, 0)
+        most[1::2] += np.where(single, 0, rows * split)
+        kept = stops > starts
+        return Pieces(starts[kept], stops[kept], least[kept], most[kept], slopes[kept])
 
 
-def mass_at(place: int, line: Pieces) -> int:
-    """F(place)."""
-    found = line.between(place, place)
-    if found.least[0] != found.most[0]:
-        raise TooNarrow
-    return int(found.least[0])
-
-
-class Known:
-    """The line of one cell as far as it is known, and how to know all of it."""
-
-    def __init__(self, points: int, split: int, total: int, listed: Listed, wider: Wider | None) -> None:
-        self._size = (points, split)
-        self._total = total
-        self._line = pieces(points, split, *listed, total)
-        self._wider = wider
-
-    def ask(self, about: Callable[[Pieces], int]) -> int:
-        """What `about` makes of the line. It raises `TooNarrow` before it draws a bit, so asking again is the same."""
-        try:
-            return about(self._line)
-        except TooNarrow:
-            if self._wider is None:
-                raise
-        self._line = pieces(*self._size, *self._wider(), self._total)
-        return about(self._line)
+def _contradiction() -> ValueError:
+    return ValueError("ranks that contradict each other")

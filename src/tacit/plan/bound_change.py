@@ -29,7 +29,7 @@ def _sensitivity(part: Part, draft: Draft) -> Sensitivity:
         return _on_levels(part, part.levels, rows)
     reached = rows if block.cells is None else min(rows, max(len(block.cells), 1))
     reached = min(reached, block.groups_per_unit or reached)
-    if part.kind == "count_units":
+    if part.kind in ("count_units", "count_some_units"):
         reason = f"{part.reason}, and reaches at most {reached:,} cell{'s' * (reached > 1)}"
         return Sensitivity(reached, sqrt_up(Fraction(reached)), 1, reached, reason)
     most = rows * part.bound

@@ -39,7 +39,8 @@ def bound_groups(draft: Draft) -> Draft:
         raise QuestionError("groups_per_unit cannot stand with ROLLUP, CUBE or GROUPING SETS.")
     if most >= draft.rows_per_unit:  # a unit has no more rows than that, hence no more groups
         return replace(draft, question=replace(draft.question, groups_per_unit=None))
-    if draft.pick_parts or not all(part.additive or part.kind == "count_units" for part in draft.parts):
+    counts = ("count_units", "count_some_units")  # of the cells that are kept, 1 at most in each
+    if draft.pick_parts or not all(part.additive or part.kind in counts for part in draft.parts):
         raise QuestionError(
             "groups_per_unit goes with count, sum, avg, variance and count(DISTINCT unit), which add up over units."
         )

@@ -17,6 +17,7 @@ from tacit.plan.levels import Levels
 from tacit.plan.pick_part import PickMechanism, PickPart
 from tacit.plan.plan import MeasureKind, OutputPlan, Sensitivity
 from tacit.plan.scope import Scope
+from tacit.plan.summaries import Summary
 from tacit.policy import Policy
 from tacit.question import tree
 
@@ -68,8 +69,10 @@ class Draft:
     parts: tuple[Part, ...] = ()
     pick_parts: tuple[PickPart, ...] = ()
     formulas: Mapping[tree.Aggregate, Formula] = field(default_factory=dict)
+    totals: Mapping[tree.Total, Formula] = field(default_factory=dict)
     outputs: tuple[OutputPlan, ...] = ()
     having: Formula | None = None
+    summary: Summary | None = None
     order: tuple[tuple[Formula, bool, bool], ...] = ()
     sensitivities: tuple[Sensitivity, ...] = ()
     mechanisms: tuple[Laplace | Gaussian | KeySelection, ...] = ()
@@ -89,6 +92,14 @@ class Draft:
     def shown_columns(self) -> tuple[KeyColumn, ...]:
         """The keys, then the values that are picked: what `KeyFormula` shows."""
         return (*self.key_columns, *(column for part in self.pick_parts for column in part.columns))
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The private tables that are read: in FROM, in SELECTs that stand in conditions, in questions inside."""
+        assert self.joined is not None
+        named = [source for place in self.joined.places for source in place.sources]
+        named += [source for opened in self.scope.opened.values() for source in opened.sources]
+        return tuple(dict.fromkeys([*named, *(source for each in self.inner for source in each.tables)]))
 
     @property
     def unit_sql(self) -> exp.Expr:

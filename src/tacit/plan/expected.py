@@ -11,8 +11,9 @@ from statistics import NormalDist
 import numpy as np
 
 from tacit.mechanisms import Gaussian
+from tacit.plan.finish import read_key
 from tacit.plan.formulas import Cells, Linear
-from tacit.plan.plan import Expected, Plan
+from tacit.plan.plan import Expected, KnownKeys, Plan
 
 _NORMAL_95 = NormalDist().inv_cdf(0.975)
 
@@ -24,6 +25,8 @@ def expected_errors(plan: Plan, rows: int | None) -> tuple[Expected, ...]:
     for output in plan.outputs:
         if not output.formula.measures or output.picked:
             continue
+        if plan.summary is not None and not isinstance(plan.keys, KnownKeys):
+            continue  # how many rows are added up is not known before
         fixed = isinstance(output.formula, Linear)
         if not fixed and rows is None:
             continue
@@ -34,8 +37,18 @@ def expected_errors(plan: Plan, rows: int | None) -> tuple[Expected, ...]:
 
 def made_up(plan: Plan, rows: int) -> Cells:
     """The made-up cell."""
+    if plan.summary is not None and isinstance(plan.keys, KnownKeys):
+        return _all_cells(plan, plan.keys, rows)
     sums = [np.array([float(rows * measure.typical)]) for measure in plan.measures]
     return Cells(1, sums, [[None] for _ in plan.shown_columns])
+
+
+def _all_cells(plan: Plan, keys: KnownKeys, rows: int) -> Cells:
+    """Every cell made up: what adds up several of them is as far off as they are together."""
+    cells = len(keys.cells)
+    sums = [np.full(cells, float(rows * measure.typical)) for measure in plan.measures]
+    shown = [[read_key(column, cell[place]) for cell in keys.cells] for place, column in enumerate(keys.columns)]
+    return Cells(cells, sums, [*shown, *([None] * cells for _ in plan.shown_columns[len(shown) :])])
 
 
 def _within_95(plan: Plan, formula: object, spread: float) -> float:

@@ -41,13 +41,16 @@ def _sentences(draft: Draft) -> Iterator[str]:
         if len(output.formula.measures) > 1:
             used = ", ".join(f"m{place}" for place in sorted(output.formula.measures))
             yield f"Output {output.name!r} is computed from the noisy {used}; that costs nothing more."
-    if draft.having is not None or draft.order or question.limit is not None:
-        yield "HAVING, ORDER BY and LIMIT look at noisy values only, and cost nothing."
+    if draft.summary is not None:
+        empty = ", also those in which nothing was found: leave them out with WHERE" if draft.cells is not None else ""
+        yield f"The rows of this answer are added up once more, all that it shows{empty}; that costs nothing."
+    if draft.having is not None or draft.order or question.limit is not None or question.offset:
+        yield "HAVING, ORDER BY, LIMIT and OFFSET look at noisy values only, and cost nothing."
 
 
 def _sources(draft: Draft) -> Iterator[str]:
     assert draft.joined is not None
-    tables = list(dict.fromkeys(source for place in draft.joined.places for source in place.sources))
+    tables = list(draft.tables)
     units = [draft.policy.unit_of(table).unit for table in tables]
     who = "One row is protected" if isinstance(units[0], RowUnit) else "All rows of one unit are protected together"
     yield f"{who}: {_named(tables)} compared with the same without them."
@@ -89,7 +92,13 @@ def _keys(draft: Draft) -> Iterator[str]:
 
 
 def _words(part: Part) -> str:
-    names = {"count_rows": "count of rows", "count": "count of values", "count_units": "count of units", "sum": "sum"}
+    names = {
+        "count_rows": "count of rows",
+        "count": "count of values",
+        "count_units": "count of units",
+        "count_some_units": "count of units",
+        "sum": "sum",
+    }
     return names[part.kind] + (f" around {_number(part.centre)}" if part.centre else "")
 
 

@@ -58,7 +58,12 @@ def finish(
         kept = _kept(plan.having, cells)
         cells = cells.only(kept)
         spreads = [spread[kept] if isinstance(spread, np.ndarray) else spread for spread in spreads]
-    rows = _sorted(plan, cells, _kept(plan.qualify, cells))
+    rows = _kept(plan.qualify, cells)
+    if plan.summary is not None:  # what the rows that are left add up to
+        cells = cells.only(rows)
+        spreads = [spread[rows] if isinstance(spread, np.ndarray) else spread for spread in spreads]
+        rows = _kept(plan.summary.having, cells, plan.summary.size(cells))
+    rows = _sorted(plan, cells, rows)[plan.offset :]
     if plan.limit is not None:
         rows = rows[: plan.limit]
     columns, deviations = [], []
@@ -86,9 +91,9 @@ def read_key(column: KeyColumn, raw: RawKey) -> Any:
     return exact.numerator if exact.denominator == 1 else exact
 
 
-def _kept(condition: Formula | None, cells: Cells) -> list[int]:
+def _kept(condition: Formula | None, cells: Cells, size: int | None = None) -> list[int]:
     if condition is None:
-        return list(range(cells.size))
+        return list(range(cells.size if size is None else size))
     return [int(row) for row in np.flatnonzero(condition.of(cells).value == 1.0)]
 
 

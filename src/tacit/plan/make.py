@@ -24,9 +24,11 @@ from tacit.plan.levers import Levers, check_unit, merged
 from tacit.plan.measure import measure
 from tacit.plan.open_sources import open_sources
 from tacit.plan.outputs import outputs
+from tacit.plan.over_answers import over_answers
 from tacit.plan.pick import pick, picks_of
 from tacit.plan.plan import KnownKeys, Measure, Plan, Query, UnknownKeys
 from tacit.plan.resolve import resolve
+from tacit.plan.sum_up import sum_up
 from tacit.policy import Policy
 from tacit.question import tree
 
@@ -39,6 +41,7 @@ RULES: tuple[Callable[[Draft], Draft], ...] = (
     measure,
     pick,
     outputs,
+    sum_up,
     choose_levels,
     bound_groups,
     bound_change,
@@ -70,6 +73,7 @@ def make_plan(
         question = replace(question, groups_per_unit=groups)
     if levers.rows_per_unit is not None:
         question = replace(question, rows_per_unit=parameters.whole("rows_per_unit", levers.rows_per_unit, least=1))
+    question = over_answers(question, policy)
     asked = _asked(policy, levers.epsilon, rho, levers.delta or 0, weights)
     draft = Draft(question, policy, replace(asked, rows_per_unit=question.rows_per_unit))
     for rule in RULES:
@@ -94,14 +98,15 @@ def _asked(
         exact_rho = parameters.positive("rho", rho)
         if exact_delta == 0:
             raise parameters.refuse("delta", "above 0 where rho is given, to say what rho is worth", delta)
-        _affordable(policy, epsilon_of_concentrated(exact_rho, exact_delta), "rho", rho)
+        affordable(policy, epsilon_of_concentrated(exact_rho, exact_delta), "rho", rho)
         return Asked(None, exact_rho, exact_delta, shares)
     exact = policy.default_epsilon if epsilon is None else parameters.positive("epsilon", epsilon)
-    _affordable(policy, exact, "epsilon", epsilon)
+    affordable(policy, exact, "epsilon", epsilon)
     return Asked(exact, None, exact_delta, shares)
 
 
-def _affordable(policy: Policy, epsilon: Fraction, name: str, given: object) -> None:
+def affordable(policy: Policy, epsilon: Fraction, name: str, given: object) -> None:
+    """Refuse more at once than the owner allows."""
     if epsilon > policy.largest_epsilon:
         allowed = f"worth at most epsilon {parameters.as_text(policy.largest_epsilon)}, the policy's largest"
         raise parameters.refuse(name, allowed, given)
@@ -155,16 +160,10 @@ def _plan(draft: Draft) -> Plan:
         qualify=draft.qualify,
         order=draft.order,
         limit=draft.question.limit,
+        offset=draft.question.offset,
+        summary=draft.summary,
         rows_per_unit=draft.rows_per_unit,
-        tables=tuple(
-            dict.fromkeys(
-                source
-                for each in (draft, *draft.inner)
-                if each.joined is not None
-                for place in each.joined.places
-                for source in place.sources
-            )
-        ),
+        tables=draft.tables,
         epsilon=draft.asked.epsilon,
         delta=draft.asked.delta,
         event=draft.event,

@@ -1,7 +1,7 @@
 """Rule: which whole numbers to ask the engine for, so that every output follows from them and none is paid for twice.
 
     count(*), count(x)      a count (of rows; of rows where x is not NULL)
-    count(DISTINCT unit)    a count of units
+    count(DISTINCT unit)    a count of units; with FILTER, of those that have a row for which it holds
     count(DISTINCT x)       a count of different values
     avg(x)                  c + S/n, with S the sum of x - c around the public middle c of x, and n the count of x
     sum(x)                  the sum itself, or S + c n where S or n is bought anyway and the error is less
@@ -62,6 +62,8 @@ def aggregates_of(question: tree.Question) -> list[tree.Aggregate]:
     expressions = [output.expression for output in question.outputs]
     expressions += [question.having] if question.having is not None else []
     expressions += [question.qualify] if question.qualify is not None else []
+    if question.summary is not None and question.summary.having is not None:
+        expressions.append(question.summary.having)
     expressions += [order.expression for order in question.order]
     found = [node for expression in expressions for node in tree.walk(expression) if isinstance(node, tree.Aggregate)]
     return list(dict.fromkeys(found))
@@ -71,7 +73,8 @@ def _formula(aggregate: tree.Aggregate, book: Book) -> Formula:
     if aggregate.kind == "count_rows":
         return Linear(((book.rows(), Fraction(1)),))
     if aggregate.kind == "count_units":
-        return Linear(((book.units(), Fraction(1)),))
+        place = book.units() if aggregate.second is None else book.some_units(aggregate.second)
+        return Linear(((place, Fraction(1)),))
     assert aggregate.argument is not None
     if aggregate.kind == "count":
         value = value_of(aggregate.argument, book.draft.scope)
@@ -146,6 +149,17 @@ class Book:
         reason = "a unit adds 1 to a cell"
         part = Part("count_units", sql, Fraction(0), Fraction(1), 1, reason, additive=False)
         return self._buy("units", "", part)
+
+    def some_units(self, condition: tree.Scalar) -> int:
+        """The count of units that have a row for which a condition holds."""
+        truth = condition_of(condition, self.draft.scope).sql
+        if self.draft.rows_per_unit == 1:
+            return self.count(exp.Case().when(truth, integer(1)), nullable=True)
+        found = exp.Case().when(truth, self.draft.unit_sql)
+        sql = exp.Count(this=exp.Distinct(expressions=[found]))
+        reason = "a unit that has such a row adds 1 to a cell"
+        part = Part("count_some_units", sql, Fraction(0), Fraction(1), 1, reason, additive=False)
+        return self._buy("some units", found, part)
 
     def count(self, sql: exp.Expr, nullable: bool) -> int:
         """The count of rows where something is not NULL."""

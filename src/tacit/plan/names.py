@@ -42,7 +42,11 @@ class Names:
             if isinstance(node, tree.InRows):
                 return self._member(node)
             if isinstance(node, tree.Inner):
-                raise QuestionError("A SELECT that stands for a number goes into the outputs or HAVING, not here.")
+                raise QuestionError(
+                    "A SELECT that stands for a number goes into the outputs or HAVING, not here: it is other people's "
+                    "number, known with noise only, and would decide about each row. Ask for it first, and write the "
+                    "number that comes back into WHERE."
+                )
             return None
 
         return tree.rewrite(expression, change)
@@ -123,9 +127,13 @@ class Names:
         if node.kind != "count_units":
             return self.rewritten(node)
         assert node.argument is not None
+        condition = None if node.second is None else self.in_rows(node.second)
         if self.own_unit(node.argument) is not None:
-            return replace(node, argument=None)
-        return tree.Aggregate("count_distinct", self.in_rows(node.argument))
+            return replace(node, argument=None, second=condition)
+        argument = self.in_rows(node.argument)
+        if condition is not None:
+            argument = tree.Case((tree.Branch(condition, argument),), tree.Literal(None))
+        return tree.Aggregate("count_distinct", argument)
 
     def rewritten(self, node: tree.Aggregate) -> tree.Aggregate:
         """The aggregate with what stands inside it resolved."""

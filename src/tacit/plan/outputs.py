@@ -31,45 +31,47 @@ _WORDS = ("lower", "upper", "concat", "substring")
 def outputs(draft: Draft) -> Draft:
     """The formulas of everything the answer shows, is filtered by or is sorted by."""
     question = draft.question
+    if question.summary is not None:
+        return draft  # they are totals of the rows, which `sum_up` plans
     planned = tuple(
         OutputPlan(
-            output.name, _kind(output.expression, draft), formula_of(output.expression, draft), _is_picked(output)
+            output.name, kind_of(output.expression, draft), formula_of(output.expression, draft), is_picked(output)
         )
         for output in question.outputs
     )
-    having = None if question.having is None else _condition(question.having, draft)
-    qualify = None if question.qualify is None else _condition(question.qualify, draft)
+    having = None if question.having is None else condition(question.having, draft)
+    qualify = None if question.qualify is None else condition(question.qualify, draft)
     order = tuple((formula_of(each.expression, draft), each.descending, each.nulls_first) for each in question.order)
     return replace(draft, outputs=planned, having=having, qualify=qualify, order=order)
 
 
-def _condition(node: tree.Scalar, draft: Draft) -> Formula:
+def condition(node: tree.Scalar, draft: Draft) -> Formula:
     formula = formula_of(node, draft)
     if not isinstance(formula, Test):
         raise QuestionError("HAVING needs a condition, such as count(*) > 100.")
     return formula
 
 
-def _is_picked(output: tree.Output) -> bool:
+def is_picked(output: tree.Output) -> bool:
     nodes = tree.walk(output.expression)
     return any(isinstance(node, tree.Aggregate) and node.kind in PICKS for node in nodes)
 
 
-def _kind_of(column: KeyColumn) -> Kind:
+def _shown_as(column: KeyColumn) -> Kind:
     """How a key or a picked value is shown."""
     if column.meaning == "number":
         return "integer" if column.step.denominator == 1 else "real"
     return column.meaning
 
 
-def _kind(node: tree.Scalar, draft: Draft) -> Kind:
+def kind_of(node: tree.Scalar, draft: Draft) -> Kind:
     formula = formula_of(node, draft)
     if isinstance(formula, KeyFormula):
-        return _kind_of(draft.shown_columns[formula.place])
+        return _shown_as(draft.shown_columns[formula.place])
     if isinstance(formula, Test):
         return "boolean"
     if isinstance(formula, Choice):
-        sort = _sort(formula, draft)
+        sort = sort_of(formula, draft)
         return "real" if sort == "number" else sort  # type: ignore[return-value]  # text, date or timestamp
     if isinstance(formula, (Listing, Wording)) or (isinstance(formula, Constant) and isinstance(formula.value, str)):
         return "text"
@@ -102,6 +104,11 @@ def _(node: tree.Aggregate, draft: Draft) -> Formula:
 
 
 @formula_of.register
+def _(node: tree.Total, draft: Draft) -> Formula:
+    return draft.totals[node]
+
+
+@formula_of.register
 def _(node: tree.KeyValue, draft: Draft) -> Formula:
     return KeyFormula(node.place, draft.key_columns[node.place].meaning in ("number", "boolean"))
 
@@ -116,8 +123,8 @@ def _(node: tree.LeftOut, draft: Draft) -> Formula:
 @formula_of.register
 def _(node: tree.Over, draft: Draft) -> Formula:
     argument = None if node.argument is None else formula_of(node.argument, draft)
-    if argument is not None and node.function in ("sum", "avg") and _sort(argument, draft) != "number":
-        raise QuestionError(f"{node.function} OVER needs a number, and a {_sort(argument, draft)} was found.")
+    if argument is not None and node.function in ("sum", "avg") and sort_of(argument, draft) != "number":
+        raise QuestionError(f"{node.function} OVER needs a number, and a {sort_of(argument, draft)} was found.")
     partition = tuple(formula_of(part, draft) for part in node.partition)
     order = tuple(Sorting(formula_of(each.expression, draft), each.descending, each.nulls_first) for each in node.order)
     return Window(node.function, argument, node.offset, partition, order, node.frame)
@@ -179,7 +186,7 @@ def _wording(node: tree.Call, draft: Draft) -> Formula:
 def _word(node: tree.Scalar, draft: Draft) -> Formula:
     """A key or a constant as a text: a noisy number has too many digits to be one."""
     formula = formula_of(node, draft)
-    if isinstance(formula, (KeyFormula, Constant)) or _sort(formula, draft) == "text":
+    if isinstance(formula, (KeyFormula, Constant)) or sort_of(formula, draft) == "text":
         return formula
     raise QuestionError("A text is made of keys and constants here, and a computed number was found.")
 
@@ -197,9 +204,9 @@ def _(node: tree.Cast, draft: Draft) -> Formula:
 @formula_of.register
 def _(node: tree.Compare, draft: Draft) -> Formula:
     left, right = formula_of(node.left, draft), formula_of(node.right, draft)
-    left, right = _beside(left, _sort(right, draft)), _beside(right, _sort(left, draft))
-    if _sort(left, draft) != _sort(right, draft):
-        raise QuestionError(f"A {_sort(left, draft)} cannot be compared with a {_sort(right, draft)} here.")
+    left, right = _beside(left, sort_of(right, draft)), _beside(right, sort_of(left, draft))
+    if sort_of(left, draft) != sort_of(right, draft):
+        raise QuestionError(f"A {sort_of(left, draft)} cannot be compared with a {sort_of(right, draft)} here.")
     return Test(node.op, (left, right))
 
 
@@ -212,17 +219,17 @@ def _beside(formula: Formula, other: str) -> Formula:
 
 @formula_of.register
 def _(node: tree.And, draft: Draft) -> Formula:
-    return Test("and", tuple(_condition(part, draft) for part in node.parts))
+    return Test("and", tuple(condition(part, draft) for part in node.parts))
 
 
 @formula_of.register
 def _(node: tree.Or, draft: Draft) -> Formula:
-    return Test("or", tuple(_condition(part, draft) for part in node.parts))
+    return Test("or", tuple(condition(part, draft) for part in node.parts))
 
 
 @formula_of.register
 def _(node: tree.Not, draft: Draft) -> Formula:
-    return Test("not", (_condition(node.operand, draft),))
+    return Test("not", (condition(node.operand, draft),))
 
 
 @formula_of.register
@@ -237,25 +244,25 @@ def _(node: tree.In, draft: Draft) -> Formula:
 
 @formula_of.register
 def _(node: tree.Case, draft: Draft) -> Formula:
-    conditions = tuple(_condition(branch.condition, draft) for branch in node.branches)
+    conditions = tuple(condition(branch.condition, draft) for branch in node.branches)
     values = tuple(formula_of(value, draft) for value in (*(b.value for b in node.branches), node.otherwise))
     found = Choice(conditions, values)
-    if len({_sort(value, draft) for value in found.known}) > 1:
+    if len({sort_of(value, draft) for value in found.known}) > 1:
         raise QuestionError("The branches of a CASE (or of COALESCE, NULLIF) must be of one kind.")
     return found
 
 
 def _number(node: tree.Scalar, draft: Draft) -> Formula:
     formula = formula_of(node, draft)
-    if _sort(formula, draft) != "number":
-        raise QuestionError(f"A number is needed here, and a {_sort(formula, draft)} was found.")
+    if sort_of(formula, draft) != "number":
+        raise QuestionError(f"A number is needed here, and a {sort_of(formula, draft)} was found.")
     return formula
 
 
-def _sort(formula: Formula, draft: Draft) -> str:
+def sort_of(formula: Formula, draft: Draft) -> str:
     """What can be compared with what."""
     if isinstance(formula, Choice):
-        return _sort(formula.known[0], draft) if formula.known else "number"
+        return sort_of(formula.known[0], draft) if formula.known else "number"
     if isinstance(formula, Wording):
         return "text"
     if isinstance(formula, KeyFormula):

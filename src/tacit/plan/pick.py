@@ -27,7 +27,7 @@ from tacit.plan.listing import Listing
 from tacit.plan.measure import PICKS, aggregates_of
 from tacit.plan.pick_part import PickMechanism, PickPart
 from tacit.plan.plan import Pick, Query
-from tacit.plan.rank_query import BELOW, POINT, ROWS, TOTAL, Window, rank_query
+from tacit.plan.rank_query import LEAF, POINT, ROWS, Keyed, Window, rank_query
 from tacit.plan.translate import number_of, value_of
 from tacit.plan.values import Number, Text, Truth, cast_to, constant, floor_division, truth_as_number
 from tacit.question import tree
@@ -155,7 +155,7 @@ def picks_of(draft: Draft) -> tuple[Pick, ...]:
 
 def _planned(part: PickPart, mechanism: PickMechanism, draft: Draft) -> Pick:
     keys = tuple(key_column(place) for place in range(len(draft.key_sql)))
-    nullable = [column.values is None or None in column.values for column in draft.key_columns]
+    nullable = tuple(column.values is None or None in column.values for column in draft.key_columns)
     selected = [exp.alias_(sql.copy(), name, copy=False) for sql, name in zip(draft.key_sql, keys, strict=True)]
     rows = from_sources(draft, [*selected, exp.alias_(part.sql.copy(), POINT, copy=False)])
     if part.nullable:
@@ -167,11 +167,10 @@ def _planned(part: PickPart, mechanism: PickMechanism, draft: Draft) -> Pick:
         query = Query(grouped, (*keys, POINT), (ROWS,), None)
         return Pick(mechanism, query, None, part.columns, part.low, part.stride, part.values)
 
-    def ranked(windows: Sequence[Window] | None) -> Query:
-        ast = rank_query(rows.copy(), keys, nullable, part.points, windows)
-        return Query(ast, keys, (POINT, BELOW, ROWS, TOTAL), None)
-
-    return Pick(mechanism, ranked(_windows(mechanism)), ranked(None), part.columns, part.low, part.stride, None)
+    texts = tuple(column.meaning == "text" for column in draft.key_columns)
+    ranked = Keyed(rows, keys, texts, nullable, part.points)
+    query = Query(rank_query(ranked, _windows(mechanism), mechanism.grain), keys, LEAF, None)
+    return Pick(mechanism, query, ranked, part.columns, part.low, part.stride, None)
 
 
 def _windows(mechanism: Quantiles | Extreme) -> list[Window]:

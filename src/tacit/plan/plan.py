@@ -28,9 +28,12 @@ from tacit.plan.columns import KeyColumn, RawKey
 from tacit.plan.formulas import Formula
 from tacit.plan.levels import Levels
 from tacit.plan.pick_part import PickMechanism
+from tacit.plan.rank_probe import NUMBER, PROBED, Probe, probe_query
+from tacit.plan.rank_query import Keyed
+from tacit.plan.summaries import Summary
 from tacit.question import tree
 
-MeasureKind: TypeAlias = OneOf["count_rows", "count", "count_units", "sum"]
+MeasureKind: TypeAlias = OneOf["count_rows", "count", "count_units", "count_some_units", "sum"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +96,12 @@ class Measure:
 class Pick:
     """Values of one column that are chosen in every cell; the place p of the grid is low + p * stride, or values[p].
 
-    `query` has the ranks near the wanted ones, `wide` has all, for the case that those were too few.
+    `query` has the ranks near the wanted ones, or for a mode the values; `probe` asks for more of them (`ranked`).
     """
 
     mechanism: PickMechanism
     query: Query
-    wide: Query | None
+    ranked: Keyed | None
     columns: tuple[KeyColumn, ...]
     low: int
     stride: int
@@ -107,6 +110,11 @@ class Pick:
     def raw(self, point: int) -> RawKey:
         """A place of the grid as the query's own numbers are."""
         return self.low + point * self.stride if self.values is None else self.values[point]
+
+    def probe(self, cells: Sequence[tuple[RawKey, ...]], probes: Sequence[Probe]) -> Query:
+        """The query for the ranks of single points in these cells."""
+        assert self.ranked is not None
+        return Query(probe_query(self.ranked, cells, probes), (NUMBER,), PROBED, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +178,8 @@ class Plan:
     delta: Fraction
     event: Event
     sentences: tuple[str, ...] = ()
+    offset: int = 0
+    summary: Summary | None = None
 
     @property
     def schema(self) -> tuple[tuple[str, str], ...]:

@@ -1,27 +1,38 @@
-"""The query behind quantiles: of every cell the values whose ranks lie near the wanted ones, with their exact ranks.
+"""The query behind quantiles: of every cell the stretches of the grid near the wanted ranks, with their exact ranks.
 
-It returns keys, and for each value near a wanted rank: the value's place on the grid (v), the rows below it (below), at
-it (rows), and in the cell (total). Nothing else of the column leaves the engine.
+It returns keys, and for each such leaf: its first and last point, the rows below it (below), in it (rows), and in the
+cell (total). Nothing else of the column leaves the engine: a leaf is one point, or has few rows, as many as one
+choice can do with (`grain`), and small leaves that lie side by side are returned as one. So what is returned has the
+size of the windows divided by the grain, however many rows there are.
 
-How. A first pass counts rows in about 1,000 equal stretches of the grid; running sums of these few numbers tell which
-stretches reach into a window around a wanted rank. The rows in those are kept, counted in stretches 128 times as
-short, and so on down to single points. No pass sorts rows, and all but the first see few of them. A stretch that is
-left out lies beyond all windows altogether, so every value near a wanted rank is found, and its rank is exact.
-Small grids (4,096 points and fewer) take the first pass alone.
+How. A first pass counts rows in about 500 equal stretches of the grid; running sums of these few numbers tell which
+stretches reach into a window around a wanted rank. Those with more than twice as many rows as the grain are counted
+again in stretches 32 times as short, and so on, down to single points. No pass sorts rows, none writes them down, and a
+pass for which nothing is left does not read them. A stretch that is left out lies beyond all windows altogether, so
+every rank that is returned is exact. Where there are many windows, and so many rows near one, the stretches of the
+first two passes are up to 512 times as short where the rows of all cells together lie close, which saves most of the
+passes after them. Small grids (512 points and fewer) take one pass, and their points are returned one by one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from sqlglot import exp
 
-from tacit.plan.values import bare, cast_to
+from tacit.plan.values import bare, cast_to, integer
 
-POINT, BELOW, ROWS, TOTAL = "v", "below", "rows", "total"
-_SMALL = 12
-_FIRST, _NEXT = 10, 7
+FIRST, LAST, BELOW, ROWS, TOTAL = "first_point", "last_point", "below", "held", "total"
+LEAF = (FIRST, LAST, BELOW, ROWS, TOTAL)
+POINT, STRETCH = "v", "b"
+_SHORTER = "c"
+_WIDTH, _SHORT = "width", "short"
+_SMALL = _FIRST = 9
+_NEXT = 5
+_FINER, _STRETCHES = 9, 768
+_MOST = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,99 +46,218 @@ class Window:
     from_top: bool = False
 
 
-def rank_query(
-    rows: exp.Select, keys: Sequence[str], nullable: Sequence[bool], points: int, windows: Sequence[Window] | None
-) -> exp.Select:
-    """The query over `rows`, which has the columns `keys` and `v` (0 to points - 1). Without windows: all values."""
-    shifts = _shifts(points)
-    builder = _Builder(list(keys), list(nullable), windows)
-    query = builder.final(len(shifts) - 1)
-    # read where it is needed, twice: writing all rows down would cost more
-    query = query.with_("r0", as_=rows, materialized=False, copy=False)
-    for level, shift in enumerate(shifts):
-        above = shifts[level - 1] if level else None
-        query = query.with_(f"b{level}", as_=builder.counted(level, shift), copy=False)
-        query = query.with_(f"c{level}", as_=builder.summed(level, shift, above), copy=False)
-        query = query.with_(f"w{level}", as_=builder.near(level), copy=False)
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """Rows with the columns `keys` (which are texts, which may be NULL) and `v`, a place on a grid of `points`."""
+
+    rows: exp.Select
+    keys: tuple[str, ...]
+    texts: tuple[bool, ...]
+    nullable: tuple[bool, ...]
+    points: int
+
+    def same_cell(self, left: str, right: str) -> list[exp.Expr]:
+        """Conditions that two tables' rows are of one cell."""
+        found: list[exp.Expr] = []
+        for key, nullable in zip(self.keys, self.nullable, strict=True):
+            sides = {"this": name_of(key, left), "expression": name_of(key, right)}
+            found.append(exp.NullSafeEQ(**sides) if nullable else exp.EQ(**sides))
+        return found
+
+
+def rank_query(table: Keyed, windows: Sequence[Window], grain: int) -> exp.Select:
+    """The leaves that reach into the windows."""
+    # few windows have few rows, so that the passes after the first are cheap
+    finer = len(windows) > 2 and table.points > 1 << _SMALL
+    shifts = _shifts(table.points, finer)
+    builder = _Builder(table, list(table.keys), windows, grain, shifts, finer)
+    query = builder.merged() if len(shifts) > 1 and grain > 1 else builder.plain()
+    # read where it is needed, once for each pass: writing all rows down would cost more
+    query = query.with_("r0", as_=table.rows.copy(), materialized=False, copy=False)
+    if finer:
+        query = query.with_("g", as_=builder.crowds(), copy=False)
+        query = query.with_("z", as_=builder.widths(), materialized=True, copy=False)
+        query = query.with_("r1", as_=builder.placed(), materialized=False, copy=False)
+    for level in range(len(shifts)):
+        query = query.with_(f"b{level}", as_=builder.counted(level), copy=False)
+        query = query.with_(f"s{level}", as_=builder.summed(level), copy=False)
+        query = query.with_(f"c{level}", as_=builder.near(level), materialized=True, copy=False)
         if level < len(shifts) - 1:
-            query = query.with_(f"r{level + 1}", as_=builder.kept(level, shift), materialized=True, copy=False)
-    return query
+            query = query.with_(f"w{level}", as_=builder.large(level), copy=False)
+    return query.with_("leaves", as_=builder.leaves(), copy=False)
 
 
-def _shifts(points: int) -> list[int]:
-    """How many bits of a point each pass leaves out."""
+def _shifts(points: int, finer: bool) -> list[int]:
+    """How many bits of a point each pass leaves out. Where they are `finer`, the first two leave out fewer."""
     width = (points - 1).bit_length()
     if width <= _SMALL:
         return [0]
     shifts = [width - _FIRST]
     while shifts[-1] > 0:
-        shifts.append(max(0, shifts[-1] - _NEXT))
+        step = _NEXT + _FINER if finer and len(shifts) == 2 else _NEXT
+        shifts.append(max(0, shifts[-1] - step))
     return shifts
 
 
 @dataclass(frozen=True, slots=True)
 class _Builder:
+    table: Keyed
     keys: list[str]
-    nullable: list[bool]
-    windows: Sequence[Window] | None
+    windows: Sequence[Window]
+    grain: int
+    shifts: list[int]
+    finer: bool
 
-    def counted(self, level: int, shift: int) -> exp.Select:
-        """Rows in each stretch."""
-        kept = self._keys()
-        selected = [*kept, exp.alias_(_shifted(_name(POINT), shift), "b"), exp.alias_(exp.Count(this=exp.Star()), ROWS)]
+    def crowds(self) -> exp.Select:
+        """All cells' rows in each of the equal stretches."""
+        stretch = exp.alias_(divided(name_of(POINT), self.shifts[0]), STRETCH)
+        return exp.select(stretch, exp.alias_(exp.Count(this=exp.Star()), ROWS)).from_("r0").group_by(bare(1))
+
+    def widths(self) -> exp.Select:
+        """How many points a stretch of the first two passes has, in each of the equal ones: up to 512 times fewer."""
+        whole = cast_to(exp.Window(this=exp.Sum(this=name_of(ROWS))), "BIGINT")
+        times = exp.Mul(this=name_of(ROWS), expression=bare(_STRETCHES))
+        selected: list[exp.Expr] = [name_of(STRETCH)]
+        for size, name in ((1 << self.shifts[0], _WIDTH), (1 << self.shifts[1], _SHORT)):
+            ifs = []
+            for bits in range(_FINER, 0, -1):
+                limit = exp.Mul(this=whole.copy(), expression=bare(1 << bits))
+                ifs.append(exp.If(this=exp.GT(this=times.copy(), expression=limit), true=integer(max(size >> bits, 1))))
+            selected.append(exp.alias_(exp.Case(ifs=ifs, default=integer(size)), name))
+        return exp.select(*selected).from_("g")
+
+    def placed(self) -> exp.Select:
+        """The rows, each with the first points of its stretches in the first two passes."""
+        point = name_of(POINT, "r")
+        selected = [*self._keys("r"), point]
+        for width, name in ((_WIDTH, STRETCH), (_SHORT, _SHORTER)):
+            rest = exp.Mod(this=point.copy(), expression=name_of(width, "z"))
+            selected.append(exp.alias_(exp.Sub(this=point.copy(), expression=rest), name))
+        on = exp.EQ(this=divided(point.copy(), self.shifts[0]), expression=name_of(STRETCH, "z"))
+        # every row has its match; an outer join keeps engines from joining a later pass by its keys alone before it
+        rows = exp.select(*selected).from_(aliased("r0", "r"))
+        return rows.join(exp.to_table("z"), on=on, join_type="left", copy=False)
+
+    def counted(self, level: int) -> exp.Select:
+        """Rows in each stretch, and after the first pass the least and greatest point that they have."""
+        selected = [*self._keys("r"), exp.alias_(self._number(level), STRETCH)]
+        selected.append(exp.alias_(exp.Count(this=exp.Star()), ROWS))
         if level:
-            selected += [exp.alias_(exp.Min(this=_name(name)), name) for name in (BELOW, TOTAL)]
-        places = (bare(place + 1) for place in range(len(kept) + 1))
-        return exp.select(*selected).from_(f"r{level}").group_by(*places)
+            selected.append(exp.alias_(exp.Min(this=name_of(POINT, "r")), FIRST))
+            selected.append(exp.alias_(exp.Max(this=name_of(POINT, "r")), LAST))
+            # the same for all rows of the stretch above; joining it once more would double the query at every pass
+            selected += [exp.alias_(exp.Min(this=name_of(each, "w")), each) for each in (BELOW, TOTAL)]
+        query = exp.select(*selected).from_(aliased("r1" if self.finer and level < 3 else "r0", "r"))
+        if level:
+            inside = exp.EQ(this=self._number(level - 1), expression=name_of(STRETCH, "w"))
+            on = exp.and_(*self.table.same_cell("r", "w"), inside)
+            query = query.join(aliased(f"w{level - 1}", "w"), on=on, copy=False)
+        return query.group_by(*(bare(place + 1) for place in range(len(self.keys) + 1)), copy=False)
 
-    def summed(self, level: int, shift: int, above: int | None) -> exp.Select:
+    def _number(self, level: int) -> exp.Expr:
+        """What tells the stretches of a pass apart: a number, or their first point."""
+        if self.finer and level < 2:
+            return name_of(_SHORTER if level else STRETCH, "r")
+        return divided(name_of(POINT, "r"), self.shifts[level])
+
+    def summed(self, level: int) -> exp.Select:
         """The rows below each stretch: running sums inside the stretch above, and what lies below that."""
         within = self._keys()
-        if above is not None:
-            within.append(_shifted(_name("b"), above - shift))
+        if level:
+            within.append(name_of(BELOW))  # of the stretch above: no two of a cell have the same
         running = exp.Window(
-            this=exp.Sum(this=_name(ROWS)),
+            this=exp.Sum(this=name_of(ROWS)),
             partition_by=within,
-            order=exp.Order(expressions=[exp.Ordered(this=_name("b"), nulls_first=False)]),
+            order=exp.Order(expressions=[exp.Ordered(this=name_of(STRETCH), nulls_first=False)]),
             spec=exp.WindowSpec(
                 kind="ROWS", start="UNBOUNDED", start_side="PRECEDING", end="CURRENT ROW", end_side=None
             ),
         )
         upto: exp.Expr = cast_to(running, "BIGINT")
-        total: exp.Expr = _name(TOTAL)
-        if above is None:
-            whole = exp.Window(this=exp.Sum(this=_name(ROWS)), partition_by=self._keys())
-            total = exp.alias_(cast_to(whole, "BIGINT"), TOTAL)
+        first, last, total = name_of(FIRST), name_of(LAST), name_of(TOTAL)
+        if level:
+            upto = exp.Add(this=name_of(BELOW), expression=upto)
         else:
-            upto = exp.Add(this=_name(BELOW), expression=upto)
-        below = exp.alias_(exp.Sub(this=upto, expression=_name(ROWS)), BELOW)
-        return exp.select(*self._keys(), _name("b"), _name(ROWS), below, total).from_(f"b{level}")
+            whole = exp.Window(this=exp.Sum(this=name_of(ROWS)), partition_by=self._keys())
+            total = exp.alias_(cast_to(whole, "BIGINT"), TOTAL)
+            first, last = self._ends()
+        below = exp.alias_(exp.Sub(this=upto, expression=name_of(ROWS)), BELOW)
+        selected = [*self._keys(), name_of(STRETCH), first, last, name_of(ROWS), below, total]
+        return exp.select(*selected).from_(f"b{level}")
 
     def near(self, level: int) -> exp.Select:
         """The stretches that reach into a window."""
-        query = exp.select(*self._keys(), *map(_name, ("b", ROWS, BELOW, TOTAL))).from_(f"c{level}")
-        if self.windows is None:
-            return query
-        return query.where(exp.or_(*(_reaches(window) for window in self.windows)))
+        query = exp.select(*self._keys(), name_of(STRETCH), *map(name_of, LEAF)).from_(f"s{level}")
+        return query.where(exp.or_(*(_reaches(window) for window in self.windows)), copy=False)
 
-    def kept(self, level: int, shift: int) -> exp.Select:
-        """The rows in those stretches."""
-        conditions: list[exp.Expr] = []
-        for key, nullable in zip(self.keys, self.nullable, strict=True):
-            sides = {"this": _name(key, "r"), "expression": _name(key, "w")}
-            conditions.append(exp.NullSafeEQ(**sides) if nullable else exp.EQ(**sides))
-        conditions.append(exp.EQ(this=_shifted(_name(POINT, "r"), shift), expression=_name("b", "w")))
-        selected = [*(_name(key, "r") for key in (*self.keys, POINT)), _name(BELOW, "w"), _name(TOTAL, "w")]
-        rows = exp.select(*selected).from_(exp.alias_(exp.to_table(f"r{level}"), "r", table=True))
-        return rows.join(exp.alias_(exp.to_table(f"w{level}"), "w", table=True), on=exp.and_(*conditions))
+    def large(self, level: int) -> exp.Select:
+        """Those that are counted again. What a limit leaves out is not returned, and so is asked for when it is needed.
 
-    def final(self, level: int) -> exp.Select:
-        """What is returned."""
-        selected = [*self._keys(), exp.alias_(_name("b"), POINT), *map(_name, (BELOW, ROWS, TOTAL))]
-        return exp.select(*selected).from_(f"w{level}")
+        It is there because engines take these few for as many as there are rows, and would look them up the wrong way.
+        """
+        selected = [*self._keys(), name_of(STRETCH), *map(name_of, (BELOW, TOTAL))]
+        return exp.select(*selected).from_(f"c{level}").where(self._is_large(), copy=False).limit(_MOST, copy=False)
 
-    def _keys(self) -> list[exp.Expr]:
-        return [_name(key) for key in self.keys]
+    def leaves(self) -> exp.Expr:
+        """Those that are not, of all passes."""
+        parts: list[exp.Expr] = []
+        for level in range(len(self.shifts)):
+            part = exp.select(*self._keys(), *map(name_of, LEAF)).from_(f"c{level}")
+            parts.append(part if level == len(self.shifts) - 1 else part.where(exp.not_(self._is_large()), copy=False))
+        return reduce(lambda one, other: exp.Union(this=one, expression=other, distinct=False), parts)
+
+    def plain(self) -> exp.Select:
+        """All leaves as they are."""
+        return exp.select(*self._keys(), *map(name_of, LEAF)).from_("leaves")
+
+    def merged(self) -> exp.Select:
+        """Leaves of few rows that begin within the same `grain` of ranks as one; those of more stay by themselves.
+
+        Two that become one have nothing large between them, or they would not begin so near each other.
+        """
+        top = exp.Add(this=name_of(BELOW), expression=name_of(ROWS))
+        held = exp.Sub(this=exp.Max(this=top), expression=exp.Min(this=name_of(BELOW)))
+        selected = [
+            *self._keys(),
+            exp.alias_(exp.Min(this=name_of(FIRST)), FIRST),
+            exp.alias_(exp.Max(this=name_of(LAST)), LAST),
+            exp.alias_(exp.Min(this=name_of(BELOW)), BELOW),
+            exp.alias_(held, ROWS),
+            exp.alias_(exp.Min(this=name_of(TOTAL)), TOTAL),
+        ]
+        alone = exp.Case(
+            ifs=[exp.If(this=exp.GT(this=name_of(ROWS), expression=bare(self.grain)), true=name_of(BELOW))],
+            default=integer(-1),
+        )
+        together = exp.IntDiv(this=name_of(BELOW), expression=bare(self.grain))
+        inner = exp.select(*self._keys(), *map(name_of, LEAF), exp.alias_(alone, "alone"), exp.alias_(together, "near"))
+        query = exp.select(*selected).from_(inner.from_("leaves").subquery("l"))
+        return query.group_by(*self._keys(), name_of("near"), name_of("alone"), copy=False)
+
+    def _is_large(self) -> exp.Expr:
+        several = exp.LT(this=name_of(FIRST), expression=name_of(LAST))
+        return exp.paren(exp.and_(exp.GT(this=name_of(ROWS), expression=bare(2 * self.grain)), several))
+
+    def _ends(self) -> tuple[exp.Expr, exp.Expr]:
+        """The ends of a stretch of the first pass."""
+        size = 1 << self.shifts[0]
+        if size == 1:
+            return exp.alias_(name_of(STRETCH), FIRST), exp.alias_(name_of(STRETCH), LAST)
+        number: exp.Expr = name_of(STRETCH)
+        others = [integer(self.table.points - 1)]
+        if self.finer:
+            number = divided(number, self.shifts[0])
+            # it ends with the equal stretch that it lies in, or before the next one begins
+            order = exp.Order(expressions=[exp.Ordered(this=name_of(STRETCH), nulls_first=False)])
+            following = exp.Window(this=exp.Lead(this=name_of(STRETCH)), partition_by=self._keys(), order=order)
+            others.append(exp.Sub(this=following, expression=integer(1)))
+        start = exp.Mul(this=number, expression=integer(size))
+        stop = exp.Add(this=start.copy(), expression=integer(size - 1))
+        last = exp.Least(this=stop, expressions=others, ignore_nulls=True)
+        return exp.alias_(name_of(STRETCH) if self.finer else start, FIRST), exp.alias_(last, LAST)
+
+    def _keys(self, table: str | None = None) -> list[exp.Expr]:
+        return [name_of(key, table) for key in self.keys]
 
 
 def _reaches(window: Window) -> exp.Expr:
@@ -135,16 +265,16 @@ def _reaches(window: Window) -> exp.Expr:
     times = window.denominator
     wanted: exp.Expr
     if window.cap is None:
-        wanted = exp.Mul(this=_name(TOTAL), expression=bare(window.numerator))
+        wanted = exp.Mul(this=name_of(TOTAL), expression=bare(window.numerator))
     else:
-        wanted = exp.Least(this=_name(TOTAL), expressions=[cast_to(bare(window.cap), "BIGINT")], ignore_nulls=True)
+        wanted = exp.Least(this=name_of(TOTAL), expressions=[cast_to(bare(window.cap), "BIGINT")], ignore_nulls=True)
         if window.from_top:
-            doubled = exp.Mul(this=_name(TOTAL), expression=bare(times))
+            doubled = exp.Mul(this=name_of(TOTAL), expression=bare(times))
             wanted = exp.Sub(this=doubled, expression=wanted)
     reach = cast_to(bare(times * window.reach), "BIGINT")
-    top = exp.paren(exp.Add(this=_name(BELOW), expression=_name(ROWS)))
+    top = exp.paren(exp.Add(this=name_of(BELOW), expression=name_of(ROWS)))
     under = exp.LTE(
-        this=exp.Mul(this=_name(BELOW), expression=bare(times)), expression=exp.Add(this=wanted, expression=reach)
+        this=exp.Mul(this=name_of(BELOW), expression=bare(times)), expression=exp.Add(this=wanted, expression=reach)
     )
     over = exp.GTE(
         this=exp.Mul(this=top, expression=bare(times)),
@@ -153,9 +283,17 @@ def _reaches(window: Window) -> exp.Expr:
     return exp.and_(under, over)
 
 
-def _shifted(sql: exp.Expr, shift: int) -> exp.Expr:
+def divided(sql: exp.Expr, shift: int) -> exp.Expr:
+    """The number of the stretch of 2**shift points that a point lies in."""
     return exp.IntDiv(this=sql, expression=bare(1 << shift)) if shift else sql
 
 
-def _name(column: str, table: str | None = None) -> exp.Expr:
+def name_of(column: str, table: str | None = None) -> exp.Expr:
+    """A column."""
     return exp.column(column, table)
+
+
+def aliased(table: str, name: str) -> exp.Expr:
+    """A table of a WITH, under a shorter name."""
+    found: exp.Expr = exp.alias_(exp.to_table(table), name, table=True)
+    return found

@@ -27,4 +27,11 @@ def resolve(draft: Draft) -> Draft:
         qualify=None if question.qualify is None else names.in_cells(question.qualify, keys),
         order=tuple(replace(each, expression=names.in_cells(each.expression, keys)) for each in question.order),
     )
+    if question.summary is not None:
+        summary = replace(
+            question.summary,
+            keys=tuple(names.in_cells(key, keys) for key in question.summary.keys),
+            having=None if question.summary.having is None else names.in_cells(question.summary.having, keys),
+        )
+        resolved = replace(resolved, summary=summary)
     return replace(draft, question=resolved)

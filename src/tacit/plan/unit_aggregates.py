@@ -14,8 +14,8 @@ from tacit.errors import QuestionError
 from tacit.plan import arithmetic
 from tacit.plan.intervals import Interval
 from tacit.plan.scope import Scope
-from tacit.plan.translate import number_of, value_of
-from tacit.plan.values import NARROW, Nothing, Number, Value, cast_to, operands
+from tacit.plan.translate import condition_of, number_of, value_of
+from tacit.plan.values import NARROW, Nothing, Number, Value, cast_to, integer, operands
 from tacit.question import tree
 
 _KNOWN = "count, count(DISTINCT ...), sum, avg, min, max"
@@ -25,6 +25,9 @@ def aggregate_value(node: tree.Aggregate, scope: Scope, most: int) -> Value:
     """The aggregate of a group of at most `most` rows."""
     if node.kind == "count_rows":
         return Number(exp.Count(this=exp.Star()), Interval(1, most), nullable=False)
+    if node.kind == "count_units" and node.second is not None:
+        found = exp.Case().when(condition_of(node.second, scope).sql, integer(1))
+        return Number(exp.Count(this=exp.Distinct(expressions=[found])), Interval(0, 1), nullable=False)
     if node.kind == "count_units":
         return Number(cast_to(exp.Literal.number(1), "BIGINT"), Interval(1, 1), nullable=False)
     assert node.argument is not None

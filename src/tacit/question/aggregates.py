@@ -46,7 +46,9 @@ def contains_aggregate(node: exp.Expr) -> exp.Expr | None:
 
 def argument(node: exp.Expr) -> exp.Expr:
     """What an aggregate is taken of."""
-    inside: exp.Expr = node.this
+    inside: exp.Expr | None = node.args.get("this")
+    if inside is None:
+        raise refused(node, f"{shown(node)!r} does not say of what", "Name a column.")
     if isinstance(inside, exp.Distinct):
         raise refused(node, f"DISTINCT is not understood in {shown(node)!r}", "It goes with count and the unit only.")
     inner = contains_aggregate(inside)
@@ -62,6 +64,8 @@ def _simple(node: exp.Expr) -> tree.Scalar:
 
 def _pair(node: exp.Expr) -> tree.Scalar:
     only(node, "this", "expression")
+    if node.args.get("expression") is None:
+        raise refused(node, f"{shown(node)!r} takes two columns")
     inner = contains_aggregate(node.expression)
     if inner is not None:
         raise refused(inner, f"An aggregate inside an aggregate ({shown(node)!r}) is not understood")
@@ -78,16 +82,23 @@ def _count(node: exp.Expr) -> tree.Scalar:
         only(node.this, "expressions")
         if len(node.this.expressions) != 1:
             raise refused(node, "count(DISTINCT ...) takes one column", "Count them one by one.")
-        return tree.Aggregate("count_units", scalar(node.this.expressions[0]))
+        return count_different(scalar(node.this.expressions[0]))
     counted = scalar(argument(node))
     if isinstance(counted, tree.Literal) and counted.value is not None:
         return tree.Aggregate("count_rows", None)
     return tree.Aggregate("count", counted)
 
 
+def count_different(argument: tree.Scalar) -> tree.Aggregate:
+    """count(DISTINCT ...): whether it is the unit, the plan knows. CASE WHEN c THEN x END is x where c holds."""
+    if isinstance(argument, tree.Case) and len(argument.branches) == 1 and argument.otherwise == tree.Literal(None):
+        return tree.Aggregate("count_units", argument.branches[0].value, argument.branches[0].condition)
+    return tree.Aggregate("count_units", argument)
+
+
 def _count_if(node: exp.Expr) -> tree.Scalar:
     only(node, "this")
-    return _where(tree.Aggregate("count_rows", None), scalar(argument(node)), node)
+    return _where(tree.Aggregate("count_rows", None), scalar(argument(node)))
 
 
 def _filter(node: exp.Expr) -> tree.Scalar:
@@ -98,13 +109,14 @@ def _filter(node: exp.Expr) -> tree.Scalar:
         raise refused(inner, "FILTER speaks of rows and cannot hold an aggregate", "Use HAVING for that.")
     if not isinstance(aggregate, tree.Aggregate):
         raise refused(node, "FILTER goes with an aggregate")
-    return _where(aggregate, scalar(node.expression.this), node)
+    return _where(aggregate, scalar(node.expression.this))
 
 
-def _where(aggregate: tree.Aggregate, condition: tree.Scalar, node: exp.Expr) -> tree.Scalar:
+def _where(aggregate: tree.Aggregate, condition: tree.Scalar) -> tree.Scalar:
     """The aggregate over the rows where the condition holds: the others count as NULL."""
     if aggregate.kind == "count_units":
-        raise refused(node, "count(DISTINCT unit) with FILTER is not understood yet", "Put the condition into WHERE.")
+        both = condition if aggregate.second is None else tree.And((condition, aggregate.second))
+        return replace(aggregate, second=both)
     inside = tree.Literal(1) if aggregate.argument is None else aggregate.argument
     kind = "count" if aggregate.kind == "count_rows" else aggregate.kind
     return replace(aggregate, kind=kind, argument=tree.Case((tree.Branch(condition, inside),), tree.Literal(None)))

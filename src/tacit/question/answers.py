@@ -16,7 +16,7 @@ from tacit.question.refusals import refused
 from tacit.question.rows import outputs_of_rows, source_of
 
 Meaning = Callable[[tree.Scalar], tree.Scalar]
-_PLAIN = frozenset({"expressions", "from_", "where", "order", "limit"})
+_PLAIN = frozenset({"expressions", "from_", "where", "order", "limit", "offset"})
 
 
 def over_answer(select: exp.Select) -> tree.Question | None:
@@ -65,6 +65,7 @@ def over_answer(select: exp.Select) -> tree.Question | None:
             for each in clauses.order_of(select, _as_written(select))
         ),
         limit=clauses.limit_of(select),
+        offset=clauses.offset_of(select),
         rows_per_unit=None,
         sets=inner.sets,
         qualify=where,

@@ -17,6 +17,9 @@ from typing import Any
 
 from tacit.question import tree
 
+# Fields that came later: as long as they say nothing, the text is what it was before there were any.
+_LATER = {"offset": 0, "summary": None}
+
 
 def canonical(question: tree.Question) -> str:
     """Stable JSON text of a question."""
@@ -36,6 +39,9 @@ def _(node: tree.Question) -> Any:
     content = {field.name: getattr(node, field.name) for field in fields(node)}
     content["outputs"] = tuple(output.expression for output in node.outputs)
     content["keys"] = tuple(key.expression for key in node.keys)
+    for name, usual in _LATER.items():
+        if content[name] == usual:
+            del content[name]
     return {"is": "Question", **{name: _plain(value) for name, value in content.items()}}
 
 

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from sqlglot import exp
-from sqlglot.errors import ErrorLevel
 
 from tacit.question import tree
 from tacit.question.aggregates import contains_aggregate
-from tacit.question.refusals import only, refused, shown
+from tacit.question.refusals import histogram, is_histogram, only, refused, shown, written
 from tacit.question.scalars import identifier, scalar
 
 _ROWS_OPTION = "tacit_rows_per_unit"
@@ -31,6 +30,8 @@ def table_of(node: exp.Table) -> tree.Named:
 
 
 def _rows_option(node: exp.Anonymous) -> int:
+    if is_histogram(node):
+        raise histogram(node)
     advice = f"The only thing in brackets after a table is {_ROWS_OPTION} => a whole number."
     options = node.expressions
     if len(options) != 1 or not isinstance(options[0], exp.Kwarg) or options[0].this.name.lower() != _ROWS_OPTION:
@@ -93,8 +94,7 @@ def default_name(node: exp.Expr) -> str:
     if type(node) in _USUAL and isinstance(node.this, exp.Column) and not _is_quoted(node.this):
         # as the generator writes it, which takes most of the time of reading a short question
         return f"{_USUAL[type(node)]}({'.'.join(part.name for part in node.this.parts)})"
-    text = node.sql(dialect="duckdb", normalize_functions="lower", unsupported_level=ErrorLevel.IGNORE)
-    return " ".join(text.split())[:120]
+    return written(node, normalize_functions="lower")[:120]
 
 
 def key_of(node: exp.Expr, outputs: Sequence[tree.Output]) -> tree.Key:
@@ -175,10 +175,18 @@ def qualify_of(select: exp.Select, outputs: Sequence[tree.Output]) -> tree.Scala
 def limit_of(select: exp.Select) -> int | None:
     """How many rows of the answer to show."""
     node = select.args.get("limit")
-    if node is None:
-        return None
+    return None if node is None else _rows(node, "LIMIT")
+
+
+def offset_of(select: exp.Select) -> int:
+    """How many rows of the answer to pass over first."""
+    node = select.args.get("offset")
+    return 0 if node is None else _rows(node, "OFFSET")
+
+
+def _rows(node: exp.Expr, clause: str) -> int:
     only(node, "expression")
     value = scalar(node.expression)
     if not isinstance(value, tree.Literal) or type(value.value) is not int or value.value < 0:
-        raise refused(node, "LIMIT takes a whole number of at least 0")
+        raise refused(node, f"{clause} takes a whole number of at least 0")
     return value.value

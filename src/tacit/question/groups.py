@@ -34,9 +34,14 @@ def groups_of(select: exp.Select, outputs: Sequence[tree.Output]) -> tuple[tuple
                 items = [_taken(name, [part for item in items for part in item[0]])]
     sets: list[tuple[int, ...]] = [()]
     for item in items:  # one after the other: all combinations together may be many more than there are sets
-        sets = list(dict.fromkeys(tuple(sorted({*one, *part})) for one in sets for part in dict.fromkeys(item)))
+        sets = [tuple(sorted({*one, *part})) for one in sets for part in item]
         if len(sets) > MOST_SETS:
             raise refused(group, f"GROUP BY asks for more than {MOST_SETS} sets of keys")
+    if len({*sets}) < len(sets):
+        twice = next(one for one in sets if sets.count(one) > 1)
+        named = ", ".join(keys[place].name for place in twice)
+        advice = "SQL would show its rows twice: write each set once, in GROUPING SETS (...)."
+        raise refused(group, f"GROUP BY asks for the set ({named}) more than once", advice)
     plain = len(sets) == 1 and len(sets[0]) == len(keys)
     return tuple(keys), () if plain else tuple(sets)
 

@@ -18,6 +18,7 @@ from tacit.question import clauses, limits, tree
 from tacit.question import rewritten as _rewritten  # noqa: F401  # registers how other words are read
 from tacit.question import windows as _windows  # noqa: F401  # registers how window functions are read
 from tacit.question.answers import over_answer
+from tacit.question.arguments import check_arguments
 from tacit.question.groups import groups_of
 from tacit.question.named_selects import written_out
 from tacit.question.privacy_clause import cut_privacy
@@ -28,9 +29,20 @@ from tacit.question.semi_joins import as_exists
 from tacit.question.stack import room
 
 _DIALECTS = ("duckdb", "postgres", "bigquery", "snowflake", "mysql", "sqlite", "spark", "trino")
-_CLAUSES = ("expressions", "from_", "joins", "where", "group", "having", "order", "limit", "distinct", "qualify")
+_CLAUSES = (
+    "expressions",
+    "from_",
+    "joins",
+    "where",
+    "group",
+    "having",
+    "order",
+    "limit",
+    "offset",
+    "distinct",
+    "qualify",
+)
 _ADVICE = {
-    "offset": "OFFSET is not understood. Use ORDER BY and LIMIT.",
     "windows": "WINDOW is not understood. Write the window out: OVER (PARTITION BY ... ORDER BY ...).",
     "into": "A question only reads: INTO is not understood.",
     "sample": "Sampling is not understood. Questions read all rows that the policy allows.",
@@ -71,6 +83,7 @@ def question_of(select: exp.Select) -> tree.Question:
         having=clauses.having_of(select, outputs),
         order=clauses.order_of(select, outputs),
         limit=clauses.limit_of(select),
+        offset=clauses.offset_of(select),
         rows_per_unit=None,
         sets=sets,
         qualify=clauses.qualify_of(select, outputs),
@@ -107,7 +120,7 @@ def _inner(node: exp.Expr) -> tree.Scalar:
         raise refused(node, f"A SELECT with one number is needed here, and {shown(node.this)!r} is none")
     question = question_of(node.this)
     beside = (question.keys, question.having, question.order, question.qualify)
-    if len(question.outputs) != 1 or any(beside) or question.limit is not None:
+    if len(question.outputs) != 1 or any(beside) or question.limit is not None or question.offset:
         raise refused(
             node, "A SELECT that stands for a number has one output, and no GROUP BY, HAVING, condition on it or LIMIT"
         )
@@ -125,6 +138,7 @@ def _parsed(text: str, dialect: str) -> tuple[exp.Select, tree.Privacy | None]:
     try:
         tokens = sqlglot.tokenize(text, read=dialect)
         limits.check_tokens(tokens)
+        check_arguments(tokens)
         tokens, privacy = cut_privacy(tokens)
         statements = sqlglot.Dialect.get_or_raise(dialect).parser(error_level=ErrorLevel.RAISE).parse(tokens, text)
     except SqlglotError as bad:

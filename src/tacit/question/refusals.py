@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sqlglot import exp
-from sqlglot.errors import ErrorLevel
+from sqlglot.errors import ErrorLevel, SqlglotError
 
 from tacit.errors import QuestionError
 
@@ -13,14 +13,37 @@ def refused(node: exp.Expr | None, what: str, advice: str = "") -> QuestionError
     return QuestionError(f"{what}{_place(node)}.{' ' + advice if advice else ''}")
 
 
+def written(node: exp.Expr, **style: str) -> str:
+    """A node as SQL in one line, or the name of what it is where the parser's library cannot write what it read."""
+    try:
+        text = node.sql(dialect="duckdb", unsupported_level=ErrorLevel.IGNORE, **style)  # type: ignore[arg-type]
+    # half of a surrogate pair, spelled as an escape; or a function with arguments of which it has never heard
+    except (SqlglotError, ValueError, AttributeError, TypeError, KeyError, IndexError):
+        return type(node).__name__
+    return " ".join(text.split())
+
+
 def shown(node: exp.Expr) -> str:
     """A node as short text of one line, as SQL where it can be said."""
-    try:
-        text = " ".join(node.sql(dialect="duckdb", unsupported_level=ErrorLevel.IGNORE).split())
-    except UnicodeError:  # half of a surrogate pair, spelled as an escape
-        text = type(node).__name__
+    text = written(node)
     text = "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def histogram(node: exp.Anonymous) -> QuestionError:
+    """The refusal of DuckDB's histogram(x), histogram(t, x), histogram_values(...): its bins are made from the data."""
+    columns = [part for part in node.expressions if isinstance(part, exp.Column)]
+    name = shown(columns[-1]) if columns else "x"
+    bins = f"width_bucket({name}, low, high, 10) AS bin"
+    advice = f"Name the ends of {name} in SELECT {bins}, count(*) FROM ... GROUP BY bin."  # noqa: S608  # words, not run
+    return refused(
+        node, "A histogram is a table with a row for each bin, and its bins would be taken from the data", advice
+    )
+
+
+def is_histogram(node: exp.Anonymous) -> bool:
+    """Whether a function makes a histogram."""
+    return str(node.this).lower().startswith(("histogram", "approx_histogram", "equi_width_bins"))
 
 
 def only(node: exp.Expr, *allowed: str) -> None:

@@ -14,8 +14,9 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from tacit.question import tree
+from tacit.question.aggregates import count_different
 from tacit.question.more_scalars import NAMED
-from tacit.question.refusals import only, refused, shown
+from tacit.question.refusals import histogram, is_histogram, only, refused, shown
 from tacit.question.scalars import Reader, add_readers, call, scalar, unknown
 
 _MOST_POWER = 4
@@ -80,13 +81,14 @@ def _anonymous(node: exp.Expr) -> tree.Scalar:
     if str(node.this).upper() == "MAGNITUDE":
         only(node, "this", "expressions")
         return call(node, "magnitude", tuple(map(scalar, node.expressions)))
-    raise unknown(node)
+    assert isinstance(node, exp.Anonymous)
+    raise histogram(node) if is_histogram(node) else unknown(node)
 
 
 def _distinct(node: exp.Expr) -> tree.Scalar:
     """approx_count_distinct: the noise is what is approximate, not the count."""
     only(node, "this")
-    return tree.Aggregate("count_units", scalar(node.this))
+    return count_different(scalar(node.this))
 
 
 def _power(node: exp.Expr) -> tree.Scalar:

@@ -35,6 +35,7 @@ class Member:
     having: int | None
     order: tuple[tuple[int, bool, bool], ...]
     limit: int | None
+    offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +166,7 @@ def _family(group: list[_Asked]) -> Family:
         having=None,
         order=(),
         limit=None,
+        offset=0,
         sets=() if plain or not keys else sets,
         output_sets=()
         if plain or not keys
@@ -200,4 +202,5 @@ def _member(asked: _Asked, keys: list[tree.Scalar], outputs: list[tree.Scalar]) 
         having=None if question.having is None else column(question.having),
         order=tuple((column(each.expression), each.descending, each.nulls_first) for each in question.order),
         limit=question.limit,
+        offset=question.offset,
     )

@@ -46,6 +46,7 @@ AggregateKind: TypeAlias = OneOf[
     "regr_count",
 ]
 
+TotalFunction: TypeAlias = OneOf["count", "sum", "avg", "min", "max"]
 WindowFunction: TypeAlias = OneOf[
     "row_number",
     "rank",
@@ -177,7 +178,8 @@ class Cast(Scalar):
 class Aggregate(Scalar):
     """One number from all rows of a cell. `count_units` names the unit's column as its argument.
 
-    `second` is the second column of aggregates of two, such as corr(y, x), and the share of a quantile.
+    `second` is the second column of aggregates of two, such as corr(y, x), the share of a quantile, and the condition
+    of count(DISTINCT ...) FILTER (WHERE ...).
     """
 
     kind: AggregateKind
@@ -210,6 +212,14 @@ class Over(Scalar):
     partition: tuple[Scalar, ...]
     order: tuple[Order, ...]
     frame: Frame | None
+
+
+@dataclass(frozen=True, slots=True)
+class Total(Scalar):
+    """An aggregate over the rows of an answer; without an argument the number of them."""
+
+    function: TotalFunction
+    argument: Scalar | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,12 +350,21 @@ class Privacy:
 
 
 @dataclass(frozen=True, slots=True)
+class Summary:
+    """That the answer's rows are added up: by which of its keys, and which of the groups are shown."""
+
+    keys: tuple[Scalar, ...] = ()
+    having: Scalar | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """What was asked. Names are as written until a plan resolves them.
 
     `rows_per_unit` holds for every private table that does not say it itself. `sets` lists which keys (by place) go
     together where there are several sets of them (ROLLUP, CUBE); `qualify` is a condition after window functions.
-    `output_sets` says for each output in which sets it is looked at, where that is not in all.
+    `output_sets` says for each output in which sets it is looked at, where that is not in all. With a `summary` the
+    outputs and `order` are about totals of the answer's rows. `offset` rows are passed over before `limit` are shown.
     """
 
     source: Source
@@ -362,3 +381,5 @@ class Question:
     groups_per_unit: int | None = None
     output_sets: tuple[tuple[int, ...], ...] = ()
     privacy: Privacy | None = None
+    offset: int = 0
+    summary: Summary | None = None

@@ -101,6 +101,10 @@ class Source(ABC):
     ) -> Finding:
         """The finding of a study, paid for; the stored one, free, where a ledger has it."""
 
+    @abstractmethod
+    def paid(self, asked: Mapping[str, Any], price: Price, analyst: str | None) -> Opened:
+        """Exact numbers for a study that takes its questions one by one, paid for now, each time anew."""
+
     def variable(self, name: str) -> Variable:
         """A column by its name."""
         for each in self.variables:
@@ -167,6 +171,11 @@ class CuratorSource(Source):
         stored, repeated = self.rows.release(whole, price, made, analyst)
         return Finding.from_bytes(stored, repeated=repeated)
 
+    def paid(self, asked: Mapping[str, Any], price: Price, analyst: str | None) -> Opened:
+        """Charged to the curator's ledger."""
+        run, _ = self.rows.paid({**asked, "columns": [each.name for each in self.variables]}, price, analyst)
+        return _FromEngine(self.rows.plan, run)
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ArraySource(Source):
@@ -213,6 +222,12 @@ class ArraySource(Source):
             return _finding(content, self, price, exact, "none (arrays have no ledger)").to_bytes()
 
         return Finding.from_bytes(guarded(made))
+
+    def paid(self, asked: Mapping[str, Any], price: Price, analyst: str | None) -> Opened:
+        """Paid by whoever holds the arrays."""
+        if analyst is not None:
+            raise parameters.refuse("analyst", "left out where the data are arrays: there is no ledger", analyst)
+        return _FromArrays(self)
 
 
 class _FromEngine(Opened):

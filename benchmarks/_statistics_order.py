@@ -1,0 +1,138 @@
+"""Order statistics beside peers, and what a smooth sensitivity costs.
+
+Bars: the smooth sensitivity of the median of a million rows in at most a second (that it equals brute force is held by
+tests/statistics/test_order_windows.py); the error of median and quartiles at epsilon 0.1 and 1, over RUNS runs on four
+data sets, at or below the best peer. OpenDP scores candidates by rank, and gets 1,001 equally spaced ones; its three
+quartiles share epsilon. diffprivlib has an environment of its own.
+
+    python benchmarks/_statistics_order.py [RUNS] [PYTHON]     PYTHON: an interpreter that has diffprivlib
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from _peers import listen, python_of
+from tacit.statistics.order import quantiles
+from tacit.statistics.order_windows import Rank, Sorted, smooth_sensitivity
+
+EPSILONS = (0.1, 1.0)
+ASKED = {"median": [0.5], "quartiles": [0.25, 0.5, 0.75]}
+Data = tuple[Any, float]  # rows, and their upper bound; the lower one is 0
+
+
+def datasets() -> dict[str, Data]:
+    random = np.random.default_rng(20)
+    return {
+        "smooth": (np.clip(random.normal(50, 12, 10_000), 0, 100), 100.0),
+        "lumpy": (random.integers(0, 21, 10_000) * 5.0, 100.0),
+        "heavy-tailed": (np.clip(random.lognormal(8, 1.5, 10_000), 0, 10**6), 10.0**6),
+        "tiny n": (random.uniform(20, 60, 60), 100.0),
+    }
+
+
+def main(runs: int = 200, python: Path | None = None) -> str:
+    """The section."""
+    return "\n".join(["### Order statistics", "", *costs(), "", *errors(runs, python or python_of("diffprivlib"))])
+
+
+def costs() -> list[str]:
+    rows = np.random.default_rng(1).integers(0, 2**32, 10**6)
+    start = time.process_time()
+    line = Sorted(np.sort(rows), 0, 2**32, Rank(Fraction(1, 2)))
+    times = []
+    for smoothness in (Fraction(1, 6), Fraction(1, 60), Fraction(1, 10**6)):
+        begun = time.process_time()
+        smooth_sensitivity(line, smoothness)
+        times.append(time.process_time() - begun)
+    whole = time.process_time() - start - sum(times) + max(times)
+    met = "met" if whole <= 1 else "NOT MET"
+    return [
+        f"Smooth sensitivity of the median, 1,000,000 rows, sorting included: {whole:.2f} s of CPU, bar 1 s: {met}."
+    ]
+
+
+def errors(runs: int, python: Path) -> list[str]:
+    lines = [
+        f"Mean absolute error over {runs} runs (quartiles: mean of the three).",
+        "",
+        "| data | asked | epsilon | ours | OpenDP | diffprivlib | verdict |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    known = datasets()
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (rows, top) in known.items():
+            np.savez(Path(folder) / f"{name}.npz", values=rows, top=top)
+        told = listen("_statistics_order_diffprivlib.py", folder, runs, python=python, seconds=300)
+    heard = {(line["data"], line["what"], line["epsilon"]): line["values"] for line in told.lines if "data" in line}
+    beaten = []
+    for name, (rows, top) in known.items():
+        for what, shares in ASKED.items():
+            truth = np.quantile(rows, shares)
+            for epsilon in EPSILONS:
+                figures = {
+                    "ours": spread([ours(rows, top, shares, epsilon) for _ in range(runs)], truth),
+                    "OpenDP": spread(repeated(opendp(top, shares, epsilon), rows, runs), truth),
+                }
+                if (name, what, epsilon) in heard:
+                    figures["diffprivlib"] = spread(heard[name, what, epsilon], truth)
+                mine, noise = figures["ours"]
+                best = min((each for peer, each in figures.items() if peer != "ours"), key=lambda each: each[0])
+                fine = mine <= best[0] + 3 * (noise**2 + best[1] ** 2) ** 0.5
+                if not fine:
+                    beaten.append(f"{name}, {what}, {epsilon}")
+                shown = [
+                    f"{figures[peer][0]:.4g} +/- {figures[peer][1]:.2g}" if peer in figures else "-"
+                    for peer in ("ours", "OpenDP", "diffprivlib")
+                ]
+                lines.append(f"| {name} | {what} | {epsilon} | {' | '.join(shown)} | {'met' if fine else 'NOT MET'} |")
+                print(lines[-1], flush=True)
+    verdict = f"Bar: at or below the best peer (within three sampling errors): {'met' if not beaten else 'NOT MET'}"
+    return [*lines, "", f"{verdict} {'; '.join(beaten)}", *([f"diffprivlib: {told.trouble}"] if told.trouble else [])]
+
+
+def spread(found: list[list[float]], truth: Any) -> tuple[float, float]:
+    """The mean absolute error and its sampling error."""
+    off = np.abs(np.array(found) - truth).mean(axis=1)
+    return float(off.mean()), float(off.std() / max(len(off) - 1, 1) ** 0.5)
+
+
+def ours(rows: Any, top: float, shares: list[float], epsilon: float) -> list[float]:
+    return list(quantiles(rows, bounds=(0, top), q=shares, epsilon=str(epsilon))["value"])
+
+
+def repeated(build: Callable[[Any], list[float]], rows: Any, runs: int) -> list[list[float]]:
+    private = rows.tolist()
+    return [build(private) for _ in range(runs)]
+
+
+def opendp(top: float, shares: list[float], epsilon: float) -> Callable[[Any], list[float]]:
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    candidates = [float(place) for place in np.linspace(0, top, 1_001)]
+    domain = dp.vector_domain(dp.atom_domain(T=float, nan=False))
+
+    def build(share: float) -> Any:
+        def at(scale: float) -> Any:
+            return dp.m.make_private_quantile(
+                domain, dp.symmetric_distance(), dp.max_divergence(), candidates, share, scale
+            )
+
+        return at(dp.binary_search_param(at, d_in=1, d_out=epsilon / len(shares)))
+
+    measurements = [build(share) for share in shares]
+    return lambda private: [float(each(private)) for each in measurements]
+
+
+if __name__ == "__main__":
+    given = sys.argv[1:]
+    print(main(int(given[0]) if given else 200, Path(given[1]) if len(given) > 1 else None))

@@ -1,0 +1,91 @@
+"""Questions and studies released together: planned first, one charge, then everything is computed and stored as one.
+
+Theorem. Separate releases about the same units cost, together, the composition of their events, which is charged before
+any of them runs. The shares of epsilon and delta add up to what was asked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tacit import parameters
+from tacit.answer import Answer
+from tacit.answer.members import member_answer
+from tacit.answer.release import released
+from tacit.curator.asking_all import Together, plan_together
+from tacit.curator.curator import _key, _with_units
+from tacit.curator.expressions import sql_of
+from tacit.curator.studies import Price, Run, release
+from tacit.loss.events import Composed
+from tacit.question import read
+from tacit.question.stack import room
+
+if TYPE_CHECKING:
+    from tacit.curator.curator import Curator
+    from tacit.ledger import Receipt
+
+Compute: TypeAlias = "Callable[[Run, Receipt], str]"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A study that is part of a joint release: what it asks, what it costs, and how its text is made once paid."""
+
+    asked: Mapping[str, Any]
+    price: Price
+    compute: Compute
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """What came of it: answers to the questions, texts of the studies, the ledger's entry."""
+
+    answers: tuple[Answer, ...]
+    texts: tuple[str, ...]
+    entry: str
+    event: str
+    repeated: bool
+
+
+def release_jointly(
+    curator: Curator,
+    questions: Sequence[object],
+    parts: Sequence[Part],
+    epsilon: Fraction,
+    delta: Fraction,
+    analyst: str | None = None,
+) -> Joint:
+    """All of it for one charge of (epsilon, delta), of which the parts' prices are taken first, or the stored one."""
+    left = (epsilon - sum(each.price.epsilon for each in parts), delta - sum(each.price.delta for each in parts))
+    if left[0] < 0 or left[1] < 0:
+        allowed = f"together at most ({float(epsilon):g}, {float(delta):g})"
+        raise parameters.refuse("epsilon and delta of the studies", allowed, (float(left[0]), float(left[1])))
+    with room():
+        together = Together(())
+        if questions:
+            together = plan_together([read(sql_of(each)) for each in questions], curator.policy, *left)
+        keyed = [_key(plan, []) for _, plan in together.plans]
+        asked = {"study": "publish", "questions": keyed, "studies": [dict(each.asked) for each in parts]}
+        event = Composed((together.event, *(each.price.event for each in parts)))
+
+        def compute(run: Run, receipt: Receipt) -> bytes:
+            answers = [
+                released(plan, lambda query: run(_with_units(query)), receipt, curator._unit(plan)).decode()
+                for _, plan in together.plans
+            ]
+            texts = [each.compute(run, receipt) for each in parts]
+            made = {"answers": answers, "texts": texts, "entry": str(receipt.sequence), "event": event.to_json()}
+            return json.dumps(made).encode()
+
+        stored, repeated = release(curator, asked, Price(event, epsilon, delta), compute, analyst)
+    content = json.loads(stored)
+    found: dict[int, Answer] = {}
+    for (family, _), payload in zip(together.plans, content["answers"], strict=True):
+        whole = Answer.from_bytes(payload.encode(), repeated=repeated)
+        found |= {member.place: member_answer(whole, family, member) for member in family.members}
+    answers = tuple(found[place] for place in range(len(questions)))
+    return Joint(answers, tuple(content["texts"]), content["entry"], content["event"], repeated)

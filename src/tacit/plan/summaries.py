@@ -1,0 +1,127 @@
+"""Totals over the rows of an answer: SELECT max(n), avg(n) FROM (SELECT ward, count(*) AS n FROM visits GROUP BY ward).
+
+Promise: they are computed from released keys and noisy numbers alone, so they cost nothing beyond the answer.
+
+The rows are those that the answer has: with known keys all of them, also where nothing was found, and with unknown keys
+the ones that are shown. How the noise carries over: cell r's measure m has independent noise, and a total T_a moves
+with it by a slope J_a(m, r); an output f(T_1, T_2, ...) moves by the sum of f's slopes times these, so to first order
+its variance is the sum over m and r of the square of that sum times the measure's variance. The greatest and the least
+move with the cell that is the greatest or the least. (Of many noisy numbers the greatest is too great on average.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.plan.formulas import Cells, Constant, Estimate, Floats, Formula, KeyFormula, as_it_reads
+
+Slopes = dict[int, Floats]
+"""By measure, how far a total moves with each cell's number; zero for cells of other groups."""
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """count, sum, avg, min or max of a formula over the rows of a group; without one the number of rows."""
+
+    function: str
+    argument: Formula | None
+
+    @property
+    def measures(self) -> frozenset[int]:
+        return frozenset() if self.argument is None else self.argument.measures
+
+    def of(self, cells: Cells, groups: Sequence[Sequence[int]]) -> tuple[Floats, list[Slopes], list[Slopes]]:
+        """Its value in each group, its slopes in every cell, and the squared slopes in what lies beyond the cell."""
+        if self.argument is None:
+            nothing: list[Slopes] = [{} for _ in groups]
+            return np.array([float(len(rows)) for rows in groups]), nothing, nothing
+        inner = self.argument.of(cells)
+        values, near, far = [], [], []
+        for rows in groups:
+            value, weights = _total(self.function, inner.value, rows)
+            values.append(value)
+            near.append({measure: slope * weights for measure, slope in inner.slopes.items()})
+            far.append({measure: squares * np.square(weights) for measure, squares in inner.far.items()})
+        return np.array(values, dtype=np.float64), near, far
+
+
+def _total(function: str, values: Floats, rows: Sequence[int]) -> tuple[float, Floats]:
+    """A total, and by how much it moves with each value."""
+    weights = np.zeros(len(values))
+    missing = values.dtype == object
+    present = [row for row in rows if (values[row] is not None if missing else not np.isnan(values[row]))]
+    if function == "count":
+        return float(len(present)), weights
+    if not present:
+        return np.nan, weights
+    if function in ("min", "max"):
+        chosen = (min if function == "min" else max)(present, key=values.__getitem__)
+        weights[chosen] = 1.0
+        return float(values[chosen]), weights
+    weights[present] = 1.0 / len(present) if function == "avg" else 1.0
+    return float(values @ weights if len(present) == len(values) else values[present] @ weights[present]), weights
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """The groups of an answer's rows: those that are alike in these keys, or all of them."""
+
+    keys: tuple[KeyFormula, ...]
+
+    def of(self, cells: Cells) -> tuple[list[list[int]], list[list[object]]]:
+        """The rows of each group, and its keys, a column for each. Without keys there is one group, be it empty."""
+        if not self.keys:
+            return [list(range(cells.size))], []
+        columns = [as_it_reads(key, cells) for key in self.keys]
+        groups: dict[tuple[object, ...], list[int]] = {}
+        for row in range(cells.size):
+            groups.setdefault(tuple(column[row] for column in columns), []).append(row)
+        return list(groups.values()), [[key[place] for key in groups] for place in range(len(self.keys))]
+
+
+@dataclass(frozen=True, slots=True)
+class Summed:
+    """A formula over totals: `inside` sees the totals as its measures and the groups' keys as its keys."""
+
+    inside: Formula
+    totals: tuple[Total, ...]
+    grouping: Grouping
+
+    @property
+    def measures(self) -> frozenset[int]:
+        return frozenset().union(*(self.totals[place].measures for place in self.inside.measures))
+
+    def of(self, cells: Cells) -> Estimate:
+        groups, keys = self.grouping.of(cells)
+        used = sorted(self.inside.measures)
+        found = {place: self.totals[place].of(cells, groups) for place in used}
+        noisy = [found[place][0] if place in found else np.zeros(len(groups)) for place in range(len(self.totals))]
+        outer = Cells(len(groups), noisy, keys)
+        if isinstance(self.inside, (KeyFormula, Constant)):
+            return Estimate(as_it_reads(self.inside, outer))
+        estimate = self.inside.of(outer)
+        squares = {measure: np.zeros(len(groups)) for measure in self.measures}
+        for group in range(len(groups)):
+            for measure in squares:
+                slope, beyond = np.zeros(cells.size), 0.0
+                for place in used:
+                    factor = estimate.slopes[place][group] if place in estimate.slopes else 0.0
+                    slope = slope + factor * found[place][1][group].get(measure, 0.0)
+                    beyond += factor**2 * float(np.sum(found[place][2][group].get(measure, 0.0)))
+                squares[measure][group] = float(np.square(slope).sum()) + beyond
+        return Estimate(estimate.value, {}, squares)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """That an answer's rows are added up once more: by which keys, and which of the groups are shown."""
+
+    grouping: Grouping
+    having: Formula | None = None
+
+    def size(self, cells: Cells) -> int:
+        """How many rows there are afterwards."""
+        return len(self.grouping.of(cells)[0])

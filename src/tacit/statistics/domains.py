@@ -1,0 +1,177 @@
+"""The cells of a column: its listed values, its whole numbers, or bins of it. Public, and known before anything is
+paid.
+
+Promise: a row that has a code has at most one cell, decided by that code alone, in whole numbers. So rows that come and
+go change counts of cells by exactly their own number: one unit with r rows moves a table of cells by at most r in L1,
+and by at most r in L2 (r where all its rows share a cell).
+
+Bins are half open, [a, b), and the last one is closed, as numpy's histogram has them. A code c with c * step >= a is
+one with c >= ceil(a/step), so the edges are whole numbers too, and no value is compared in floating point. Edges of
+real numbers are rounded to the grid as the values are.
+"""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import math
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tacit import parameters
+from tacit.plan.row_plan import Cut, Variable
+from tacit.statistics.source import Opened, Whole
+
+MOST_CELLS = 1 << 20
+_EPOCH = datetime.datetime(1970, 1, 1)
+Bins: TypeAlias = int | Sequence[Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """The cells of one column. A row is in cell `code of asked - first`, or in none where that is beyond `size`."""
+
+    name: str
+    asked: str | Cut
+    first: int
+    size: int
+    labels: tuple[Any, ...]  # of the cells; of bins, the lower ends
+    edges: tuple[Fraction, ...] | None = None  # of bins: one more than there are cells
+    uppers: tuple[Any, ...] = ()  # of bins: the upper ends
+
+    @property
+    def cell_names(self) -> tuple[Any, ...]:
+        """One label for each cell: of bins, both ends."""
+        if self.edges is None:
+            return self.labels
+        closing = ")" * (self.size - 1) + "]"
+        return tuple(
+            f"[{low}, {high}{close}" for low, high, close in zip(self.labels, self.uppers, closing, strict=True)
+        )
+
+
+def domain_of(variable: Variable, bins: Bins = None) -> Domain:
+    """The cells of a column; refused where they are not public, or too many to list."""
+    if bins is not None:
+        return _binned(variable, bins)
+    if variable.values is not None:
+        return _listed(variable)
+    low, high = limits_of(variable)
+    if variable.rounded or high - low >= MOST_CELLS:
+        hint = "Its values are too many to list: say how many equal bins, or list their edges."
+        raise parameters.refuse(f"bins of {variable.name!r}", "given for a column of real or many numbers", None, hint)
+    labels = tuple(reading(variable, code) for code in range(low, high + 1))
+    return Domain(variable.name, variable.name, low, high - low + 1, labels)
+
+
+def limits_of(variable: Variable) -> tuple[int, int]:
+    """The least and the largest code, where the policy (or the caller) bounds them."""
+    if variable.low is None or variable.high is None:
+        raise parameters.refuse(
+            f"column {variable.name!r}",
+            "one with bounds or listed values",
+            "neither",
+            "They are public facts: the policy states them, or `bounds` and `values` do for arrays.",
+        )
+    return variable.low, variable.high
+
+
+def reading(variable: Variable, code: int | str | None) -> Any:
+    """A code as it reads: a number, a date, a time, a truth value or a text."""
+    if code is None or isinstance(code, str):
+        return code
+    if variable.meaning == "boolean":
+        return bool(code)
+    if variable.meaning == "date":
+        return _EPOCH.date() + datetime.timedelta(days=code)
+    if variable.meaning == "timestamp":
+        return _EPOCH + datetime.timedelta(microseconds=code)
+    return _number(code * variable.step)
+
+
+def counts_of(opened: Opened, domains: Sequence[Domain], present: Sequence[str] = ()) -> Whole:
+    """The table of counts over the cells, of the rows where also the columns `present` are not missing."""
+    used = {each.name for each in domains}
+    also = [Cut(name, ()) for name in present if name not in used]  # cut nowhere: one code for all that is not missing
+    codes, rows = opened.tally(*(each.asked for each in domains), *also)
+    shape = tuple(each.size for each in domains)
+    moved = codes[:, : len(domains)] - np.array([each.first for each in domains], dtype=np.int64)
+    inside = np.all((moved >= 0) & (moved < np.array(shape, dtype=np.int64)), axis=1)
+    if not inside.all():
+        moved, rows = moved[inside], rows[inside]
+    flat = np.zeros(len(moved), dtype=np.int64)
+    for place, size in enumerate(shape):
+        flat = flat * size + moved[:, place]
+    # sums of whole numbers in floats, exact up to 2**53 rows
+    table = np.bincount(flat, weights=rows, minlength=math.prod(shape))
+    return table.astype(np.int64).reshape(shape)
+
+
+def _listed(variable: Variable) -> Domain:
+    assert variable.values is not None
+    listed = tuple(each for each in variable.values if each is not None)
+    labels = tuple(reading(variable, each) for each in listed)
+    if variable.meaning == "text":
+        return Domain(variable.name, variable.name, 0, len(listed), labels)
+    points = sorted(int(each) for each in listed)
+    labels = tuple(reading(variable, each) for each in points)
+    if points == list(range(points[0], points[0] + len(points))):
+        return Domain(variable.name, variable.name, points[0], len(points), labels)
+    return Domain(variable.name, Cut(variable.name, tuple(points[1:])), 0, len(points), labels)
+
+
+def _binned(variable: Variable, bins: Any) -> Domain:
+    if variable.meaning in ("text", "boolean"):
+        raise parameters.refuse(f"bins of {variable.name!r}", "left out: its values are listed", bins)
+    if isinstance(bins, str):
+        allowed = 'a number of bins, or their edges in ascending order ("private" is for a histogram)'
+        raise parameters.refuse(f"bins of {variable.name!r}", allowed, bins)
+    if not isinstance(bins, numbers.Number):
+        if not hasattr(bins, "__iter__"):
+            raise parameters.refuse(f"bins of {variable.name!r}", "a number of bins, or their edges", bins)
+        return cut_at(variable, tuple(edge_of(variable, each) for each in bins))
+    count = parameters.whole("bins", bins, least=1)
+    low, high = (code * variable.step for code in limits_of(variable))
+    if low == high:
+        raise parameters.refuse(f"bounds of {variable.name!r}", "two different ones, to be cut into bins", float(low))
+    if count > MOST_CELLS:
+        raise parameters.refuse("bins", f"at most {MOST_CELLS:,}", count)
+    return cut_at(variable, tuple(low + (high - low) * place / count for place in range(count + 1)))
+
+
+def cut_at(variable: Variable, edges: tuple[Fraction, ...]) -> Domain:
+    """Bins between edges, in the unit of the variable's values; rows beyond the outer edges have no cell."""
+    if len(edges) < 2 or any(low >= high for low, high in itertools.pairwise(edges)):
+        shown = [float(edge) for edge in edges[:5]]
+        raise parameters.refuse(f"bins of {variable.name!r}", "edges in ascending order, two at least", shown)
+    if variable.rounded:  # an edge goes where a value that equals it went
+        codes = [round(edge / variable.step) for edge in edges]
+    else:
+        codes = [*(math.ceil(edge / variable.step) for edge in edges[:-1]), math.floor(edges[-1] / variable.step)]
+    codes[-1] += 1  # the last bin is closed
+    ends = tuple(_end(variable, edge) for edge in edges)
+    return Domain(variable.name, Cut(variable.name, tuple(codes)), 1, len(edges) - 1, ends[:-1], edges, ends[1:])
+
+
+def edge_of(variable: Variable, edge: Any) -> Fraction:
+    """An edge as it was written, in the unit of codes times step."""
+    if isinstance(edge, datetime.datetime) and variable.meaning == "timestamp":
+        return Fraction((edge - _EPOCH) // datetime.timedelta(microseconds=1))
+    if isinstance(edge, datetime.date) and variable.meaning == "date":
+        return Fraction((edge - _EPOCH.date()).days)
+    return parameters.rational(f"bins of {variable.name!r}", edge)
+
+
+def _end(variable: Variable, edge: Fraction) -> Any:
+    if variable.meaning in ("date", "timestamp") and edge.denominator == 1:
+        return reading(variable, int(edge))
+    return _number(edge)
+
+
+def _number(exact: Fraction) -> int | float:
+    return exact.numerator if exact.denominator == 1 else float(exact)

@@ -1,0 +1,257 @@
+"""Totals over the rows of an answer, OFFSET, and counts of some units: as DuckDB has them where no noise is left."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from tacit.curator import Curator
+from tacit.errors import QuestionError
+from tacit.loss import Budget
+from tacit.mechanisms import KeySelection
+from tacit.plan import UnknownKeys, make_plan
+from tacit.policy import Column, ColumnUnit, Policy, Source, Table
+from tacit.question import read
+
+# so much is spent that no noise is left: another number than the true one has probability below e**-1,000
+ALL = 10**6
+MOST_FOR_KEYS = 400  # unknown keys take no more; a count is off with probability below e**-60
+GROUPS = "(SELECT ward, sex, count(*) AS n, avg(age) AS a, sum(age) AS s FROM visits GROUP BY ward, sex)"
+
+
+def _visits() -> pa.Table:
+    draw = random.Random(5)
+    rows = [
+        {"pid": row // 3, "ward": draw.choice("xyyz"), "sex": draw.choice("FM"), "age": draw.randrange(40)}
+        for row in range(900)
+    ]
+    return pa.Table.from_pylist([{**row, "town": f"town {row['age'] // 7}"} for row in rows])
+
+
+VISITS = _visits()
+COLUMNS = [
+    Column("ward", "text", values=("x", "y", "z"), nullable=False),
+    Column("sex", "text", values=("F", "M"), nullable=False),
+    Column("age", "integer", 0, 39, nullable=False),
+    Column("town", "text", nullable=False),  # of which nobody knows the values
+]
+POLICY = Policy(
+    "clinic",
+    {
+        "visits": Table(
+            "visits", Source("frame", "visits"), ColumnUnit("pid"), 3, {column.name: column for column in COLUMNS}
+        )
+    },
+    Budget(10**9, Fraction(1, 10)),
+    largest_epsilon=Fraction(10**9),
+)
+
+
+@pytest.fixture(scope="module")
+def clinic() -> Iterator[Curator]:
+    with Curator(POLICY, frames={"visits": VISITS}) as curator:
+        yield curator
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect(config={"threads": 1}) as connection:
+        connection.register("visits", VISITS)
+        yield connection
+
+
+def same(clinic: Curator, database: duckdb.DuckDBPyConnection, sql: str) -> None:
+    answer = clinic.ask(sql, ALL)
+    expected = database.execute(sql).fetchall()
+    assert len(answer) == len(expected)
+    for row, wanted in zip(zip(*answer.columns, strict=True), expected, strict=True):
+        assert [value if not isinstance(value, float) else pytest.approx(value, abs=1e-3) for value in row] == list(
+            wanted
+        )
+
+
+TOTALS = (
+    f"SELECT max(n), min(n), avg(n), count(*), sum(n) FROM {GROUPS}",
+    f"SELECT max(n) - min(n) AS reach, sum(s) / sum(n) AS mean FROM {GROUPS}",
+    f"SELECT ward, max(n), avg(a), count(n) FROM {GROUPS} GROUP BY ward ORDER BY ward DESC",
+    f"SELECT ward, sum(n) AS total FROM {GROUPS} GROUP BY ward HAVING sum(n) > 200 ORDER BY total",
+    f"SELECT sex, max(n) FROM {GROUPS} AS g WHERE g.n > 100 AND ward <> 'z' GROUP BY sex ORDER BY sex LIMIT 1",
+    f"SELECT count(*) FILTER (WHERE n > 120), sum(CASE WHEN ward = 'x' THEN n ELSE 0 END) FROM {GROUPS}",
+    f"SELECT count(*), sum(n), max(a) FROM {GROUPS} WHERE n > 10000",
+    f"SELECT ward, count(*) FROM {GROUPS} WHERE n > 10000 GROUP BY ward",
+    f"SELECT max(double) FROM (SELECT ward, 2 * n AS double FROM {GROUPS} WHERE n > 50)",
+    f"SELECT max(n) FROM (SELECT * FROM {GROUPS} WHERE sex = 'F')",
+    f"WITH g AS {GROUPS}, f AS (SELECT n FROM g WHERE ward = 'y') SELECT min(n), count(*) FROM f",
+    "SELECT max(n) FROM (SELECT count(*) AS n FROM visits)",
+    "SELECT count(*) FROM (SELECT ward, count(*) AS n FROM visits GROUP BY ward HAVING count(*) > 250)",
+    "SELECT avg(r) FROM (SELECT ward, rank() OVER (ORDER BY count(*)) AS r FROM visits GROUP BY ward)",
+    # the unit among the keys: not an answer, but private rows, one for each unit
+    "SELECT sum(n) AS total, avg(n) AS mean FROM (SELECT pid, count(*) AS n FROM visits GROUP BY pid)",
+)
+OFFSETS = (
+    "SELECT ward, count(*) AS n FROM visits GROUP BY ward ORDER BY n DESC LIMIT 1 OFFSET 1",
+    "SELECT ward, count(*) AS n FROM visits GROUP BY ward ORDER BY ward OFFSET 2",
+    "SELECT ward, count(*) AS n FROM visits GROUP BY ward ORDER BY ward OFFSET 7",
+    "SELECT ward, n FROM (SELECT ward, count(*) AS n FROM visits GROUP BY ward) ORDER BY n LIMIT 5 OFFSET 1",
+    f"SELECT ward, max(n) AS m FROM {GROUPS} GROUP BY ward ORDER BY m LIMIT 1 OFFSET 1",
+)
+SOME_UNITS = (
+    "SELECT count(DISTINCT pid) FILTER (WHERE age > 30) AS c FROM visits",
+    "SELECT count(DISTINCT CASE WHEN age > 30 THEN pid END) AS c, count(DISTINCT pid) AS d FROM visits",
+    "SELECT ward, count(DISTINCT pid) FILTER (WHERE age > 30), count(*) FROM visits GROUP BY ward ORDER BY ward",
+    "SELECT count(DISTINCT age) FILTER (WHERE sex = 'F' AND age < 20) AS c FROM visits",
+    "SELECT approx_count_distinct(pid) FILTER (WHERE sex = 'F') AS c FROM visits",
+    "SELECT count(DISTINCT pid) FILTER (WHERE age > 30) AS c FROM visits v WHERE EXISTS (SELECT 1 FROM visits w "
+    "WHERE w.pid = v.pid AND w.ward = 'x')",
+    "SELECT sum(old) AS c FROM (SELECT pid, count(DISTINCT pid) FILTER (WHERE age > 30) AS old FROM visits GROUP BY 1)",
+)
+
+
+@pytest.mark.parametrize("sql", [*TOTALS, *OFFSETS, *SOME_UNITS])
+def test_it_is_what_duckdb_says(clinic: Curator, database: duckdb.DuckDBPyConnection, sql: str) -> None:
+    if "approx" in sql:
+        exact = sql.replace("approx_count_distinct(pid)", "count(DISTINCT pid)")
+        assert list(clinic.ask(sql, ALL)["c"]) == [database.execute(exact).fetchall()[0][0]]
+    else:
+        same(clinic, database, sql)
+
+
+def test_groups_of_one_unit_stay_private_rows(clinic: Curator) -> None:
+    plan = clinic.estimate("SELECT avg(n) FROM (SELECT pid, count(*) AS n FROM visits GROUP BY pid)", 1).plan
+    assert plan.summary is None
+    assert plan.rows_per_unit == 1
+
+
+def planned(sql: str, **options: Any) -> Any:
+    return make_plan(read(sql), POLICY, epsilon=1, **options)
+
+
+def test_totals_cost_what_the_answer_costs_and_unused_columns_cost_nothing() -> None:
+    answer = planned("SELECT ward, sex, count(*) AS n FROM visits GROUP BY ward, sex")
+    summary = planned(f"SELECT max(n), sum(n) / count(*) AS mean FROM {GROUPS} WHERE n > 3")
+    assert summary.event == answer.event
+    assert summary.query.text() == answer.query.text()
+
+
+# In deviations of one cell's count: noise in different cells is independent, and twice the same sum is off by twice.
+EXPECTED = {
+    "sum(n)": math.sqrt(6),
+    "avg(n)": math.sqrt(6) / 6,
+    "max(n)": 1.0,
+    "min(n)": 1.0,
+    "sum(n) + sum(n)": 2 * math.sqrt(6),
+    "sum(n) - sum(n)": 0.0,
+    "sum(n) + max(n)": math.sqrt(5 + 4),
+    "sum(CASE WHEN ward = 'x' THEN n END)": math.sqrt(2),
+    "3 * sum(n) / count(*)": 3 * math.sqrt(6) / 6,
+}
+
+
+@pytest.mark.parametrize("total", EXPECTED)
+def test_the_noise_of_a_total_is_that_of_its_rows(clinic: Curator, total: str) -> None:
+    groups = "(SELECT ward, sex, count(*) AS n FROM visits GROUP BY ward, sex)"
+    (cell,) = {measure.deviation for measure in planned(f"SELECT max(n) FROM {groups}").measures}
+    answer = clinic.ask(f"SELECT {total} AS t FROM {groups}", 1)
+    assert answer.deviations[0] == pytest.approx((EXPECTED[total] * cell,), abs=1e-9)
+    (promised,) = clinic.estimate(f"SELECT {total} AS t FROM {groups}", 1, rows=100).errors
+    assert promised.deviation == pytest.approx(EXPECTED[total] * cell)
+
+
+def test_a_count_of_rows_has_no_noise(clinic: Curator) -> None:
+    assert clinic.ask(f"SELECT count(*) AS c FROM {GROUPS}", 1).deviations == (None,)
+
+
+def test_unknown_keys_are_added_up_as_they_are_shown(clinic: Curator) -> None:
+    groups = "(SELECT town, count(*) AS n FROM visits GROUP BY town)"
+    assert isinstance(planned(f"SELECT sum(n) FROM {groups}", delta="1/1000000").keys, UnknownKeys)
+    answer = clinic.ask(f"SELECT count(*) AS c, sum(n) AS s FROM {groups}", MOST_FOR_KEYS, delta="1e-6")
+    assert (answer["c"][0], answer["s"][0]) == (6, 900)
+
+
+REFUSED = {
+    f"SELECT median(n) FROM {GROUPS}": "count, sum, avg, min and max",
+    f"SELECT count(DISTINCT n) FROM {GROUPS}": "count, sum, avg, min and max",
+    f"SELECT max(ward) FROM {GROUPS}": "needs a number",
+    f"SELECT ward, max(n) FROM {GROUPS}": "GROUP BY this column",
+    f"SELECT max(n) FROM {GROUPS} ORDER BY ward": "stand inside",
+    f"SELECT max(m) FROM {GROUPS}": "'m' is not among",
+    f"SELECT max(n) FROM {GROUPS} GROUP BY n": "keys of the answer",
+    f"SELECT ward, max(n) FROM {GROUPS} GROUP BY ROLLUP (ward)": "ROLLUP",
+    "SELECT max(n) FROM (SELECT ward, count(*) AS n FROM visits GROUP BY ROLLUP (ward))": "ROLLUP",
+    f"SELECT ward, rank() OVER (ORDER BY sum(n)) FROM {GROUPS} GROUP BY ward": "window function",
+    f"SELECT max(n) / (SELECT count(*) FROM visits) FROM {GROUPS}": "SELECT does not go",
+    f"SELECT sum(n) FROM {GROUPS} HAVING sum(n) + 1": "HAVING needs a condition",
+    f"SELECT sum(n) FROM {GROUPS} g JOIN visits v ON v.ward = g.ward": "GROUP BY",
+    "SELECT count(*) FROM visits LIMIT 1 OFFSET -1": "OFFSET takes a whole number",
+    "SELECT count(*) FROM visits OFFSET age": "OFFSET takes a whole number",
+    "SELECT count(*) / (SELECT count(*) FROM visits OFFSET 1) FROM visits": "stands for a number",
+    "SELECT count(*) FROM (SELECT pid FROM visits OFFSET 1)": "OFFSET is not understood in a SELECT inside",
+    "SELECT ward, count(DISTINCT pid) FILTER (WHERE age > 3) FROM visits GROUP BY ROLLUP (ward)": "does not add up",
+    "SELECT count(DISTINCT CASE WHEN age > 3 THEN pid ELSE 7 END) FROM visits": "says whose row",
+    "SELECT count(DISTINCT pid) FILTER (WHERE pid > 3) FROM visits": "says whose row",
+}
+
+
+@pytest.mark.parametrize("sql", REFUSED)
+def test_what_is_not_understood_is_refused(clinic: Curator, sql: str) -> None:
+    with pytest.raises(QuestionError) as refusal:
+        clinic.estimate(sql, 1)
+    assert REFUSED[sql] in str(refusal.value)
+
+
+def test_a_unit_adds_one_to_a_count_of_some_units_whatever_rows_it_has() -> None:
+    plan = planned("SELECT count(DISTINCT pid) FILTER (WHERE age > 3) FROM visits")
+    assert (plan.measures[0].l1, plan.measures[0].linf) == (1, 1)
+    grouped = planned("SELECT ward, count(DISTINCT pid) FILTER (WHERE age > 3) FROM visits GROUP BY ward")
+    assert (grouped.measures[0].l1, grouped.measures[0].linf, grouped.measures[0].sensitivity.l0) == (3, 1, 3)
+
+
+def test_a_count_of_some_units_is_not_the_count_that_shows_unknown_keys(clinic: Curator) -> None:
+    """The rule for keys counts all units of a key; its noisy counts are another number than that of some of them."""
+    counted = "count(DISTINCT pid) FILTER (WHERE sex = 'F')"
+    sql = f"SELECT town, {counted} AS c FROM visits GROUP BY town ORDER BY town"
+    for epsilon in (Fraction(1, 10), 1, 5):
+        plan = make_plan(read(sql), POLICY, epsilon=epsilon, delta="1/1000000")
+        assert isinstance(plan.keys, UnknownKeys)
+        assert not isinstance(plan.measures[0].mechanism, KeySelection)
+    answer = clinic.ask(sql, MOST_FOR_KEYS, delta="1e-6")
+    with duckdb.connect(config={"threads": 1}) as connection:
+        connection.register("visits", VISITS)
+        assert list(answer["c"]) == [row[1] for row in connection.execute(sql).fetchall()]
+
+
+def test_with_few_groups_a_unit_counts_where_it_has_such_a_row() -> None:
+    rows = pa.table(
+        {
+            "pid": [1, 1, 1, 2, 2, 2],
+            "ward": ["x", "x", "x", "y", "y", "z"],
+            "sex": ["F"] * 6,
+            "age": [9] * 6,
+            "town": ["t"] * 6,
+        }
+    )
+    with Curator(POLICY, frames={"visits": rows}) as curator:
+        old, young = (f"count(DISTINCT pid) FILTER (WHERE age {sign} 30)" for sign in "><")
+        sql = f"SELECT {old} AS old, {young} AS young FROM visits GROUP BY ward"
+        answer = curator.ask(sql, ALL, groups_per_unit=1)
+        assert list(answer["old"]) == [0, 0, 0]
+        assert sum(answer["young"]) == 2
+
+
+def test_questions_over_an_answer_go_together_with_others(clinic: Curator, database: duckdb.DuckDBPyConnection) -> None:
+    asked = [
+        f"SELECT sum(n) AS t FROM {GROUPS} WHERE ward = 'x'",
+        f"SELECT sum(n) AS t FROM {GROUPS} WHERE ward = 'y'",
+        f"SELECT sex, max(n) AS t FROM {GROUPS} GROUP BY sex ORDER BY sex OFFSET 1",
+        "SELECT sex, count(*) AS t FROM visits GROUP BY sex ORDER BY sex LIMIT 1 OFFSET 1",
+        "SELECT count(*) AS t FROM visits",
+    ]
+    for sql, answer in zip(asked, clinic.ask_all(asked, ALL), strict=True):
+        assert list(answer["t"]) == [row[-1] for row in database.execute(sql).fetchall()]

@@ -1,0 +1,181 @@
+"""Publishing: one charge for everything, the same again for nothing, and files that say what was released."""
+
+from __future__ import annotations
+
+import csv
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tacit
+from tacit.curator import Price
+from tacit.errors import BudgetExceeded, EngineError, ParameterError, QuestionError
+from tacit.loss import compose, events
+from tacit.statistics.finding import Content, Finding, column
+from tacit.statistics.most_frequent import top_k
+from tacit.statistics.prices import best_price
+from tacit.statistics.publishing import planned, publish
+from tacit.statistics.report import file_names
+from tacit.statistics.source import source_of
+from tacit.statistics.svg import Drawn, drawings
+
+BY_SEX = "SELECT sex, count(*) AS n FROM data GROUP BY sex"
+
+
+def clinic(epsilon: float = 3) -> tacit.Curator:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"who": range(300), "sex": rng.choice(["F", "M"], 300), "bid": rng.integers(0, 20, 300)})
+    return tacit.protect(
+        frame,
+        unit="who",
+        columns={"sex": tacit.one_of("F", "M"), "bid": tacit.between(0, 20)},
+        budget=tacit.Budget(epsilon=epsilon),
+    )
+
+
+def everything() -> dict[str, object]:
+    return {
+        "By <sex>": BY_SEX,
+        "Best price": planned(best_price, "data.bid", prices=[2, 5, 10]),
+        "Everyone": "SELECT count(*) AS n FROM data",
+        "Top bids": planned(top_k, "data.bid", k=3),
+    }
+
+
+def test_one_charge_and_one_receipt_for_questions_and_studies(tmp_path: Path) -> None:
+    owner = clinic()
+    before = len(owner.ledger())
+    first = publish(owner, everything(), epsilon=1, to=tmp_path)
+    charged = [entry for entry in owner.ledger()[before:] if entry.cost is not None]
+    assert len(charged) == 1
+    assert owner.spent().loss == 1
+    assert first.receipt["entry"] == str(charged[0].sequence)
+    assert list(first.results) == list(everything())
+    event = events.from_json(first.receipt["event"])
+    assert compose([event]).epsilon(0) == pytest.approx(1, rel=1e-12)
+    assert event == charged[0].event
+    for result in first.results.values():
+        assert result.receipt["entry"] == first.receipt["entry"]
+    pages = [path.read_bytes() for path in first.files]
+    again = publish(owner, everything(), epsilon=1, to=tmp_path)
+    assert again.repeated
+    assert owner.spent().loss == 1
+    assert [path.read_bytes() for path in again.files] == pages
+    assert again["Top bids"] == first["Top bids"]
+
+
+def test_the_files_hold_all_values_and_intervals_and_need_no_network(tmp_path: Path) -> None:
+    found = publish(clinic(), everything(), epsilon=1, to=tmp_path / "site", title="Fees & visits")
+    names = sorted(path.name for path in found.files)
+    assert names == ["best-price.csv", "by-sex.csv", "everyone.csv", "index.html", "statistics.json", "top-bids.csv"]
+    rows = list(csv.DictReader((tmp_path / "site" / "by-sex.csv").read_text().splitlines()))
+    assert [row["sex"] for row in rows] == ["F", "M", ""][: len(rows)]
+    assert all(float(row["n_low"]) < float(row["n"]) < float(row["n_high"]) for row in rows)
+    content = json.loads((tmp_path / "site" / "statistics.json").read_text())
+    top = content["statistics"]["Top bids"]["columns"]["rows"]
+    assert [low < value < high for value, low, high in zip(top["values"], top["low"], top["high"], strict=True)]
+    assert tuple(top["values"]) == found["Top bids"]["rows"]
+    page = (tmp_path / "site" / "index.html").read_text()
+    assert "<script" not in page
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+    assert "Fees &amp; visits" in page
+    assert "By &lt;sex&gt;" in page
+    assert page.count("<svg") >= 3
+    assert "epsilon = 1" in page
+
+
+def test_nothing_is_computed_when_the_budget_does_not_reach() -> None:
+    owner = clinic(epsilon=1)
+    ran: list[object] = []
+
+    def study(data: Any, *, epsilon: Fraction) -> Finding:
+        def compute(opened: Any, bits: Any) -> Content:
+            ran.append(opened)
+            return Content("x", ())
+
+        return source_of(data).release({"study": "x"}, Price(events.Pure(epsilon), epsilon), compute)
+
+    publish(owner, {"a": planned(study, "data.bid")}, epsilon="3/4")
+    assert len(ran) == 1
+    with pytest.raises(BudgetExceeded):
+        publish(owner, {"a": planned(study, "data.bid"), "b": BY_SEX}, epsilon="3/4")
+    assert len(ran) == 1
+
+
+def test_a_study_that_asks_for_another_price_once_it_is_paid_gets_nothing() -> None:
+    owner = clinic()
+    prices = iter([Fraction(1, 2), Fraction(1, 4)])
+
+    def study(data: Any, *, epsilon: Fraction) -> Finding:
+        price = next(prices)
+        made = Content("x", (column("n", [1]),))
+        return source_of(data).release({"study": "x"}, Price(events.Pure(price), price), lambda *_: made)
+
+    with pytest.raises(EngineError):
+        publish(owner, {"a": planned(study, "data.bid")}, epsilon="1/2")
+
+
+def test_a_study_may_not_take_more_than_all_statistics_have() -> None:
+    def greedy(data: Any, *, epsilon: Fraction) -> Finding:
+        return source_of(data).release({}, Price(events.Pure(3 * epsilon), 3 * epsilon), lambda *_: Content("x", ()))
+
+    owner = clinic()
+    with pytest.raises(ParameterError, match="together at most"):
+        publish(owner, {"a": planned(greedy, "data.bid"), "b": BY_SEX}, epsilon=1)
+    assert owner.spent().loss == 0
+
+
+def test_rows_and_one_kind_alone_can_be_published() -> None:
+    owner = clinic()
+    rows = owner.rows("SELECT bid FROM data WHERE sex = 'F'")
+    found = publish(owner, {"a": planned(best_price, rows, prices=[1, 2])}, epsilon=1)
+    assert found.files == ()
+    assert found["a"].receipt["unit"] == "all rows of one who"
+    only = publish(owner, {"q": BY_SEX}, epsilon=1)
+    assert set(only["q"]["sex"]) >= {"F", "M"}
+    assert owner.spent().loss == 2
+    assert "stored" not in repr(only)
+
+
+@pytest.mark.parametrize(
+    ("statistics", "facts", "words"),
+    [
+        ({}, {}, "mapping of names"),
+        ([BY_SEX], {}, "mapping of names"),
+        ({"a": BY_SEX}, {"epsilon": 0}, "above 0"),
+        ({"a": BY_SEX}, {"level": 1}, "strictly between"),
+    ],
+)
+def test_public_mistakes_are_refused(statistics: Any, facts: dict[str, Any], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        publish(clinic(), statistics, **{"epsilon": 1, **facts})
+
+
+def test_prices_and_rows_of_others_are_refused() -> None:
+    with pytest.raises(ParameterError, match="given to publish"):
+        planned(top_k, "data.bid", epsilon=1)
+    with pytest.raises(QuestionError, match="another curator"):
+        publish(clinic(), {"a": planned(top_k, clinic().rows("data", ["bid"]), k=1)}, epsilon=1)
+    with pytest.raises(QuestionError, match="released nothing"):
+        publish(clinic(), {"a": planned(lambda data, **_: None, "data.bid")}, epsilon=1)  # type: ignore[arg-type]
+
+
+def test_names_of_files_are_plain_and_different() -> None:
+    names = file_names(["../A b", "a-b", "***", "é"])
+    assert list(names.values()) == ["a-b", "a-b-2", "statistic", "statistic-2"]
+
+
+def test_drawings_are_well_formed_and_escape_what_they_say() -> None:
+    table = [Drawn("<k>", ["<a>", None]), Drawn("n & m", [3, None], [1, None], [5, None]), Drawn("x", [-1.0, 2.0])]
+    made = drawings(table, "bars")
+    assert len(made) == 1
+    curves = drawings([Drawn("n", [1, 1000]), Drawn("a", [1.0, 2.0]), Drawn("b", [None, 2.0])], "line")
+    for each in (*made, *curves, *drawings([Drawn("k", ["a"]), Drawn("n", [0], [0], [0])], "bars")):
+        ElementTree.fromstring(each)
+    assert drawings([Drawn("k", ["a"])], "bars") == []
