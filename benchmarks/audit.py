@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+import _audit_attacks
 import tacit
 from tacit.audit import Claim, lower_bound, question, zoo
 from tacit.mechanisms import Gaussian, Laplace
@@ -26,7 +27,7 @@ OPENDP_SAMPLES = 4_000
 
 
 def main() -> str:
-    parts = ["## Audit", *_bounds(), *_zoo()]
+    parts = ["## Audit", *_bounds(), *_zoo(), _audit_attacks.main()]
     return "\n\n".join(parts)
 
 

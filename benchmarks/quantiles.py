@@ -1,16 +1,14 @@
 """Quantiles: what they cost beside the engine's own exact ones, and how far their ranks are off beside peers.
 
-Cost: 10 million rows in 100 groups, the median and nine deciles of a column of a thousand million points, as
-`quantile_disc` of DuckDB computes them and as a private answer is made (query, transport, choices), CPU seconds.
+Cost: see `_quantiles_costs`. The bar is 3 times the exact query.
 Error: a million rows, epsilon 1, one row of each unit; the largest error in rank over nine deciles, in rows, and of a
-median. OpenDP scores candidates by rank, and candidates must be listed: it gets 1,000 equally spaced ones.
+median. OpenDP scores candidates by rank, and candidates must be listed: it gets 1,000 equally spaced ones. Tumult
+searches between bounds; it is asked once, for a question takes it tens of seconds.
 """
 
 from __future__ import annotations
 
-import itertools
 import tempfile
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -18,113 +16,48 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-import tacit
-from _cost import measured
+from _peers import listen, python_of
+from _quantiles_costs import DECILES, costs
 from tacit.mechanisms import Quantiles
-from tacit.policy import Policy, RowUnit, Source, Table
-from tacit.policy.columns import between
 
-ROWS, GROUPS, POINTS = 10_000_000, 100, 10**9
-RUNS = 3
-DECILES = [Fraction(place, 10) for place in range(1, 10)]
-_COLUMNS = {
-    "smooth": "(hash(i * 7 + 1) % 1000000000)::BIGINT",
-    "heavy": (
-        "least(exp(10.3 + sqrt(-2 * ln((hash(i * 3 + 5) % 1000000 + 1) / 1000001.0))"
-        " * cos(6.2831853 * (hash(i * 5 + 3) % 1000000) / 1000000.0)) * 100, 999999999)::BIGINT"
-    ),
-    "lumpy": "((hash(i * 11 + 2) % 50) * 20000000)::BIGINT",
-}
+SIZE, MOST, RUNS = 10**6, 10**6, 3
+SECONDS = 900.0
+Values = NDArray[np.int64]
 
 
 def main() -> str:
     """The section."""
-    return "\n\n".join(["## Quantiles", *_costs(), *_errors()])
+    with tempfile.TemporaryDirectory(prefix="tacit-quantiles-") as folder:
+        sections = ["## Quantiles", *costs(Path(folder)), *_errors(Path(folder))]
+    return "\n\n".join(sections)
 
 
-def _costs() -> list[str]:
-    lines = ["| data | asked | DuckDB exact | tacit | ratio |", "|---|---|---|---|---|"]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "rows.parquet"
-        columns = ", ".join(f"{sql} AS {name}" for name, sql in _COLUMNS.items())
-        with duckdb.connect() as connection:
-            connection.execute(
-                f"COPY (SELECT (hash(i) % {GROUPS})::BIGINT AS k, {columns} FROM range({ROWS}) s(i)) TO '{path}'"
-            )
-        policy = Policy(
-            name="rows",
-            tables={
-                "rows": Table(
-                    "rows",
-                    Source("parquet", str(path)),
-                    RowUnit(),
-                    1,
-                    {
-                        "k": between(0, GROUPS - 1).column("k", "integer"),
-                        **{name: between(0, POINTS - 1).column(name, "integer") for name in _COLUMNS},
-                    },
-                )
-            },
-            budget=tacit.Budget(epsilon=1000),
-            largest_epsilon=Fraction(1),
-        )
-        with tacit.Curator(policy) as curator, duckdb.connect(config={"threads": 2}) as plain:
-            plain.execute(f"CREATE TABLE t AS SELECT * FROM '{path}'")
-            for name in _COLUMNS:
-                for asked, shares in (("median", [Fraction(1, 2)]), ("nine deciles", DECILES)):
-                    exact = _least(lambda name=name, shares=shares: _plain(plain, name, shares))
-                    ours = _least(lambda name=name, shares=shares: _ours(curator, name, shares))
-                    lines.append(f"| {name} | {asked} | {exact:.2f} s | {ours:.2f} s | {ours / exact:.1f} |")
-    return [f"CPU seconds, {ROWS:,} rows in {GROUPS} groups, epsilon 1.", "\n".join(lines)]
-
-
-def _plain(connection: duckdb.DuckDBPyConnection, name: str, shares: list[Fraction]) -> None:
-    listed = ", ".join(str(float(share)) for share in shares)
-    connection.execute(f"SELECT k, quantile_disc({name}, [{listed}]) FROM t GROUP BY k").fetchall()
-
-
-_TIMES = itertools.count(1)
-
-
-def _ours(curator: tacit.Curator, name: str, shares: list[Fraction]) -> None:
-    listed = ", ".join(f"quantile({name}, {float(share)})" for share in shares)
-    # another epsilon each time, so that no stored answer is repeated
-    curator.ask(f"SELECT k, {listed} FROM rows GROUP BY k", Fraction(10**6 - next(_TIMES), 10**6))
-
-
-def _least(work: Callable[[], None], times: int = 3) -> float:
-    found = []
-    for _ in range(times):
-        with measured() as cost:
-            work()
-        found.append(cost.cpu)
-    return min(found)
-
-
-def _errors() -> list[str]:
+def _errors(folder: Path) -> list[str]:
     generator = np.random.default_rng(1)
-    size = 10**6
     data = {
-        "smooth": generator.integers(0, 10**6, size),
-        "heavy": np.minimum(np.exp(generator.normal(8, 1.5, size)), 10**6 - 1).astype(np.int64),
-        "lumpy": generator.integers(0, 50, size) * 20_000,
+        "smooth": generator.integers(0, MOST, SIZE),
+        "heavy": np.minimum(np.exp(generator.normal(8, 1.5, SIZE)), MOST - 1).astype(np.int64),
+        "lumpy": generator.integers(0, 50, SIZE) * (MOST // 50),
     }
-    lines = [
-        "| data | tacit, median | OpenDP, median | tacit, nine deciles | OpenDP, nine deciles |",
-        "|---|---|---|---|---|",
-    ]
-    for name, rows in data.items():
-        rows = np.sort(rows)
-        figures = []
-        for shares in ([Fraction(1, 2)], DECILES):
-            figures.append(max(_off(rows, _tacit(rows, shares), shares) for _ in range(RUNS)))
-            figures.append(max(_off(rows, _opendp(rows, shares), shares) for _ in range(RUNS)))
-        lines.append(f"| {name} | " + " | ".join(f"{figure:,.0f}" for figure in figures) + " |")
-    note = "The largest error in rank, in rows of 1,000,000, over three runs at epsilon 1 (0.1 % is 1,000 rows)."
+    theirs, trouble = _tumult(folder, data)
+    lines = ["| data | asked | tacit | OpenDP | Tumult |", "|---|---|---|---|---|"]
+    for name, unsorted in data.items():
+        rows = np.sort(unsorted)
+        for asked, shares in (("median", [Fraction(1, 2)]), ("nine deciles", DECILES)):
+            ours = max(_off(rows, _tacit(rows, shares), shares) for _ in range(RUNS))
+            opendp = max(_off(rows, _opendp(rows, shares), shares) for _ in range(RUNS))
+            values = theirs.get((name, len(shares)))
+            tumult = trouble if values is None else f"{_off(rows, values, shares):,.0f}"
+            lines.append(f"| {name} | {asked} | {ours:,.0f} | {opendp:,.0f} | {tumult} |")
+            print(f"  {lines[-1]}", flush=True)
+    note = (
+        f"The largest error in rank, in rows of {SIZE:,} (0.1 % is {SIZE // 1000:,}), at epsilon 1; of {RUNS} runs, "
+        f"and of one of Tumult."
+    )
     return [note, "\n".join(lines)]
 
 
-def _off(rows: NDArray[np.int64], values: list[float], shares: list[Fraction]) -> float:
+def _off(rows: Values, values: list[float], shares: list[Fraction]) -> float:
     errors = []
     for value, share in zip(values, shares, strict=True):
         wanted = float(share) * rows.size
@@ -133,23 +66,17 @@ def _off(rows: NDArray[np.int64], values: list[float], shares: list[Fraction]) -
     return max(errors)
 
 
-def _tacit(rows: NDArray[np.int64], shares: list[Fraction]) -> list[float]:
+def _tacit(rows: Values, shares: list[Fraction]) -> list[float]:
     values, counts = np.unique(rows, return_counts=True)
-    below = np.cumsum(counts) - counts
-    mechanism = Quantiles(10**6, shares, 1, 1)
-    near = np.zeros(values.size, dtype=np.bool_)
-    for share, reach in mechanism.windows():
-        wanted = float(share) * rows.size
-        near |= (below <= wanted + reach) & (below + counts >= wanted - reach)
-    chosen = mechanism.choose(values[near], below[near], counts[near], rows.size)
+    chosen = Quantiles(MOST, shares, 1, 1).choose(values, np.cumsum(counts) - counts, counts, rows.size)
     return [float(value) for value in chosen]
 
 
-def _opendp(rows: NDArray[np.int64], shares: list[Fraction]) -> list[float]:
+def _opendp(rows: Values, shares: list[Fraction]) -> list[float]:
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
-    candidates = [float(place) for place in np.linspace(0, 10**6, 1_001)]
+    candidates = [float(place) for place in np.linspace(0, MOST, 1_001)]
     domain = dp.vector_domain(dp.atom_domain(T=float, nan=False))
     found, private = [], rows.astype(np.float64).tolist()
     for share in shares:
@@ -162,3 +89,16 @@ def _opendp(rows: NDArray[np.int64], shares: list[Fraction]) -> list[float]:
         scale = dp.binary_search_param(build, d_in=1, d_out=1 / len(shares))
         found.append(float(build(scale)(private)))
     return found
+
+
+def _tumult(folder: Path, data: dict[str, Values]) -> tuple[dict[tuple[str, int], list[float]], str]:
+    with duckdb.connect() as connection:
+        connection.register("drawn", data)
+        connection.execute(f"COPY (SELECT * FROM drawn) TO '{folder / 'values.parquet'}' (FORMAT parquet)")
+    told = listen("_quantiles_tumult.py", folder, MOST, python=python_of("tumult"), seconds=SECONDS)
+    found = {(line["column"], len(line["tenths"])): line["values"] for line in told.lines if "column" in line}
+    return found, told.trouble
+
+
+if __name__ == "__main__":
+    print(main())

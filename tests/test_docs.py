@@ -125,6 +125,7 @@ def documented(page: str) -> set[str]:
         ("tacit.ledger", "ledger.md"),
         ("tacit.audit", "audit.md"),
         ("tacit.audit.zoo", "audit.md"),
+        ("tacit.audit.attacks", "attacks.md"),
         ("tacit.statistics", "statistics/*.md"),
     ],
 )

@@ -53,6 +53,20 @@ def test_every_figure_is_what_counting_by_hand_gives(rows: list[tuple[str, int, 
         assert getattr(found, name) == pytest.approx(value), name
 
 
+@settings(deadline=None, max_examples=60)
+@given(TABLE, st.lists(st.integers(0, 8), min_size=25, max_size=25))
+def test_where_people_have_several_rows_people_are_counted(rows: list[tuple[str, int, str]], who: list[int]) -> None:
+    columns: dict[str, list[Any]] = {"letter": [row[0] for row in rows], "who": who[: len(rows)]}
+    classes: dict[str, set[int]] = defaultdict(set)
+    for letter, person in zip(columns["letter"], columns["who"], strict=True):
+        classes[letter].add(person)
+    found = anonymity(columns, ["letter"], person="who")
+    assert found.people == len(set(columns["who"]))
+    assert found.k == min(map(len, classes.values()))
+    assert found.unique == len(set().union(*(each for each in classes.values() if len(each) == 1)))
+    assert found.at_risk == len(set().union(*(each for each in classes.values() if len(each) < 5)))
+
+
 def test_missing_values_are_equal_to_each_other() -> None:
     assert anonymity({"a": [None, None, 1.0]}, ["a"]).unique == 1
     assert anonymity({"a": np.array([math.nan, math.nan, 1.0])}, ["a"]).unique == 1
@@ -124,6 +138,17 @@ def test_parquet_gives_the_same_as_csv(visits: Path) -> None:
     with duckdb.connect() as connection:
         connection.read_csv(str(visits)).write_parquet(str(other))
     assert risk(other, ["zip", "age"]).sets == risk(visits, ["zip", "age"]).sets
+
+
+def test_a_person_with_many_rows_is_one_person(tmp_path: Path) -> None:
+    file = tmp_path / "visits.csv"
+    file.write_text("who,zip\n1,7\n1,7\n1,8\n2,8\n3,9\n")
+    found = risk(file, ["zip"], person="who")
+    assert (found.whole.people, found.whole.unique, found.whole.k) == (3, 2, 1)  # 1 in zip 7, 3 in zip 9
+    assert [(each.values, each.size) for each in found.smallest] == [((7,), 1), ((9,), 1), ((8,), 2)]
+    assert found.harm[0].share == pytest.approx(2 / 3)
+    with pytest.raises(ParameterError, match="'person'"):
+        risk(file, ["zip"], person="zip")
 
 
 def test_sets_are_no_larger_than_asked_for(visits: Path) -> None:

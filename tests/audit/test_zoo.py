@@ -28,7 +28,7 @@ def test_a_broken_mechanism_is_caught(each: zoo.Specimen) -> None:
 
 @pytest.mark.statistical
 def test_no_sound_twin_is_flagged() -> None:
-    rates = zoo.run_battery([], zoo.twins(), false_alarm=ALARM, effort=0.2)
+    rates = zoo.run_battery([], zoo.twins(), false_alarm=ALARM, effort=0.1)
     assert rates.alarms == ()
     assert rates.runs == rates.sound == len(zoo.SPECIMENS)
 

@@ -69,4 +69,5 @@ def test_the_report_is_written_for_the_owner_alone_and_over_nothing(folder: Path
 
 def test_a_misspelt_column_is_a_sentence_with_the_nearest_one(folder: Path) -> None:
     assert "Did you mean 'zip'?" in run("visits.csv", "--columns", "zpi", code=2).stderr
+    assert "Did you mean 'age'?" in run("visits.csv", "--columns", "zip", "--person", "agee", code=2).stderr
     assert "a file that exists" in run("visit.csv", "--columns", "zip", code=2).stderr

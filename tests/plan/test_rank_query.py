@@ -1,4 +1,4 @@
-"""The queries behind quantiles against ranks counted in Python: ties, empty cells, NULL keys, small and large windows."""
+"""The queries behind quantiles against ranks counted in Python: ties, empty cells, NULL keys, windows of any size."""
 
 from __future__ import annotations
 

@@ -77,6 +77,7 @@ def test_the_least_and_the_greatest_are_near_the_ends_of_the_rows() -> None:
     assert maximum(rows, bounds=(0, 2000), epsilon=HUGE, method="smooth").value == pytest.approx(1099, abs=2)
     found = quantiles(rows, bounds=(0, 2000), q=[0, "0.5", 1], epsilon=HUGE, method="smooth")
     assert found["value"] == pytest.approx([100, 599, 1099], abs=2)
+    assert len(quantiles(rows, bounds=(0, 2000), q=["0.5"], epsilon=1)["value"]) == 1
 
 
 @pytest.mark.parametrize("method", ["exponential", "smooth", "ptr"])

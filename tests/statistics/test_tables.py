@@ -93,18 +93,22 @@ def test_a_curator_gives_the_same_tables_as_arrays_and_stores_them() -> None:
     assert not tables(curator(), sets[:1], epsilon=HUGE).repeated
 
 
-def test_rows_that_miss_any_column_are_in_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_miss_any_column_or_lie_beyond_its_bins_are_in_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
     frame = blood(100)
     frame.loc[frame.index[:10], "age"] = None
+    frame.loc[frame.index[10:15], "age"] = 5
+    frame.loc[frame.index[15:], "age"] = 40
     sets = [("abo", "rh"), ("rh", "age")]
-    on_arrays = tables(frame, sets, bins={"age": 2}, epsilon=HUGE, **VALUES)
-    on_rows = tables(
-        clinic(frame, 1, COLUMNS), [("data.abo", "data.rh"), ("data.rh", "data.age")], bins={"age": 2}, epsilon=HUGE
-    )
-    monkeypatch.setattr("tacit.statistics.table_sets._SCAN_CELLS", 8)  # each table by a scan of its own
-    apart = tables(frame, sets, bins={"age": 2}, epsilon=HUGE, measure="asked", **VALUES)
-    assert on_arrays["by abo,rh"].sum() == on_rows["by abo,rh"].sum() == apart["by abo,rh"].sum() == 90
-    assert on_arrays["by abo,rh"].tolist() == on_rows["by abo,rh"].tolist()
+    asked: dict[str, Any] = {"bins": {"age": [20, 50, 89]}, "epsilon": HUGE, "measure": "asked"}
+    curators = clinic(frame, 1, COLUMNS)
+    truth = pd.crosstab(frame.abo[15:], frame.rh[15:]).loc[ABO, RH].to_numpy().tolist()
+    for most in (1 << 16, 8):  # one scan for all tables; one scan for each
+        monkeypatch.setattr("tacit.statistics.table_sets._SCAN_CELLS", most)
+        on_arrays = tables(frame, sets, **asked, **VALUES)
+        on_rows = tables(curators, [("data.abo", "data.rh"), ("data.rh", "data.age")], **asked, level=f"0.{most}")
+        assert not on_rows.repeated
+        assert on_arrays["by abo,rh"].tolist() == on_rows["by abo,rh"].tolist() == truth
+        assert on_arrays["by rh,age"].sum() == on_rows["by rh,age"].sum() == 85
 
 
 # -- privacy ---------------------------------------------------------------------------------------------------

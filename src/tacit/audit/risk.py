@@ -1,9 +1,10 @@
 """How risky a raw table is: who is unique in it, by which columns, for its owner's eyes.
 
-`risk("visits.csv", ["zip", "birth", "sex"])` measures every set of up to four of the columns: the share of rows that
-nobody shares, k, and, with a sensitive column, l and t (see `anonymity`). A row is taken for a person.
+`risk("visits.csv", ["zip", "birth", "sex"])` measures every set of up to four of the columns: the share of people who
+are alone with their values, k, and, with a sensitive column, l and t (see `anonymity`). A row is taken for a person,
+unless `person` names the column that tells people apart.
 
-Harm. Which column makes people unique is shared out by the Shapley value of the share of unique rows: a column's mean
+Harm. Which column makes people unique is shared out by the Shapley value of the share of unique people: a column's mean
 contribution over all orders in which the columns could become known. The parts add up to the share for all columns.
 With more than eight columns the mean is over 200 orders, drawn from a fixed seed.
 
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tacit import parameters
-from tacit.audit.anonymity import Anonymity, Codes, joined, measured
+from tacit.audit.anonymity import Anonymity, Codes, measured, unique_people
 from tacit.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ _SHOWN_CLASSES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Harm:
-    """What a column adds to the share of unique rows, and how much less it would be without it."""
+    """What a column adds to the share of unique people, and what that share would be without it."""
 
     column: str
     share: float
@@ -47,7 +48,7 @@ class Harm:
 
 @dataclass(frozen=True, slots=True)
 class SmallClass:
-    """One of the smallest classes: the values its rows share, and how many they are."""
+    """One of the smallest classes: the values its people share, and how many they are."""
 
     values: tuple[Any, ...]
     size: int
@@ -71,39 +72,47 @@ class Risk:
 
 
 def risk(
-    file: str | os.PathLike[str], columns: Sequence[str], sensitive: str | None = None, *, largest_set: int = 4
+    file: str | os.PathLike[str],
+    columns: Sequence[str],
+    sensitive: str | None = None,
+    *,
+    person: str | None = None,
+    largest_set: int = 4,
 ) -> Risk:
-    """Measure a CSV or Parquet file; `sensitive` is the column that nobody should learn."""
+    """Measure a CSV or Parquet file; `sensitive` is what nobody should learn, `person` tells people apart."""
     import duckdb
 
     names = tuple(columns)
-    _check(names, sensitive, parameters.whole("largest_set", largest_set, least=1))
+    _check(names, sensitive, person, parameters.whole("largest_set", largest_set, least=1))
     with duckdb.connect() as connection:
         try:
             table = _opened(connection, Path(file))
-            _known(table.columns, [*names, *([sensitive] if sensitive else [])])
-            coded = _coded(table, [*names, *([sensitive] if sensitive else [])])
-            smallest = _smallest(table, names)
+            wanted = [*names, *(name for name in (sensitive, person) if name is not None)]
+            _known(table.columns, wanted)
+            coded = _coded(table, wanted)
+            smallest = _smallest(table, names, person)
         except duckdb.Error as bad:
             raise ParameterError(f"{file} cannot be read: {str(bad).splitlines()[0]}") from None
     if not coded[names[0]].size:
         raise ParameterError(f"{file} has no rows, so there is nothing to measure.")
-    hidden = None if sensitive is None else coded[sensitive]
+    hidden, people = (None if name is None else coded[name] for name in (sensitive, person))
     sets = [
-        measured(part, [coded[name] for name in part], hidden)
+        measured(part, [coded[name] for name in part], hidden, people)
         for size in range(1, min(largest_set, len(names)) + 1)
         for part in itertools.combinations(names, size)
     ]
-    sets.sort(key=lambda each: (-each.unique, len(each.columns)))
-    whole = measured(names, [coded[name] for name in names], hidden)
-    return Risk(Path(file).name, names, sensitive, whole, tuple(sets), _harm(names, coded), smallest)
+    sets.sort(key=lambda each: (-each.unique, -each.at_risk, len(each.columns)))
+    whole = measured(names, [coded[name] for name in names], hidden, people)
+    return Risk(Path(file).name, names, sensitive, whole, tuple(sets), _harm(names, coded, people), smallest)
 
 
-def _check(names: tuple[str, ...], sensitive: str | None, largest: int) -> None:
+def _check(names: tuple[str, ...], sensitive: str | None, person: str | None, largest: int) -> None:
     if not names or len(set(names)) < len(names) or len(names) > _MOST_COLUMNS:
         raise parameters.refuse("columns", f"1 to {_MOST_COLUMNS} different columns", list(names))
     if sensitive in names:
         raise parameters.refuse("sensitive", "a column that is not among the others", sensitive)
+    if person is not None and person in (*names, sensitive):
+        raise parameters.refuse("person", "a column that is not among the others", person)
     if largest > _MOST_COLUMNS:
         raise parameters.refuse("largest_set", f"at most {_MOST_COLUMNS}", largest)
 
@@ -142,20 +151,24 @@ def _coded(table: DuckDBPyRelation, names: Sequence[str]) -> dict[str, Codes]:
     return {name: np.asarray(arrays[f"c{place}"]) for place, name in enumerate(names)}
 
 
-def _smallest(table: DuckDBPyRelation, names: Sequence[str]) -> tuple[SmallClass, ...]:
+def _smallest(table: DuckDBPyRelation, names: Sequence[str], person: str | None) -> tuple[SmallClass, ...]:
     keys = ", ".join(_quoted(name) for name in names)
-    counted = table.aggregate(f"{keys}, count(*) AS class_size", keys)
+    # a missing person is one person, as everywhere here
+    size = (
+        "count(*)" if person is None else f"count(DISTINCT {_quoted(person)}) + max(({_quoted(person)} IS NULL)::INT)"
+    )
+    counted = table.aggregate(f"{keys}, {size} AS class_size", keys)
     rows = counted.order(f"class_size, {keys}").limit(_SHOWN_CLASSES).fetchall()
     return tuple(SmallClass(tuple(row[:-1]), int(row[-1])) for row in rows)
 
 
-def _harm(names: tuple[str, ...], coded: dict[str, Codes]) -> tuple[Harm, ...]:
+def _harm(names: tuple[str, ...], coded: dict[str, Codes], people: Codes | None) -> tuple[Harm, ...]:
     known: dict[frozenset[str], float] = {frozenset(): 0.0}
+    everyone = len(coded[names[0]]) if people is None else np.unique(people).size
 
     def unique(part: frozenset[str]) -> float:
         if part not in known:
-            sizes = np.bincount(joined([coded[name] for name in sorted(part)]))
-            known[part] = float(np.count_nonzero(sizes == 1) / sizes.sum())
+            known[part] = unique_people([coded[name] for name in sorted(part)], people) / everyone
         return known[part]
 
     gained = dict.fromkeys(names, 0.0)

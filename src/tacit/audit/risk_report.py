@@ -38,10 +38,10 @@ def html_report(risk: Risk) -> str:
             f"<h1>How risky is {escape(risk.file)}?</h1>",
             f"<p>{escape(str(risk.whole))}</p>",
             "<h2>Which columns do the most harm</h2>",
-            "<p>What each column adds to the share of unique rows, as a mean over all orders of becoming known.</p>",
-            bars([(each.column, each.share) for each in risk.harm], "share of unique rows added by each column"),
-            "<h2>Share of unique rows for each set of columns</h2>",
-            bars([(" + ".join(each.columns), each.unique_share) for each in sets], "share of unique rows by columns"),
+            "<p>What each column adds to the share of unique people, as a mean over all orders of becoming known.</p>",
+            bars([(each.column, each.share) for each in risk.harm], "share of unique people added by each column"),
+            "<h2>Share of unique people for each set of columns</h2>",
+            bars([(" + ".join(each.columns), each.unique_share) for each in sets], "share of unique people by columns"),
             left_out,
             "<h2>The figures</h2>",
             _figures(sets, sensitive=risk.sensitive is not None),
@@ -90,4 +90,4 @@ def _classes(risk: Risk) -> str:
         + f'<td class="n">{each.size}</td></tr>'
         for each in risk.smallest
     )
-    return f'<table><tr>{head}<th class="n">rows</th></tr>{body}</table>'
+    return f'<table><tr>{head}<th class="n">people</th></tr>{body}</table>'

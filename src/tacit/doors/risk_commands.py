@@ -19,18 +19,19 @@ _SHOWN = 15
 
 
 def risk(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The raw table: CSV or Parquet, a row for each person.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The raw table: CSV or Parquet.")],
     columns: Annotated[str, typer.Option(help="What others may know of a person, e.g. zip,birth,sex.")],
     sensitive: Annotated[
         str | None, typer.Option(help="What nobody should learn, e.g. diagnosis: adds l and t.")
     ] = None,
+    person: Annotated[str | None, typer.Option(help="What tells people apart; without it a row is a person.")] = None,
     html: Annotated[Path | None, typer.Option(help="Also write a report with charts.")] = None,
     largest_set: Annotated[int, typer.Option(help="Measure sets of up to so many columns.")] = 4,
     as_json: AsJson = False,
 ) -> None:
     """Who is unique in a raw table? NOT FOR RELEASE.  tacit risk visits.csv --columns zip,birth,sex --sensitive disease
 
-    Every set of columns gets its share of unique rows and k, the size of the smallest class; with a sensitive column
+    Every set of columns gets its share of unique people and k, the size of the smallest class; with a sensitive column
     also l and t. With a report:
     tacit risk visits.csv --columns zip,birth,sex --html risk.html
     """
@@ -39,7 +40,7 @@ def risk(
     from tacit.audit.risk_report import html_report
 
     names = [name.strip() for name in columns.split(",") if name.strip()]
-    found = measure(file, names, sensitive, largest_set=largest_set)
+    found = measure(file, names, sensitive, person=person, largest_set=largest_set)
     if html is not None:
         _write(html, html_report(found))
         aside().print(f"Wrote {html}, readable by you only.")
@@ -67,7 +68,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _sets(found: Risk) -> Table:
-    table = Table(title=f"Unique rows of {found.file}", title_justify="left")
+    table = Table(title=f"Unique people in {found.file}", title_justify="left")
     table.add_column("columns")
     names = ["unique", "share", "fewer than 5", "k", *(["l", "t"] if found.sensitive else [])]
     for name in names:

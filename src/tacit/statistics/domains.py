@@ -44,6 +44,14 @@ class Domain:
     edges: tuple[Fraction, ...] | None = None  # of bins: one more than there are cells
     uppers: tuple[Any, ...] = ()  # of bins: the upper ends
 
+    def merged(self) -> Domain:
+        """All cells as one: what has a cell here has that one."""
+        if self.edges is None:  # cut nowhere: one code for all that is not missing
+            return Domain(self.name, Cut(self.name, ()), 0, 1, (self.name,))
+        assert not isinstance(self.asked, str)
+        outer = (self.asked.edges[0], self.asked.edges[-1])
+        return Domain(self.name, Cut(self.name, outer), 1, 1, (self.name,))
+
     @property
     def cell_names(self) -> tuple[Any, ...]:
         """One label for each cell: of bins, both ends."""
@@ -94,16 +102,17 @@ def reading(variable: Variable, code: int | str | None) -> Any:
     return _number(code * variable.step)
 
 
-def counts_of(opened: Opened, domains: Sequence[Domain], present: Sequence[str] = ()) -> Whole:
-    """The table of counts over the cells, of the rows where also the columns `present` are not missing."""
+def counts_of(opened: Opened, domains: Sequence[Domain], also: Sequence[Domain] = ()) -> Whole:
+    """The table of counts over the cells, of the rows that have a cell in the domains `also` too."""
     used = {each.name for each in domains}
-    also = [Cut(name, ()) for name in present if name not in used]  # cut nowhere: one code for all that is not missing
-    codes, rows = opened.tally(*(each.asked for each in domains), *also)
-    shape = tuple(each.size for each in domains)
-    moved = codes[:, : len(domains)] - np.array([each.first for each in domains], dtype=np.int64)
-    inside = np.all((moved >= 0) & (moved < np.array(shape, dtype=np.int64)), axis=1)
+    merged = [each.merged() for each in also if each.name not in used]
+    every = [*domains, *merged]
+    codes, rows = opened.tally(*(each.asked for each in every))
+    moved = codes - np.array([each.first for each in every], dtype=np.int64)
+    inside = np.all((moved >= 0) & (moved < np.array([each.size for each in every], dtype=np.int64)), axis=1)
     if not inside.all():
         moved, rows = moved[inside], rows[inside]
+    shape = tuple(each.size for each in domains)
     flat = np.zeros(len(moved), dtype=np.int64)
     for place, size in enumerate(shape):
         flat = flat * size + moved[:, place]

@@ -18,7 +18,7 @@ import numpy as np
 
 from tacit import parameters
 from tacit.curator import Price
-from tacit.errors import QuestionError, TacitError
+from tacit.errors import QuestionError
 from tacit.loss import events
 from tacit.noise import BitSource
 from tacit.plan.row_plan import Variable
@@ -26,7 +26,7 @@ from tacit.statistics.finding import Finding
 from tacit.statistics.source import ArraySource, Compute, Opened, Source, _finding
 
 
-class _Stopped(TacitError):
+class _Stopped(Exception):  # noqa: N818  # no refusal: nothing is wrong
     """A study reached the point where it pays."""
 
     def __init__(self, asked: Mapping[str, Any], price: Price) -> None:

@@ -387,6 +387,3 @@ def _narrowed(rows: Rows, columns: Sequence[str]) -> Rows:
     return Rows(rows.curator, replace(plan, variables=kept))
 
 
-def price(event: Any, epsilon: Fraction, delta: Fraction = Fraction(0)) -> Price:
-    """The price of a study."""
-    return Price(event, epsilon, delta)

@@ -6,8 +6,8 @@ Privacy. All measured numbers are one whole vector under one mechanism: discrete
 discrete Gaussian noise by its L2 sensitivity where delta allows it (`measuring` has both, and the proof). Neighbours:
 one unit with at most r rows, added or removed. Everything after the noise is post-processing.
 
-Rows. The same rows are counted in all tables: those where none of the columns is missing. So the true tables agree, as
-what is said of projections needs.
+Rows. The same rows are counted in all tables: those that have a cell in every column, so none is missing there or
+beyond the bins. So the true tables agree, as what is said of projections needs.
 
 What comes out: the best unbiased linear estimate (consistent by construction, `marginals`), made non-negative with the
 total kept (`projection`), then whole (`whole_tables`, where that is possible; the notes say so).
@@ -128,9 +128,8 @@ def _strategy(measure: str, lattice: Lattice, rows: int, epsilon: Fraction, delt
 
 def _exact_tables(opened: Opened, strategy: Strategy, domains: Sequence[Domain]) -> Callable[[Columns], Whole]:
     """Exact tables of the measured sets: few scans, each over a union of them, and sums of those."""
-    names = [each.name for each in domains]
     scans: dict[Columns, Whole] = {
-        block: counts_of(opened, [domains[place] for place in block], present=names)
+        block: counts_of(opened, [domains[place] for place in block], also=domains)
         for block in cover([part.columns for part in strategy.parts], strategy.lattice.sizes, _SCAN_CELLS)
     }
 

@@ -319,6 +319,10 @@ PICKS = [
     Question("SELECT sex, median(charge) FROM visits GROUP BY sex"),
     Question("SELECT quantile_cont(temp, 0.9), percentile_cont(0.25) WITHIN GROUP (ORDER BY score) FROM visits"),
     Question("SELECT min(score), max(temp) FROM visits WHERE urgent"),
+    Question(
+        "SELECT ward, score, quantile(charge, 0.1), quantile(charge, 0.3), quantile(charge, 0.8) FROM visits "
+        "GROUP BY ward, score"
+    ),
     Question("SELECT level, max(age) FROM visits GROUP BY level"),
     Question("SELECT mode(level) FROM visits"),
 ]

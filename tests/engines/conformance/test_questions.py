@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from tacit.plan import Plan, make_plan
+from tacit.plan.plan import Pick
+from tacit.plan.rank_probe import Probe
 from tacit.policy import Policy
 from tacit.question import read
 from tacit.question.functions import FUNCTIONS
@@ -35,6 +37,18 @@ def test_every_engine_gives_the_same_exact_numbers(opened: Opened, reference: Op
     assert listed(opened[0], query) == listed(reference[0], known)
     for pick, other in zip(plan.picks, same.picks, strict=True):
         assert listed(opened[0], pick.query) == listed(reference[0], other.query)
+        if pick.ranked is not None:
+            assert listed(opened[0], probed(pick, reference)) == listed(reference[0], probed(other, reference))
+
+
+def probed(pick: Pick, reference: Opened) -> Any:
+    """The query for some points of every cell that has rows, and of one that has none."""
+    assert pick.ranked is not None
+    cells = sorted({row[: len(pick.ranked.keys)] for row in listed(reference[0], pick.query)}, key=str)
+    cells.append(tuple("nobody" if text else -7 for text in pick.ranked.texts))
+    last = pick.ranked.points - 1
+    leaves = [(0, last, last // 3), (last // 4, last // 2, last // 3), (last // 3, last // 3, last // 3)]
+    return pick.probe(cells, [Probe(cell, *leaf) for cell in range(len(cells)) for leaf in leaves])
 
 
 @pytest.mark.parametrize("question", KNOWN, ids=lambda each: each.sql)

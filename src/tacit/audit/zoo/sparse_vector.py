@@ -90,6 +90,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         [0] * 20,
         _UP_AND_DOWN,
         1,
+        samples=10_000,
     ),
     specimen(
         "sparse vector with the noise of one answer for ten",
@@ -99,6 +100,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         [0] * 20,
         _UP_AND_DOWN,
         1,
+        samples=10_000,
     ),
     specimen(
         "sparse vector that releases the value compared",
