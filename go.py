@@ -100,6 +100,7 @@ BENCH = Environment(".venv-bench", "bench")
 SPARK = Environment(".venv-spark", "spark", built_here=("pyspark",))
 TUMULT = Environment(".venv-tumult", "tumult", holds_tacit=False, built_here=("pyspark",))
 SMARTNOISE = Environment(".venv-smartnoise", "smartnoise", holds_tacit=False, built_here=("antlr4-python3-runtime",))
+DIFFPRIVLIB = Environment(".venv-diffprivlib", "diffprivlib", holds_tacit=False)
 LOCK = Environment(".venv-lock", "lock", holds_tacit=False)
 
 # Which groups of pyproject.toml go into which lock file; "run" and "build" are what tacit itself needs.
@@ -110,6 +111,7 @@ LOCKED_GROUPS = {
     "spark": ("run", "build", "test", "spark"),
     "tumult": ("tumult",),
     "smartnoise": ("smartnoise",),
+    "diffprivlib": ("diffprivlib",),
     "docs": ("docs",),
     "lock": ("lock",),
 }
@@ -118,8 +120,10 @@ LOCKED_GROUPS = {
 PEERS: dict[str, tuple[Environment, ...]] = {
     "sql": (TUMULT,),
     "wide": (TUMULT,),
+    "quantiles": (TUMULT,),
     "engines": (SPARK,),
     "accuracy": (TUMULT, SMARTNOISE),
+    "statistics": (DIFFPRIVLIB,),
 }
 
 

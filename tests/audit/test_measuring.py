@@ -129,11 +129,11 @@ def test_an_event_is_counted_on_draws_that_neither_fitted_nor_chose_it() -> None
 
 @pytest.mark.statistical
 def test_vectors_whose_numbers_only_tell_together_are_told_apart() -> None:
-    # two numbers, each hidden by noise that they share: only their difference tells
+    # two numbers, each hidden by noise that they share: only the second less three times the first tells
     def shared(x: int, *, size: int) -> Any:
         random = np.random.default_rng()
-        noise = random.normal(0, 100, size)
-        return np.stack([noise, noise + x + random.laplace(0, 1, size)], axis=1)
+        noise = random.normal(0, 10, size)
+        return np.stack([noise, 3 * noise + x + random.laplace(0, 1, size)], axis=1)
 
     assert 0.6 < lower_bound(shared, 0, 1, samples=40_000, confidence=SURE, vectorised=True).epsilon <= 1
 

@@ -39,6 +39,10 @@ def results(function: Any, blocks: list[Any], expected: int = 1, seconds: float 
         return [runner._places[0].run(block) for block in blocks]
 
 
+def test_every_block_has_a_process_that_has_seen_no_other() -> None:
+    assert results(own.remembers, [0, 0, 0]) == [[1.0], [1.0], [1.0]]
+
+
 def test_a_function_gives_its_numbers_and_a_failing_one_gives_none() -> None:
     block = np.array([[1.0], [3.0]])
     assert results(own.mean, [block, block + 1]) == [[2.0], [3.0]]
@@ -46,10 +50,6 @@ def test_a_function_gives_its_numbers_and_a_failing_one_gives_none() -> None:
     for function in (own.raises, own.leaves, own.wrong_shape, own.no_number):
         assert results(function, [block]) == [None]
     assert results(own.hangs, [block], seconds=0.3) == [None]
-
-
-def test_every_block_has_a_process_that_has_seen_no_other() -> None:
-    assert results(own.remembers, [0, 0, 0]) == [[1.0], [1.0], [1.0]]
 
 
 def test_a_process_that_is_ended_from_inside_is_replaced() -> None:

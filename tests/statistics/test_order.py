@@ -20,7 +20,7 @@ from tacit.noise import SeededBitsForTestsOnly
 from tacit.statistics.finding import Finding
 from tacit.statistics.interquartile import interquartile_range, quartiles_of, stable_units
 from tacit.statistics.order import maximum, median, minimum, quantile, quantiles, quartiles
-from tacit.statistics.order_methods import ByRank, BySmooth, ByTest, Frame, best
+from tacit.statistics.order_methods import ByRank, BySmooth, ByTest, Frame, best, bits_for
 from tacit.statistics.order_windows import Rank, Sorted, smooth_sensitivity
 from tacit.statistics.smooth_choice import choose_smooth, evenly_spaced
 
@@ -66,7 +66,9 @@ def test_a_very_fine_grid_is_made_coarser_for_a_choice_by_rank() -> None:
     assert low is not None
     assert high is not None
     assert low <= rows[0] <= high
-    assert abs(value - int(rows[0])) < 2**12
+    assert frame.points <= 2**20 + 1
+    assert [bits_for(Fraction(each)) for each in ("1/1000000", "1/10", "1", "50")] == [10, 16, 20, 20]
+    assert abs(value - int(rows[0])) <= (2**50 + 5) / 2**19
 
 
 def test_the_least_and_the_greatest_are_near_the_ends_of_the_rows() -> None:

@@ -250,7 +250,7 @@ def _regressed(features: NDArray[np.float64], is_first: NDArray[np.bool_], steps
     target = is_first.astype(np.float64)
     centred = features - features.mean(axis=0)
     weights = np.zeros(features.shape[1])
-    ridge = 1e-3 * len(target) * np.eye(len(weights))
+    ridge = 1e-4 * len(target) * np.eye(len(weights))
     for _ in range(steps):
         chance = 1 / (1 + np.exp(-np.clip(centred @ weights, -30, 30)))
         slope = centred.T @ (target - chance) - ridge @ weights

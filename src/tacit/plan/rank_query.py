@@ -31,7 +31,7 @@ _SHORTER = "c"
 _WIDTH, _SHORT = "width", "short"
 _SMALL = _FIRST = 9
 _NEXT = 5
-_FINER, _STRETCHES = 9, 768
+_FINER, _STRETCHES = 9, 900
 _MOST = 1_000_000
 
 

@@ -29,7 +29,18 @@ from tacit.plan.open_sources import open_sources
 from tacit.plan.plan import Query
 from tacit.plan.resolve import resolve
 from tacit.plan.translate import value_of
-from tacit.plan.values import Nothing, Number, Truth, Value, bare, cast_to, constant, truth_as_number
+from tacit.plan.values import (
+    EVERY_INTEGER,
+    NARROW,
+    Nothing,
+    Number,
+    Truth,
+    Value,
+    bare,
+    cast_to,
+    constant,
+    truth_as_number,
+)
 from tacit.policy import Policy
 from tacit.policy.check import did_you_mean
 from tacit.question import canonical, read, tree
@@ -166,6 +177,7 @@ def _variable(name: str, value: Value) -> Variable:
     if isinstance(value, Nothing):
         raise QuestionError(f"Column {name!r} of the rows is NULL on every row. Leave it out.")
     if isinstance(value, Number):
+        _must_fit(name, value)
         bounds = value.bounds if value.stated else None
         low, high = (None, None) if bounds is None else (bounds.low, bounds.high)
         values: tuple[RawKey, ...] | None = value.points
@@ -174,6 +186,17 @@ def _variable(name: str, value: Value) -> Variable:
         return Variable(name, value.meaning, value.step, low, high, values, value.rounded)
     assert not isinstance(value, Truth)
     return Variable(name, "text", Fraction(1), None, None, value.values, False)
+
+
+def _must_fit(name: str, value: Number) -> None:
+    """Refuse codes (or differences of bounded ones) that a word may not hold: who sees one fail learns of a row."""
+    low, high = value.bounds.low, value.bounds.high
+    fits = value.bounds.size < NARROW if value.stated else EVERY_INTEGER.low <= low <= high <= EVERY_INTEGER.high
+    if not fits:
+        raise QuestionError(
+            f"Column {name!r} of the rows may reach from {low:,} to {high:,} steps, too far for a study (2**62). Use "
+            "narrower bounds, fewer decimals or factors; or bound it here: least(greatest(x, 0), 1000000)."
+        )
 
 
 def _cut(column: exp.Expr, edges: Sequence[int]) -> exp.Expr:

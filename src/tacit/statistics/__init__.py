@@ -11,6 +11,8 @@ A name is fetched from its file when it is first used: some studies need large l
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -177,3 +179,12 @@ if not TYPE_CHECKING:  # a type checker reads the imports above, and so still no
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *__all__})
+
+    class _Room(ModuleType):
+        """Some studies have the name of their file. Importing the file would put it in the place of the study."""
+
+        def __setattr__(self, name: str, value: object) -> None:
+            if not (name in _HOME and isinstance(value, ModuleType)):
+                super().__setattr__(name, value)
+
+    sys.modules[__name__].__class__ = _Room

@@ -1,10 +1,12 @@
 """Plain arrays as a source: what is public about them is what the caller says, and never what they hold.
 
 Promise: nothing about the contents decides what happens. Values beyond the bounds are clamped; values that are missing,
-not a number, or not among the listed ones leave their row out; only types, lengths and public facts are refused.
+not a number, or not among the listed ones leave their row out; only types, lengths and public facts are refused. A
+type is one that the column states (an array's, a frame's). A list states none, and none is guessed from what is in it:
+a guess is the same for all rows, so one row could change how all others are read.
 
-The grid. Integers between whole bounds are their own codes. Reals get a grid of a power of two, with about 2**32 steps
-between the bounds, on which rounding is exact arithmetic in floating point.
+The grid. Columns of an integer type between whole bounds are their own codes. All else gets a grid of a power of two,
+with about 2**32 steps between the bounds, on which rounding is exact arithmetic in floating point.
 """
 
 from __future__ import annotations
@@ -27,26 +29,27 @@ _STEPS = 32
 def array_source(data: Any, names: Sequence[str] | None, bounds: Any, values: Any) -> ArraySource:
     """The source of arrays."""
     vectors = _vectors(data, names)
-    lengths = {len(vector) for vector in vectors.values()}
+    lengths = {len(vector) for vector, _ in vectors.values()}
     if len(lengths) != 1:
         raise parameters.refuse("data", "columns of one length", sorted(lengths))
     known: list[Variable] = []
     codes: dict[str, NDArray[Any]] = {}
     missing: dict[str, NDArray[np.bool_]] = {}
-    for name, vector in vectors.items():
+    for name, (vector, whole) in vectors.items():
         listed, limits = _of(values, name), _of(bounds, name)
         if (listed is None) == (limits is None):
             hint = "They are public facts; the data are not looked at to find them."
             raise parameters.refuse(
                 f"bounds or values of {name!r}", "given as exactly one of the two", "neither or both", hint
             )
-        made = _listed_codes(name, vector, listed) if listed is not None else _number_codes(name, vector, limits)
+        made = _listed_codes(name, vector, listed) if listed is not None else _number_codes(name, vector, whole, limits)
         variable, codes[name], missing[name] = made
         known.append(variable)
     return ArraySource(tuple(known), codes, missing)
 
 
-def _vectors(data: Any, names: Sequence[str] | None) -> dict[str, NDArray[Any]]:
+def _vectors(data: Any, names: Sequence[str] | None) -> dict[str, tuple[NDArray[Any], bool]]:
+    """The columns, each with whether its type is one of whole numbers."""
     if hasattr(data, "columns") and hasattr(data, "__getitem__") and not isinstance(data, Mapping):
         data = {str(name): data[name] for name in (data.columns if names is None else names)}  # a data frame
     if isinstance(data, Mapping):
@@ -54,9 +57,9 @@ def _vectors(data: Any, names: Sequence[str] | None) -> dict[str, NDArray[Any]]:
         for name in chosen:
             if name not in data:
                 raise parameters.refuse("columns", f"among {', '.join(map(str, data))}", name)
-        found = {str(name): _vector(data[name]) for name in chosen}
+        found = {str(name): (_vector(data[name]), _states_whole(data[name])) for name in chosen}
     else:
-        array = np.asarray(data)
+        array = _typed(data)
         if array.ndim not in (1, 2):
             raise parameters.refuse("data", "a vector or a matrix", f"{array.ndim} dimensions")
         width = 1 if array.ndim == 1 else array.shape[1]
@@ -66,17 +69,33 @@ def _vectors(data: Any, names: Sequence[str] | None) -> dict[str, NDArray[Any]]:
         if len(chosen) != width:
             raise parameters.refuse("columns", f"one name for each of the {width} columns", len(chosen))
         matrix = array.reshape(len(array), width)
-        found = {str(name): matrix[:, place] for place, name in enumerate(chosen)}
+        found = {str(name): (matrix[:, place], _states_whole(data)) for place, name in enumerate(chosen)}
     if not found:
         raise parameters.refuse("data", "at least one column", "none")
     return found
 
 
 def _vector(column: Any) -> NDArray[Any]:
-    vector = np.asarray(column)
+    vector = _typed(column)
     if vector.ndim != 1:
         raise parameters.refuse("data", "vectors", f"{vector.ndim} dimensions")
     return vector
+
+
+def _typed(column: Any) -> NDArray[Any]:
+    """As an array of its own type, or of objects: numpy would find a type by looking at all of them."""
+    if isinstance(getattr(column, "dtype", None), np.dtype):
+        return np.asarray(column)
+    listed = next((getattr(column, name) for name in ("to_pylist", "to_list") if hasattr(column, name)), None)
+    return np.array(column if listed is None else listed(), dtype=object)
+
+
+def _states_whole(column: Any) -> bool:
+    """Whether the type is one of whole numbers, with or without room for missing ones."""
+    stated = getattr(column, "dtype", None)
+    if hasattr(stated, "is_integer"):  # of polars
+        return bool(stated.is_integer()) or str(stated) == "Boolean"
+    return getattr(stated, "kind", "O") in "iub"
 
 
 def _of(given: Any, name: str) -> Any:
@@ -96,23 +115,26 @@ def _listed_codes(name: str, vector: NDArray[Any], listed: Any) -> tuple[Variabl
 
 
 def _plain(value: Any) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
     return value if isinstance(value, (str, int, float, bool)) else None
 
 
-def _number_codes(name: str, vector: NDArray[Any], limits: Any) -> tuple[Variable, NDArray[Any], NDArray[np.bool_]]:
+def _number_codes(
+    name: str, vector: NDArray[Any], stated: bool, limits: Any
+) -> tuple[Variable, NDArray[Any], NDArray[np.bool_]]:
     low, high = bounds_of(name, limits)
     if vector.dtype.kind == "O":  # numbers and None: what cannot be read is missing
         vector = np.array([_number(value) for value in vector.tolist()], dtype=np.float64)
     if vector.dtype.kind not in "iufb":
         raise parameters.refuse(f"data of {name!r}", "numbers, or texts with listed values", str(vector.dtype))
-    whole = vector.dtype.kind in "iub" and low.denominator == high.denominator == 1
+    whole = stated and low.denominator == high.denominator == 1
     step = Fraction(1) if whole else Fraction(2) ** (math.frexp(float(high - low))[1] - _STEPS)
     first, last = math.ceil(low / step), math.floor(high / step)
     if max(abs(first), abs(last)) >= 1 << 52:
         raise parameters.refuse(
             f"bounds of {name!r}", "such that the range is not tiny beside the values", (float(low), float(high))
         )
-    if whole:
+    if vector.dtype.kind in "iub" and whole:
         missing = np.zeros(len(vector), dtype=bool)
         codes = np.clip(vector, first, last).astype(np.int64)
     else:

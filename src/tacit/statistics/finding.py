@@ -94,7 +94,7 @@ class Finding:
             Column(name, kind, tuple(_read(kind, v) for v in values), _ends(kind, low), _ends(kind, high))
             for name, kind, values, low, high in content["columns"]
         )
-        arrays = {name: np.array(array) for name, array in content["arrays"].items()}
+        arrays = {name: np.array(each) if isinstance(each, list) else each for name, each in content["arrays"].items()}
         notes, facts = tuple(content["notes"]), content["facts"]
         return cls(
             content["title"], columns, notes, arrays, content["level"], facts, content["drawing"], repeated=repeated

@@ -28,7 +28,7 @@ from tacit.plan.row_plan import Variable
 from tacit.statistics.domains import limits_of, reading
 from tacit.statistics.finding import Content, Finding, column
 from tacit.statistics.known_size import one_replaced
-from tacit.statistics.order_methods import ByRank, BySmooth, ByTest, Found, Frame, Method, best
+from tacit.statistics.order_methods import ByRank, BySmooth, ByTest, Found, Frame, Method, best, bits_for
 from tacit.statistics.source import ArraySource, Opened, Source, source_of
 
 METHODS = ("best", "exponential", "smooth", "ptr")
@@ -79,7 +79,7 @@ def ranked(source: Source, *, epsilon: Number, delta: Number, level: Number, nei
             allowed = "'add_remove' with a curator: its ledger is about adding or removing units"
             raise parameters.refuse("neighbours", allowed, neighbours)
         source = _filled(source, (low + high) // 2)
-    frame = Frame(low, high, source.rows_per_unit, replaced)
+    frame = Frame(low, high, source.rows_per_unit, replaced, bits_for(exact))
     return Ranked(source, variable, frame, exact, slip, parameters.open_probability("level", level))
 
 

@@ -4,10 +4,13 @@ Each is a plan made of public facts (which quantiles, the grid between the bound
 and becomes released codes when it is given sorted codes. Neighbours: one unit's rows added or removed; or, for arrays
 whose number of rows is public, one row replaced.
 
-Exponential. `tacit.mechanisms.Quantiles` and `Extreme` with r rows of a unit. A replacement is one row removed and one
-added, so there r = 2. Intervals, where a share of epsilon buys them: with E the rows by which a choice's rank is off at
-most with the wanted confidence, ceil(E/(1 - q)) made-up rows below all others (or ceil(E/q) above) move the wanted
-rank down (up) by at least E, so the chosen ends enclose the quantile. Made-up rows are the same for neighbours.
+Exponential. `tacit.mechanisms.Quantiles` and `Extreme` with r rows of a unit, on about 2**20 points between the bounds,
+or fewer for epsilon below 1: each doubling makes empty stretches between lumps of rows twice as likely, and the error
+in ranks, about 1/epsilon rows, hides the step but for many million rows. A point is a function of its row alone, so
+neighbours stay neighbours. A replacement is one row removed and one added, so there r = 2. Intervals, where a share of
+epsilon buys them: with E the rows by which a choice's rank is off at most with the wanted confidence, ceil(E/(1 - q))
+made-up rows below all others (or ceil(E/q) above) move the wanted rank down (up) by at least E, so the chosen ends
+enclose the quantile. Made-up rows are the same for neighbours.
 
 Smooth. `order_windows` computes the smooth sensitivity, `smooth_choice` chooses noise. Several quantiles share epsilon
 and delta equally.
@@ -29,6 +32,7 @@ import numpy as np
 from tacit import parameters
 from tacit.loss import events
 from tacit.mechanisms import Extreme, ProposeTestRelease, Quantiles, Refused, Smooth
+from tacit.mechanisms.grid import floor_log2
 from tacit.noise import BitSource
 from tacit.statistics.order_windows import (
     Rank,
@@ -40,9 +44,16 @@ from tacit.statistics.order_windows import (
 )
 from tacit.statistics.smooth_choice import choose_smooth
 
-_MOST_BITS = 39
 Found: TypeAlias = tuple[int, int, int] | tuple[int, None, None] | None
 """A released code with the ends of its interval, or without, or nothing."""
+
+
+MOST_BITS, LEAST_BITS = 20, 10
+
+
+def bits_for(epsilon: Fraction) -> int:
+    """A grid for choices by rank: a million points at epsilon 1, fewer below, where ranks are off by 1/epsilon rows."""
+    return min(max(MOST_BITS + floor_log2(epsilon), LEAST_BITS), MOST_BITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +64,12 @@ class Frame:
     high: int
     rows: int
     replaced: bool
+    bits: int = MOST_BITS  # a choice by rank is made from about 2**bits points
 
     @property
     def coarser(self) -> int:
         """The power of two codes that a choice by rank takes for one point, so that there are few enough points."""
-        return max((self.high - self.low).bit_length() - _MOST_BITS, 0)
+        return max((self.high - self.low).bit_length() - self.bits, 0)
 
     @property
     def points(self) -> int:

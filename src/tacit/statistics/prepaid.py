@@ -97,7 +97,10 @@ class Prepaid(_StandIn):
 
     def of(self, *columns: str) -> Prepaid:
         """Some of the columns, paid from the same allowance."""
-        made = Prepaid(self._source, self._opened, self._bits, Fraction(0), entry=self._entry, columns=columns or None)
+        wanted, only = columns or None, self._only
+        made = Prepaid(
+            self._source, self._opened, self._bits, Fraction(0), only=only, entry=self._entry, columns=wanted
+        )
         made._left = self._left
         return made
 

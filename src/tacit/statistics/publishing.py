@@ -134,4 +134,5 @@ def _part(curator: Curator, name: str, each: Planned, epsilon: Fraction, delta: 
         allowance = Prepaid(source, opened, secure(), price.epsilon, price.delta, only=price.event, entry=entry)
         return study(allowance).to_bytes().decode()
 
-    return Part({**asked, "name": name, "rows": source.rows.plan.text}, price, compute)
+    rows_asked = {"rows": source.rows.plan.text, "rows_per_unit": source.rows_per_unit}
+    return Part({**asked, "name": name, **rows_asked}, price, compute)

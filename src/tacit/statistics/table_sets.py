@@ -130,7 +130,8 @@ def _exact_tables(opened: Opened, strategy: Strategy, domains: Sequence[Domain])
     """Exact tables of the measured sets: few scans, each over a union of them, and sums of those."""
     scans: dict[Columns, Whole] = {
         block: counts_of(opened, [domains[place] for place in block], also=domains)
-        for block in cover([part.columns for part in strategy.parts], strategy.lattice.sizes, _SCAN_CELLS)
+        # where only the total is measured, no column is scanned
+        for block in cover([part.columns for part in strategy.parts], strategy.lattice.sizes, _SCAN_CELLS) or [()]
     }
 
     def table_over(columns: Columns) -> Whole:
