@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 
 import tacit
 from _peers import listen, python_of
-from tacit.statistics.density import density
-from tacit.statistics.histogram import histogram
-from tacit.statistics.monitor import Monitor
-from tacit.statistics.sorted_histogram import sorted_histogram
-from tacit.statistics.table_sets import tables
+from tacit.statistics.counts.density import density
+from tacit.statistics.counts.histogram import histogram
+from tacit.statistics.counts.monitor import Monitor
+from tacit.statistics.counts.sorted_histogram import sorted_histogram
+from tacit.statistics.counts.table_sets import tables
 
 Reals = NDArray[np.float64]
 TOP = 100.0

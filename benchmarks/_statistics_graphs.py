@@ -25,8 +25,8 @@ from tacit.statistics.graphs import degree_histogram, edge_count, k_stars, spann
 from tacit.statistics.graphs.k_stars import star_count
 from tacit.statistics.graphs.source import Graph
 from tacit.statistics.graphs.triangles import count_and_sensitivities
-from tacit.statistics.most_frequent import METHODS, mode, top_k
-from tacit.statistics.prices import best_price
+from tacit.statistics.selection.most_frequent import METHODS, mode, top_k
+from tacit.statistics.selection.prices import best_price
 
 SECONDS = 5.0
 NODES, EDGES = 10_000, 50_000
@@ -161,6 +161,21 @@ def _peer(counts: NDArray[np.int64], epsilon: float) -> Any:
         [str(python), "-c", _OPENDP], input=given, capture_output=True, text=True, timeout=120, check=False
     )
     return json.loads(done.stdout) if done.returncode == 0 else f"failed: {done.stderr.strip().splitlines()[-1][:80]}"
+
+
+def tables(found: dict[str, Any]) -> list[str]:
+    """What `main` found, as Markdown."""
+    lines: list[str] = []
+    for title, rows in found.items():
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        lines += [f"{title.capitalize()}:", "", f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
+        lines += ["| " + " | ".join(_cell(row.get(name, "")) for name in names) + " |" for row in rows]
+        lines.append("")
+    return lines
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def main(runs: int = 200) -> dict[str, Any]:

@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from _peers import listen, python_of
-from tacit.statistics.compare import compare
-from tacit.statistics.covariance import covariance
-from tacit.statistics.mean import mean
-from tacit.statistics.mean_interval import mean_interval
-from tacit.statistics.principal import pca
-from tacit.statistics.proportion import proportion
-from tacit.statistics.variance import variance
+from tacit.statistics.inference.compare import compare
+from tacit.statistics.inference.mean_interval import mean_interval
+from tacit.statistics.inference.proportion import proportion
+from tacit.statistics.moments.covariance import covariance
+from tacit.statistics.moments.mean import mean
+from tacit.statistics.moments.principal import pca
+from tacit.statistics.moments.variance import variance
 
 Reals = NDArray[np.float64]
 TOP = 100.0

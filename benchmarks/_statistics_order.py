@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from _peers import listen, python_of
-from tacit.statistics.order import quantiles
-from tacit.statistics.order_windows import Rank, Sorted, smooth_sensitivity
+from tacit.statistics.order.ranked import quantiles
+from tacit.statistics.order.windows import Rank, Sorted, smooth_sensitivity
 
 EPSILONS = (0.1, 1.0)
 ASKED = {"median": [0.5], "quartiles": [0.25, 0.5, 0.75]}

@@ -16,11 +16,11 @@ from scipy.optimize import isotonic_regression
 import tacit
 from tacit.errors import ParameterError, QuestionError, TacitError
 from tacit.mechanisms import Quantiles
-from tacit.statistics.density import best_bins, density
+from tacit.statistics.counts.density import best_bins, density
+from tacit.statistics.counts.histogram import histogram
+from tacit.statistics.counts.projection import pooled, simplex, whole_simplex
+from tacit.statistics.counts.sorted_histogram import sorted_histogram
 from tacit.statistics.finding import Finding
-from tacit.statistics.histogram import histogram
-from tacit.statistics.projection import pooled, simplex, whole_simplex
-from tacit.statistics.sorted_histogram import sorted_histogram
 from tests.statistics.counting import HUGE, clinic, event_of, sensitivity_of, with_and_without, worth
 
 RNG = np.random.default_rng(7)
@@ -173,7 +173,7 @@ def test_private_bins_choose_with_the_rows_of_a_unit_and_their_share(monkeypatch
         chosen.append((points, sensitivity))
         return Quantiles(points, shares, sensitivity, epsilon)
 
-    monkeypatch.setattr(importlib.import_module("tacit.statistics.histogram"), "Quantiles", noted)
+    monkeypatch.setattr(importlib.import_module("tacit.statistics.counts.histogram"), "Quantiles", noted)
     frame, _ = with_and_without(1, 30, 3, lambda rng, size: {"k": rng.integers(0, 50, size)})
     curator = clinic(frame, 3, {"k": tacit.between(0, 49)})
     edges, counts = event_of(histogram(curator, "data.k", bins="private", parts=4, epsilon=1))["events"]
@@ -324,7 +324,7 @@ def test_any_data_give_a_private_result(values: list[float]) -> None:
         (lambda: histogram([1.5], bounds=(0, 1), bins="private", parts=1, epsilon=1), "parts"),
         (lambda: histogram([1.5], bounds=(0, 1), bins="private", edges_share=1, epsilon=1), "edges_share"),
         (lambda: histogram([1.5], bounds=(0, 1), bins=10**7, epsilon=1), "at most"),
-        (lambda: density(["a"], bounds=(0, 1), epsilon=1), "numbers"),
+        (lambda: density(np.array(["a"]), bounds=(0, 1), epsilon=1), "numbers"),
         (lambda: density([1.5], bounds=(0, 1), bins=0, epsilon=1), "at least 1"),
         (lambda: sorted_histogram([1.5], bounds=(0, 1), epsilon=1), "bins"),
     ],

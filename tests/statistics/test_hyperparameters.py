@@ -18,10 +18,10 @@ from tacit.loss import events
 from tacit.mechanisms import Laplace
 from tacit.noise import SeededBitsForTestsOnly
 from tacit.statistics.finding import Content, Finding, column
-from tacit.statistics.hyperparameters import choose_hyperparameters
-from tacit.statistics.most_frequent import mode
+from tacit.statistics.selection.hyperparameters import choose_hyperparameters
+from tacit.statistics.selection.most_frequent import mode
+from tacit.statistics.selection.trials import NegativeBinomial, Poisson, Trials, _Cumulative, law_of
 from tacit.statistics.source import Source, source_of
-from tacit.statistics.trials import NegativeBinomial, Poisson, Trials, _Cumulative, law_of
 
 
 def masses(law: Trials, count: int) -> list[float]:

@@ -14,18 +14,18 @@ from scipy import stats
 import tacit
 from tacit.errors import ParameterError, QuestionError
 from tacit.loss import events
-from tacit.statistics.ab_test import Arm, ab_test, chance, difference, lift, together
-from tacit.statistics.binomial_noise import chance_of_proportion
-from tacit.statistics.bounded import bounded
-from tacit.statistics.chi_square import chi_square, judged
-from tacit.statistics.compare import compare, t_test
-from tacit.statistics.mean_interval import mean_interval
-from tacit.statistics.noise_sum import two_above
-from tacit.statistics.one_column import Moments
-from tacit.statistics.proportion import proportion
-from tacit.statistics.sampling import chance_of_difference, chance_of_mean
+from tacit.statistics.inference.ab_test import Arm, ab_test, chance, difference, lift, together
+from tacit.statistics.inference.binomial_noise import chance_of_proportion
+from tacit.statistics.inference.chi_square import chi_square, judged
+from tacit.statistics.inference.compare import compare, t_test
+from tacit.statistics.inference.mean_interval import mean_interval
+from tacit.statistics.inference.proportion import proportion
+from tacit.statistics.inference.sampling import chance_of_difference, chance_of_mean
+from tacit.statistics.inference.two_groups import exact_parts, groups_of
+from tacit.statistics.moments.bounded import bounded
+from tacit.statistics.moments.noise_sum import two_above
+from tacit.statistics.moments.one_column import Moments
 from tacit.statistics.source import source_of
-from tacit.statistics.two_groups import exact_parts, groups_of
 from tests.statistics.test_source import looked_at
 
 RUNS = 1_500

@@ -16,18 +16,18 @@ import tacit
 from tacit.errors import ParameterError, QuestionError
 from tacit.loss import events
 from tacit.noise import SeededBitsForTestsOnly
-from tacit.statistics import examples, isolated
-from tacit.statistics.isolated import Isolated
-from tacit.statistics.order_windows import Rank, Sorted
-from tacit.statistics.own_functions import outputs
-from tacit.statistics.sample_and_aggregate import SampleAndAggregate, points_of
-from tacit.statistics.sensitivity_frameworks import (
+from tacit.statistics.frameworks import examples, isolated
+from tacit.statistics.frameworks.by_sensitivity import (
     DistanceToProperty,
     ProposeTestRelease,
     SmoothSensitivity,
     _Bounded,
     smooth_bound,
 )
+from tacit.statistics.frameworks.isolated import Isolated
+from tacit.statistics.frameworks.own_functions import outputs
+from tacit.statistics.frameworks.sample_and_aggregate import SampleAndAggregate, points_of
+from tacit.statistics.order.windows import Rank, Sorted
 from tests.statistics import own_functions as own
 
 SAMPLE = SampleAndAggregate

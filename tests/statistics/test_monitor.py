@@ -14,7 +14,7 @@ import pytest
 import tacit
 from tacit.errors import BudgetExceeded, EngineError, ParameterError, QuestionError, TacitError
 from tacit.loss import compose
-from tacit.statistics.monitor import Monitor
+from tacit.statistics.counts.monitor import Monitor
 from tests.statistics.counting import HUGE, clinic
 
 COLUMNS = {"age": tacit.between(0, 110), "ward": tacit.one_of("A", "B")}

@@ -16,11 +16,11 @@ import tacit
 from tacit.errors import ParameterError, QuestionError
 from tacit.loss import events
 from tacit.noise import secure
-from tacit.statistics import additive, noise_sum, one_column
-from tacit.statistics.bounded import Bounded, bounded
-from tacit.statistics.mean import interval, mean
+from tacit.statistics.moments import additive, noise_sum, one_column
+from tacit.statistics.moments.bounded import Bounded, bounded
+from tacit.statistics.moments.mean import interval, mean
+from tacit.statistics.moments.variance import pairs, variance
 from tacit.statistics.source import source_of
-from tacit.statistics.variance import pairs, variance
 from tests.statistics.test_source import looked_at
 
 

@@ -18,11 +18,11 @@ from tacit.errors import ParameterError, QuestionError, TacitError
 from tacit.loss import events
 from tacit.noise import SeededBitsForTestsOnly
 from tacit.statistics.finding import Finding
-from tacit.statistics.interquartile import interquartile_range, quartiles_of, stable_units
-from tacit.statistics.order import maximum, median, minimum, quantile, quantiles, quartiles
-from tacit.statistics.order_methods import ByRank, BySmooth, ByTest, Frame, best, bits_for
-from tacit.statistics.order_windows import Rank, Sorted, smooth_sensitivity
-from tacit.statistics.smooth_choice import choose_smooth, evenly_spaced
+from tacit.statistics.order.interquartile import interquartile_range, quartiles_of, stable_units
+from tacit.statistics.order.methods import ByRank, BySmooth, ByTest, Frame, best, bits_for
+from tacit.statistics.order.ranked import maximum, median, minimum, quantile, quantiles, quartiles
+from tacit.statistics.order.smooth_choice import choose_smooth, evenly_spaced
+from tacit.statistics.order.windows import Rank, Sorted, smooth_sensitivity
 
 HUGE = 10**5
 SHARES = (Fraction(0), Fraction(1, 10), Fraction(1, 4), Fraction(1, 2), Fraction(2, 3), Fraction(1))

@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from tacit.statistics.order_windows import (
+from tacit.statistics.order.windows import (
     REACH,
     Rank,
     Sorted,

@@ -18,12 +18,12 @@ from tacit.curator import Price
 from tacit.errors import BudgetExceeded, EngineError, ParameterError, QuestionError
 from tacit.loss import compose, events
 from tacit.statistics.finding import Content, Finding, column
-from tacit.statistics.most_frequent import top_k
-from tacit.statistics.prices import best_price
-from tacit.statistics.publishing import planned, publish
-from tacit.statistics.report import file_names
+from tacit.statistics.publishing.publish import planned, publish
+from tacit.statistics.publishing.report import file_names
+from tacit.statistics.publishing.svg import Drawn, drawings
+from tacit.statistics.selection.most_frequent import top_k
+from tacit.statistics.selection.prices import best_price
 from tacit.statistics.source import source_of
-from tacit.statistics.svg import Drawn, drawings
 
 BY_SEX = "SELECT sex, count(*) AS n FROM data GROUP BY sex"
 

@@ -16,7 +16,7 @@ import pytest
 import tacit
 from tacit.errors import ParameterError
 from tacit.noise import SeededBitsForTestsOnly
-from tacit.statistics.robust_regression import choice_of, heights, pairs, robust_regression
+from tacit.statistics.order.robust_regression import choice_of, heights, pairs, robust_regression
 
 
 def pairings(rows: tuple[int, ...]) -> Iterator[frozenset[frozenset[int]]]:

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 import tacit
 from tacit.errors import ParameterError, QuestionError
 from tacit.loss import events
-from tacit.statistics.bounded import all_bounded, bounded
-from tacit.statistics.clipping import FINE, ball_of, clipped, clipped_totals
-from tacit.statistics.covariance import correlation, covariance
-from tacit.statistics.positive import correlations, nearest_positive, within
-from tacit.statistics.principal import pca
-from tacit.statistics.regression import linear_regression
-from tacit.statistics.second_moments import Design, design
+from tacit.statistics.moments.bounded import all_bounded, bounded
+from tacit.statistics.moments.clipping import FINE, ball_of, clipped, clipped_totals
+from tacit.statistics.moments.covariance import correlation, covariance
+from tacit.statistics.moments.positive import correlations, nearest_positive, within
+from tacit.statistics.moments.principal import pca
+from tacit.statistics.moments.regression import linear_regression
+from tacit.statistics.moments.second_moments import Design, design
 from tacit.statistics.source import source_of
 from tests.statistics.test_source import looked_at
 

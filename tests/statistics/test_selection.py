@@ -14,12 +14,12 @@ import tacit
 from tacit.errors import BudgetExceeded, ParameterError, QuestionError, TacitError
 from tacit.loss import compose, events
 from tacit.mechanisms import Laplace
-from tacit.statistics.bernoulli import bernoulli_comparison, bernoulli_parameter
-from tacit.statistics.decisions import decide, meeting_date, whole_losses
 from tacit.statistics.domains import domain_of
 from tacit.statistics.finding import Finding
-from tacit.statistics.most_frequent import METHODS, mode, share_of, top_k
-from tacit.statistics.prices import best_price, digital_goods_auction
+from tacit.statistics.selection.bernoulli import bernoulli_comparison, bernoulli_parameter
+from tacit.statistics.selection.decisions import decide, meeting_date, whole_losses
+from tacit.statistics.selection.most_frequent import METHODS, mode, share_of, top_k
+from tacit.statistics.selection.prices import best_price, digital_goods_auction
 from tacit.statistics.source import source_of
 from tests.statistics.selection_laws import Watched, exponential, in_order, permute_and_flip, worst
 
@@ -217,7 +217,7 @@ def test_a_date_is_private_for_someone_who_is_free_on_every_day(monkeypatch: pyt
     assert factor == 1
     assert scores == [2, 2]
     assert worst(*laws) <= 1 + 1e-9
-    rated = watched.of(lambda: meeting_date([[5, 1], [0, 2]], ["mon", "tue"], bounds=(0, 5), epsilon=1))
+    rated = watched.of(lambda: meeting_date(np.array([[5, 1], [0, 2]]), ["mon", "tue"], bounds=(0, 5), epsilon=1))
     assert rated == (Fraction(1, 5), [5, 3])
 
 
@@ -238,7 +238,7 @@ def test_the_tempered_likelihood_has_the_power_of_an_added_flip(monkeypatch: pyt
         return 0.5
 
     monkeypatch.setattr(BernoulliParameter, "release", release)
-    bernoulli_parameter([True, True, False], bounds=(0, 1), epsilon="0.1")
+    bernoulli_parameter(np.array([True, True, False]), bounds=(0, 1), epsilon="0.1")
     power, heads, tails = seen[0]
     assert (heads, tails) == (2, 1)
     assert float(power) == pytest.approx(0.1 / math.log(10), rel=1e-9)
@@ -307,7 +307,7 @@ def test_empty_and_strange_data_give_a_private_result() -> None:
         (lambda: decide(["a"], decisions=[1, 2], loss=lambda d, s: math.nan, values=SITES, epsilon=1), "finite"),
         (lambda: meeting_date(np.zeros((3, 2)), ["mon", "tue"], bounds=(-1, 1), epsilon=1), "from 0 up"),
         (lambda: bernoulli_parameter(["a"], values=SITES, epsilon=1), "two values"),
-        (lambda: bernoulli_parameter([True], bounds=(0, 1), between=(0.9, 0.1), epsilon=1), "lower one first"),
+        (lambda: bernoulli_parameter(np.array([True]), bounds=(0, 1), between=(0.9, 0.1), epsilon=1), "lower one first"),
         (lambda: bernoulli_comparison(epsilon=1, flips=()), "at least one"),
         (lambda: mode(["a"], values=SITES, epsilon=1, level=1), "strictly between"),
     ],

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit.statistics import measuring
-from tacit.statistics.counting_noise import least_noise, variance_of
-from tacit.statistics.covers import cover, covers
-from tacit.statistics.marginals import Columns, Lattice, cells, centred, marginal, subsets
-from tacit.statistics.projection import TOLERANCE, possible
-from tacit.statistics.whole_tables import MOST_JOINT, family, largest_inside, whole_tables
+from tacit.statistics.counts import measuring
+from tacit.statistics.counts.counting_noise import least_noise, variance_of
+from tacit.statistics.counts.covers import cover, covers
+from tacit.statistics.counts.marginals import Columns, Lattice, cells, centred, marginal, subsets
+from tacit.statistics.counts.projection import TOLERANCE, possible
+from tacit.statistics.counts.whole_tables import MOST_JOINT, family, largest_inside, whole_tables
 
 ONE = Fraction(1)
 MILLIONTH = Fraction(1, 10**6)

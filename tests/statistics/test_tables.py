@@ -14,10 +14,10 @@ import pytest
 import tacit
 from tacit.errors import ParameterError
 from tacit.mechanisms import Laplace
-from tacit.statistics.counting_noise import variance_of
+from tacit.statistics.counts.counting_noise import variance_of
+from tacit.statistics.counts.table import table
+from tacit.statistics.counts.table_sets import tables
 from tacit.statistics.finding import Finding
-from tacit.statistics.table import table
-from tacit.statistics.table_sets import tables
 from tests.statistics.counting import HUGE, clinic, event_of, sensitivity_of, with_and_without, worth
 
 ABO, RH = ["0", "A", "B", "AB"], ["+", "-"]
@@ -39,6 +39,7 @@ def blood(rows: int) -> pd.DataFrame:
 
 COLUMNS = {"abo": tacit.one_of(*ABO), "rh": tacit.one_of(*RH), "age": tacit.between(0, 89)}
 VALUES: dict[str, Any] = {"values": {"abo": ABO, "rh": RH}, "bounds": {"age": (0, 89)}}
+ONE = np.array([1])
 
 
 @functools.cache
@@ -103,7 +104,7 @@ def test_rows_that_miss_any_column_or_lie_beyond_its_bins_are_in_no_table(monkey
     curators = clinic(frame, 1, COLUMNS)
     truth = pd.crosstab(frame.abo[15:], frame.rh[15:]).loc[ABO, RH].to_numpy().tolist()
     for most in (1 << 16, 8):  # one scan for all tables; one scan for each
-        monkeypatch.setattr("tacit.statistics.table_sets._SCAN_CELLS", most)
+        monkeypatch.setattr("tacit.statistics.counts.table_sets._SCAN_CELLS", most)
         on_arrays = tables(frame, sets, **asked, **VALUES)
         on_rows = tables(curators, [("data.abo", "data.rh"), ("data.rh", "data.age")], **asked, level=f"0.{most}")
         assert not on_rows.repeated
@@ -260,17 +261,17 @@ def test_where_no_whole_tables_are_known_they_are_real_and_agree() -> None:
         (lambda: tables(blood(9), [("abo", "rh")], epsilon=1, bins={"age": 3}, **VALUES), "bins"),
         (lambda: tables(blood(9), [("abo", "rh")], epsilon=1, level=0, **VALUES), "level"),
         (lambda: tables({"a": [1.5], "b": [1]}, [("a", "b")], bounds=(0, 9), epsilon=1), "bins"),
-        (lambda: table({"a": [1], "b": [1]}, bounds=(0, 9999), epsilon=1), "cells"),
+        (lambda: table({"a": ONE, "b": ONE}, bounds=(0, 9999), epsilon=1), "cells"),
         (
             lambda: tables(
-                {c: [1] for c in "abcdefghijklm"},
+                dict.fromkeys("abcdefghijklm", ONE),
                 ["abcdefghijklm"[:1], tuple("abcdefghijklm")],
                 bounds=(0, 1),
                 epsilon=1,
             ),
             "12 columns",
         ),
-        (lambda: tables({"a": [1], "b": [1]}, [("a",), ("b",)], bounds=(0, 999), measure="joint", epsilon=1), "joint"),
+        (lambda: tables({"a": ONE, "b": ONE}, [("a",), ("b",)], bounds=(0, 999), measure="joint", epsilon=1), "joint"),
     ],
 )
 def test_public_mistakes_are_refused(call: Any, words: str) -> None:

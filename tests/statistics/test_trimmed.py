@@ -14,8 +14,8 @@ from scipy import stats
 
 import tacit
 from tacit.errors import ParameterError
-from tacit.statistics.order_methods import Frame
-from tacit.statistics.trimmed import (
+from tacit.statistics.order.methods import Frame
+from tacit.statistics.order.trimmed import (
     trimmed_bound,
     trimmed_mean,
     trimmed_value,

@@ -11,19 +11,18 @@ A name is fetched from its file when it is first used: some studies need large l
 from __future__ import annotations
 
 import importlib
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from tacit.statistics.ab_test import ab_test
-    from tacit.statistics.bernoulli import bernoulli_comparison, bernoulli_parameter
-    from tacit.statistics.chi_square import chi_square
-    from tacit.statistics.compare import compare, t_test
-    from tacit.statistics.covariance import correlation, covariance
-    from tacit.statistics.decisions import decide, meeting_date
-    from tacit.statistics.density import density
+    from tacit.statistics.counts.density import density
+    from tacit.statistics.counts.histogram import histogram
+    from tacit.statistics.counts.monitor import Monitor
+    from tacit.statistics.counts.sorted_histogram import sorted_histogram
+    from tacit.statistics.counts.table import table
+    from tacit.statistics.counts.table_sets import tables
     from tacit.statistics.finding import Column, Content, Finding
+    from tacit.statistics.frameworks.by_sensitivity import DistanceToProperty, ProposeTestRelease, SmoothSensitivity
+    from tacit.statistics.frameworks.sample_and_aggregate import SampleAndAggregate
     from tacit.statistics.graphs import (
         degree_histogram,
         edge_count,
@@ -32,27 +31,26 @@ if TYPE_CHECKING:
         spanning_tree_cost,
         triangles,
     )
-    from tacit.statistics.histogram import histogram
-    from tacit.statistics.hyperparameters import choose_hyperparameters
-    from tacit.statistics.interquartile import interquartile_range
-    from tacit.statistics.mean import mean
-    from tacit.statistics.mean_interval import mean_interval
-    from tacit.statistics.monitor import Monitor
-    from tacit.statistics.most_frequent import mode, top_k
-    from tacit.statistics.order import maximum, median, minimum, quantile, quantiles, quartiles
-    from tacit.statistics.prices import best_price, digital_goods_auction
-    from tacit.statistics.principal import pca
-    from tacit.statistics.proportion import proportion
-    from tacit.statistics.publishing import Planned, Publication, planned, publish
-    from tacit.statistics.regression import linear_regression
-    from tacit.statistics.robust_regression import robust_regression
-    from tacit.statistics.sample_and_aggregate import SampleAndAggregate
-    from tacit.statistics.sensitivity_frameworks import DistanceToProperty, ProposeTestRelease, SmoothSensitivity
-    from tacit.statistics.sorted_histogram import sorted_histogram
-    from tacit.statistics.table import table
-    from tacit.statistics.table_sets import tables
-    from tacit.statistics.trimmed import trimmed_mean, winsorised_mean
-    from tacit.statistics.variance import variance
+    from tacit.statistics.inference.ab_test import ab_test
+    from tacit.statistics.inference.chi_square import chi_square
+    from tacit.statistics.inference.compare import compare, t_test
+    from tacit.statistics.inference.mean_interval import mean_interval
+    from tacit.statistics.inference.proportion import proportion
+    from tacit.statistics.moments.covariance import correlation, covariance
+    from tacit.statistics.moments.mean import mean
+    from tacit.statistics.moments.principal import pca
+    from tacit.statistics.moments.regression import linear_regression
+    from tacit.statistics.moments.variance import variance
+    from tacit.statistics.order.interquartile import interquartile_range
+    from tacit.statistics.order.ranked import maximum, median, minimum, quantile, quantiles, quartiles
+    from tacit.statistics.order.robust_regression import robust_regression
+    from tacit.statistics.order.trimmed import trimmed_mean, winsorised_mean
+    from tacit.statistics.publishing.publish import Planned, Publication, planned, publish
+    from tacit.statistics.selection.bernoulli import bernoulli_comparison, bernoulli_parameter
+    from tacit.statistics.selection.decisions import decide, meeting_date
+    from tacit.statistics.selection.hyperparameters import choose_hyperparameters
+    from tacit.statistics.selection.most_frequent import mode, top_k
+    from tacit.statistics.selection.prices import best_price, digital_goods_auction
 
 __all__ = [
     "Column",
@@ -115,58 +113,58 @@ __all__ = [
 _HOME: Final = {
     "Column": "finding",
     "Content": "finding",
-    "DistanceToProperty": "sensitivity_frameworks",
+    "DistanceToProperty": "frameworks.by_sensitivity",
     "Finding": "finding",
-    "Monitor": "monitor",
-    "Planned": "publishing",
-    "ProposeTestRelease": "sensitivity_frameworks",
-    "Publication": "publishing",
-    "SampleAndAggregate": "sample_and_aggregate",
-    "SmoothSensitivity": "sensitivity_frameworks",
-    "ab_test": "ab_test",
-    "bernoulli_comparison": "bernoulli",
-    "bernoulli_parameter": "bernoulli",
-    "best_price": "prices",
-    "chi_square": "chi_square",
-    "choose_hyperparameters": "hyperparameters",
-    "compare": "compare",
-    "correlation": "covariance",
-    "covariance": "covariance",
-    "decide": "decisions",
+    "Monitor": "counts.monitor",
+    "Planned": "publishing.publish",
+    "ProposeTestRelease": "frameworks.by_sensitivity",
+    "Publication": "publishing.publish",
+    "SampleAndAggregate": "frameworks.sample_and_aggregate",
+    "SmoothSensitivity": "frameworks.by_sensitivity",
+    "ab_test": "inference.ab_test",
+    "bernoulli_comparison": "selection.bernoulli",
+    "bernoulli_parameter": "selection.bernoulli",
+    "best_price": "selection.prices",
+    "chi_square": "inference.chi_square",
+    "choose_hyperparameters": "selection.hyperparameters",
+    "compare": "inference.compare",
+    "correlation": "moments.covariance",
+    "covariance": "moments.covariance",
+    "decide": "selection.decisions",
     "degree_histogram": "graphs",
-    "density": "density",
-    "digital_goods_auction": "prices",
+    "density": "counts.density",
+    "digital_goods_auction": "selection.prices",
     "edge_count": "graphs",
-    "histogram": "histogram",
-    "interquartile_range": "interquartile",
+    "histogram": "counts.histogram",
+    "interquartile_range": "order.interquartile",
     "k_stars": "graphs",
-    "linear_regression": "regression",
-    "maximum": "order",
-    "mean": "mean",
-    "mean_interval": "mean_interval",
-    "median": "order",
-    "meeting_date": "decisions",
-    "minimum": "order",
+    "linear_regression": "moments.regression",
+    "maximum": "order.ranked",
+    "mean": "moments.mean",
+    "mean_interval": "inference.mean_interval",
+    "median": "order.ranked",
+    "meeting_date": "selection.decisions",
+    "minimum": "order.ranked",
     "minimum_cut": "graphs",
-    "mode": "most_frequent",
-    "pca": "principal",
-    "planned": "publishing",
-    "proportion": "proportion",
-    "publish": "publishing",
-    "quantile": "order",
-    "quantiles": "order",
-    "quartiles": "order",
-    "robust_regression": "robust_regression",
-    "sorted_histogram": "sorted_histogram",
+    "mode": "selection.most_frequent",
+    "pca": "moments.principal",
+    "planned": "publishing.publish",
+    "proportion": "inference.proportion",
+    "publish": "publishing.publish",
+    "quantile": "order.ranked",
+    "quantiles": "order.ranked",
+    "quartiles": "order.ranked",
+    "robust_regression": "order.robust_regression",
+    "sorted_histogram": "counts.sorted_histogram",
     "spanning_tree_cost": "graphs",
-    "t_test": "compare",
-    "table": "table",
-    "tables": "table_sets",
-    "top_k": "most_frequent",
+    "t_test": "inference.compare",
+    "table": "counts.table",
+    "tables": "counts.table_sets",
+    "top_k": "selection.most_frequent",
     "triangles": "graphs",
-    "trimmed_mean": "trimmed",
-    "variance": "variance",
-    "winsorised_mean": "trimmed",
+    "trimmed_mean": "order.trimmed",
+    "variance": "moments.variance",
+    "winsorised_mean": "order.trimmed",
 }
 
 
@@ -179,12 +177,3 @@ if not TYPE_CHECKING:  # a type checker reads the imports above, and so still no
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *__all__})
-
-    class _Room(ModuleType):
-        """Some studies have the name of their file. Importing the file would put it in the place of the study."""
-
-        def __setattr__(self, name: str, value: object) -> None:
-            if not (name in _HOME and isinstance(value, ModuleType)):
-                super().__setattr__(name, value)
-
-    sys.modules[__name__].__class__ = _Room

@@ -93,7 +93,7 @@ def _typed(column: Any) -> NDArray[Any]:
 def _states_whole(column: Any) -> bool:
     """Whether the type is one of whole numbers, with or without room for missing ones."""
     stated = getattr(column, "dtype", None)
-    if hasattr(stated, "is_integer"):  # of polars
+    if stated is not None and hasattr(stated, "is_integer"):  # of polars
         return bool(stated.is_integer()) or str(stated) == "Boolean"
     return getattr(stated, "kind", "O") in "iub"
 

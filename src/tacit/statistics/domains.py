@@ -71,7 +71,7 @@ def domain_of(variable: Variable, bins: Bins = None) -> Domain:
         return _listed(variable)
     low, high = limits_of(variable)
     if variable.rounded or high - low >= MOST_CELLS:
-        hint = "Its values are too many to list: say how many equal bins, or list their edges."
+        hint = "Say how many equal bins, or list their edges; whole numbers come in an array of an integer type."
         raise parameters.refuse(f"bins of {variable.name!r}", "given for a column of real or many numbers", None, hint)
     labels = tuple(reading(variable, code) for code in range(low, high + 1))
     return Domain(variable.name, variable.name, low, high - low + 1, labels)

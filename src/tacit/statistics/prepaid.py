@@ -26,7 +26,7 @@ from tacit.statistics.finding import Finding
 from tacit.statistics.source import ArraySource, Compute, Opened, Source, _finding
 
 
-class _Stopped(Exception):  # noqa: N818  # no refusal: nothing is wrong
+class _Stopped(Exception):  # no refusal: nothing is wrong
     """A study reached the point where it pays."""
 
     def __init__(self, asked: Mapping[str, Any], price: Price) -> None:

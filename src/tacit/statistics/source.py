@@ -17,7 +17,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -385,5 +384,3 @@ def _narrowed(rows: Rows, columns: Sequence[str]) -> Rows:
     plan = rows.plan
     kept = tuple(plan.variable(name) for name in columns)
     return Rows(rows.curator, replace(plan, variables=kept))
-
-

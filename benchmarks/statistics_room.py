@@ -1,0 +1,27 @@
+"""Statistics beside peers and theory: `python3 go.py bench statistics`.
+
+The file has another name than its benchmark, because libraries import the standard module `statistics`. The parts are
+in `_statistics_*.py`, each of which says its bars; OpenDP runs in this environment, diffprivlib in one of its own.
+"""
+
+from __future__ import annotations
+
+import os
+
+import _statistics_counts
+import _statistics_graphs
+import _statistics_moments
+import _statistics_order
+
+RUNS = int(os.environ.get("TACIT_RUNS", "200"))
+
+
+def main() -> str:
+    parts = [
+        f"## Statistics\n\nErrors over {RUNS} runs each.",
+        _statistics_order.main(RUNS),
+        _statistics_moments.main(RUNS, 10 * RUNS),
+        _statistics_counts.main(RUNS),
+        "### Graphs and choices\n\n" + "\n".join(_statistics_graphs.tables(_statistics_graphs.main(RUNS))),
+    ]
+    return "\n\n".join(parts)

@@ -1,0 +1,1 @@
+"""Counts: histograms, densities, contingency tables one by one and in sets, and a monitor of thresholds."""

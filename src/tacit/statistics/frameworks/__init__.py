@@ -1,0 +1,1 @@
+"""Frameworks for anyone's function, which runs isolated."""

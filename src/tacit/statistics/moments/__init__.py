@@ -1,0 +1,1 @@
+"""Moments: means, variances, covariances and what follows from them."""

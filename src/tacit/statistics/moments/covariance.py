@@ -1,0 +1,113 @@
+"""The covariance matrix of several columns, and their correlations.
+
+Theorem. The count, the sums and the second moments are released together with noise for their joint sensitivity; rows
+may be clipped to an L1 or L2 ball first, so that one row moves them less (`second_moments` has the sensitivities and
+proofs, `clipping` the exact clipping). The rest is post-processing: the covariance is projected to the nearest
+positive-semidefinite matrix, which never takes it farther from the exact one.
+
+Neighbours: one unit's rows, added or removed. Intervals cover the noise (`plausible`).
+Source: Dwork, Talwar, Thakurta, Zhang 2014 (symmetric Gaussian noise on second moments).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.noise import BitSource
+from tacit.parameters import Number
+from tacit.statistics.finding import Content, Finding, column
+from tacit.statistics.moments.matrices import Matrices, centres, release, scales
+from tacit.statistics.moments.plausible import middle
+from tacit.statistics.moments.positive import correlations
+from tacit.statistics.moments.several import Several, several
+from tacit.statistics.source import Opened
+
+
+def covariance(
+    data: Any,
+    columns: Any = None,
+    *,
+    epsilon: Number,
+    delta: Number = 0,
+    bounds: Any = None,
+    norm: str | None = None,
+    radius: Number | None = None,
+    rows_per_unit: int | None = None,
+    level: Number = "0.95",
+    analyst: str | None = None,
+) -> Finding:
+    """The covariance matrix. `norm` ("l1" or "l2") and `radius` clip the rows, in units of half the bounds' distance.
+
+    The finding's arrays: `matrix`, `mean`, `count`, `expected_error` (Frobenius) and `repair`.
+    """
+    facts = {"epsilon": epsilon, "delta": delta, "bounds": bounds, "rows_per_unit": rows_per_unit}
+    of = several(data, columns, **facts, norm=norm, radius=radius, level=level, least=1)
+
+    def compute(opened: Opened, bits: BitSource) -> Content:
+        found = release(of.design, opened, bits)
+        own = scales(of.design)
+        units = own[:, None] * own[None, :]
+        arrays = {
+            "matrix": found.covariance * units,
+            "mean": centres(of.design) + found.mean * own,
+            "count": found.count,
+            "expected_error": _expected(found, units),
+            "repair": float(np.linalg.norm((found.covariance - found.raw) * units)),
+        }
+        title = f"Covariances of {', '.join(of.names)}"
+        return _content(of, title, "covariance", arrays, found.covariance_draws * units, diagonal=True)
+
+    return of.source.release(
+        of.asked("covariance"), of.design.noise.price, compute, level=level, analyst=analyst
+    )  # fmt: skip
+
+
+def correlation(
+    data: Any,
+    columns: Any = None,
+    *,
+    epsilon: Number,
+    delta: Number = 0,
+    bounds: Any = None,
+    norm: str | None = None,
+    radius: Number | None = None,
+    rows_per_unit: int | None = None,
+    level: Number = "0.95",
+    analyst: str | None = None,
+) -> Finding:
+    """The correlations of columns; the matrix is the finding's array `matrix`."""
+    facts = {"epsilon": epsilon, "delta": delta, "bounds": bounds, "rows_per_unit": rows_per_unit}
+    of = several(data, columns, **facts, norm=norm, radius=radius, level=level, least=2)
+
+    def compute(opened: Opened, bits: BitSource) -> Content:
+        found = release(of.design, opened, bits)
+        arrays = {"matrix": correlations(found.covariance), "count": found.count}
+        draws = correlations(found.covariance_draws)
+        return _content(of, f"Correlations of {', '.join(of.names)}", "correlation", arrays, draws, diagonal=False)
+
+    return of.source.release(
+        of.asked("correlation"), of.design.noise.price, compute, level=level, analyst=analyst
+    )  # fmt: skip
+
+
+def _expected(found: Matrices, units: NDArray[np.float64]) -> float:
+    apart = (found.covariance_draws - found.raw) * units
+    return float(np.sqrt(np.mean(np.square(apart).sum(axis=(1, 2)))))
+
+
+def _content(
+    of: Several, title: str, name: str, arrays: dict[str, Any], draws: NDArray[np.float64], *, diagonal: bool
+) -> Content:
+    low, high = middle(draws, float(of.level))
+    matrix = np.asarray(arrays["matrix"])
+    # the projection may leave the interval of an entry: it then reaches to what is shown
+    low, high = np.minimum(low, matrix), np.maximum(high, matrix)
+    shown = [(i, j) for i, j in of.design.pairs if diagonal or i < j]
+    lines, others = [of.names[i] for i, _ in shown], [of.names[j] for _, j in shown]
+    at = tuple(np.array(shown).T)
+    columns = (column("column", lines), column("other", others), column(name, matrix[at], low[at], high[at]))
+    words = "Intervals cover the noise. The matrix is the nearest positive-semidefinite one."
+    return Content(title, columns, (words, of.clipping), arrays)

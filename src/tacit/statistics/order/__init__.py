@@ -1,0 +1,1 @@
+"""Order statistics: quantiles, ranges, trimmed means, and regression by medians."""

@@ -1,0 +1,169 @@
+"""The interquartile range, the distance of the upper quartile from the lower: three ways.
+
+Exponential. Both quartiles chosen by rank (`order_methods`), subtracted: post-processing.
+
+Smooth. One unit moves the range by at most what it moves the two quartiles by together, so the sum of their smooth
+sensitivities, each b-smooth, is a b-smooth bound.
+
+Propose-test-release (Dwork and Lei). The positive whole numbers are cut into bins [c**k, c**(k+1)), c = `ratio` public,
+and 0 is a bin of its own; what is released is the bin of the range, in codes, if it is the same for all data sets
+nearby. Let d be the least number of rows, added and removed, with which the quartiles could take the range out of its
+bin (each quartile as far as it goes by itself, so d is no more than the truth), and r the rows of a unit. The distance
+max(ceil(d/r) - 1, 0) changes by at most 1 between neighbours, since d changes by at most r, and is 0 if a neighbour has
+another bin. So `ProposeTestRelease` with bound 0 applies. A range near the edge of a bin is never stable, so a second
+set of bins, moved by half a bin, gets its own half of epsilon and delta. What leaves is exact: the range lies in the
+bin for sure.
+
+Neighbours: one unit's rows, added or removed.
+Source: Dwork and Lei 2009.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from tacit import parameters
+from tacit.curator import Price
+from tacit.loss import events
+from tacit.mechanisms import ProposeTestRelease, Refused
+from tacit.noise import BitSource
+from tacit.parameters import Number
+from tacit.statistics.finding import Content, Finding, column
+from tacit.statistics.order.methods import ByRank, Frame, best
+from tacit.statistics.order.ranked import ranked
+from tacit.statistics.order.smooth_choice import choose_smooth
+from tacit.statistics.order.windows import REACH, Sorted, Whole, smooth_sensitivity
+from tacit.statistics.source import Opened, source_of
+
+_QUARTILES = (Fraction(1, 4), Fraction(3, 4))
+_METHODS = ("best", "exponential", "smooth", "ptr")
+
+
+def interquartile_range(
+    data: Any,
+    columns: Any = None,
+    *,
+    epsilon: Number,
+    delta: Number = 0,
+    method: str = "best",
+    ratio: Number = 2,
+    bounds: Any = None,
+    values: Any = None,
+    rows_per_unit: int | None = None,
+    level: Number = "0.95",
+    analyst: str | None = None,
+) -> Finding:
+    """The interquartile range. `ratio` is that of the ends of a bin, for method "ptr", which needs a delta."""
+    source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
+    asked = ranked(source, epsilon=epsilon, delta=delta, level=level, neighbours="add_remove")
+    if method not in _METHODS:
+        raise parameters.refuse("method", "one of " + ", ".join(map(repr, _METHODS)), method)
+    if method == "best":
+        method = best(_QUARTILES, asked.frame.moved, asked.epsilon, asked.delta)
+    frame, step = asked.frame, asked.variable.step
+    if method == "ptr":
+        bins = _Bins.of(frame, asked.epsilon, asked.delta, parameters.positive("ratio", ratio))
+        price = Price(bins.event, asked.epsilon, asked.delta)
+    elif method == "smooth":
+        chosen = choose_smooth(asked.epsilon, asked.delta)
+        noise = chosen.noise()
+        price = Price(noise.event, asked.epsilon, asked.delta if chosen.kind == "laplace" else Fraction(0))
+    else:
+        choice = ByRank.of(frame, _QUARTILES, asked.epsilon, Fraction(0), asked.level)
+        price = Price(choice.event, asked.epsilon)
+
+    def compute(opened: Opened, bits: BitSource) -> Content:
+        codes = asked.codes(opened)
+        low: int | None = None
+        high: int | None = None
+        if method == "ptr":
+            low, high = bins.find(codes, bits)
+            value = None if low is None or high is None else math.sqrt(low * max(high - 1, 0))
+            note = "The range lies in the interval for sure; without one, no bin passed the private test."
+        elif method == "smooth":
+            value = float(smooth_range(frame, codes, noise, bits))
+            note = "Noise follows the data's own smooth sensitivity, which is private, and so are intervals."
+        else:
+            first, last = (each[0] for each in choice.find(codes, bits) if each is not None)
+            value, note = float(last - first), choice.note(asked.level).partition(". ")[0] + "."
+        ends = [None if each is None else float(each * step) for each in (value and Fraction(value), low, high)]
+        shown = column("interquartile_range", [0.0 if value == 0 else ends[0]], *_interval(ends[1], ends[2]))
+        return Content(f"Interquartile range of {asked.variable.name}", (shown,), (note,))
+
+    text = {**asked.stated, "study": "interquartile_range", "method": method, "ratio": str(ratio)}
+    return asked.source.release(text, price, compute, level=asked.level, analyst=analyst)
+
+
+def _interval(low: float | None, high: float | None) -> tuple[list[float], list[float]] | tuple[None, None]:
+    return (None, None) if low is None or high is None else ([low], [high])
+
+
+def quartiles_of(frame: Frame, codes: Whole) -> tuple[Sorted, Sorted]:
+    """The sorted codes with the lower and with the upper quartile wanted."""
+    return frame.line(codes, _QUARTILES[0]), frame.line(codes, _QUARTILES[1])
+
+
+def smooth_range(frame: Frame, codes: Whole, noise: Any, bits: BitSource) -> int:
+    """The range with noise for the sum of the quartiles' smooth sensitivities, between 0 and the width."""
+    lower, upper = quartiles_of(frame, codes)
+    bound = smooth_sensitivity(lower, noise.smoothness) + smooth_sensitivity(upper, noise.smoothness)
+    return int(min(max(noise.release(upper.value - lower.value, bound, bits=bits), 0), frame.high - frame.low))
+
+
+class _Bins:
+    """Two sets of bins, each with its test."""
+
+    def __init__(self, frame: Frame, test: ProposeTestRelease, ratio: float) -> None:
+        self._frame, self._test = frame, test
+        width = frame.high - frame.low
+        count = math.ceil(math.log(width + 1) / math.log(ratio)) + 1
+        self._edges = tuple(
+            sorted({0, 1, width + 1} | {min(math.ceil(ratio ** (k + shift)), width + 1) for k in range(count)})
+            for shift in (0.0, 0.5)
+        )
+
+    @staticmethod
+    def of(frame: Frame, epsilon: Fraction, delta: Fraction, ratio: Fraction) -> _Bins:
+        if not delta:
+            raise parameters.refuse("delta", "above 0 for method 'ptr'", 0)
+        if not Fraction(101, 100) <= ratio <= 1000:
+            raise parameters.refuse("ratio", "a number from 1.01 to 1000", float(ratio))
+        return _Bins(frame, ProposeTestRelease(epsilon / 2, delta / 2, bound=0), float(ratio))
+
+    @property
+    def event(self) -> events.Event:
+        """Two tests."""
+        return events.Repeated(self._test.event, 2)
+
+    def find(self, codes: Whole, bits: BitSource) -> tuple[int, int] | tuple[None, None]:
+        """The ends of the first bin that passes its test."""
+        lower, upper = quartiles_of(self._frame, codes)
+        passed = []
+        for edges in self._edges:
+            place = int(np.searchsorted(edges, upper.value - lower.value, side="right")) - 1
+            units = stable_units(lower, upper, edges[place], edges[place + 1])
+            answer = self._test.release(place, units, bits=bits)
+            if not isinstance(answer, Refused):
+                passed.append((edges[answer], edges[answer + 1]))
+        return passed[0] if passed else (None, None)
+
+
+def stable_units(lower: Sorted, upper: Sorted, first: int, stop: int) -> int:
+    """One less than the units that must change before the range could leave [first, stop); from 0 to REACH."""
+
+    def leaves(distance: int) -> bool:
+        at = np.array([distance])
+        least = int(upper.lowest(at)[0]) - int(lower.highest(at)[0])
+        most = int(upper.highest(at)[0]) - int(lower.lowest(at)[0])
+        return least < first or most >= stop
+
+    # it stays at low, and leaves at high, where nothing need be left; or, by convention, where the count ends
+    low, high = 0, min((REACH + 1) * lower.rows, max(lower.codes.size, 1))
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if leaves(middle) else (middle, high)
+    return max(-(-high // lower.rows) - 1, 0)

@@ -1,0 +1,216 @@
+"""Median, quartiles, any quantiles, the least and the greatest value of a column.
+
+The quantile q of n rows is the one of rank ceil(q n) in ascending order (for the median the lower of two middle rows;
+numpy calls it inverted_cdf). Neighbours: all rows of one unit, at most r, added or removed; or, for arrays and on
+request, one row replaced, which makes the number of rows public and a missing value mid-way between the bounds.
+
+Methods, each with its theorem in `order_methods` and `order_windows`:
+  "exponential"  a value of the grid between the bounds, chosen by its rank. Pure epsilon. No assumption on the data.
+  "smooth"       the exact quantile plus noise for its smooth sensitivity. Pure epsilon, or with a delta less noise.
+  "ptr"          the exact quantile plus noise for a `bound` that you propose, if a private test agrees. Needs delta.
+  "best"         the first or the second, by public parameters only (`order_methods.best`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, TypedDict, Unpack
+
+import numpy as np
+
+from tacit import parameters
+from tacit.curator import Price
+from tacit.noise import BitSource
+from tacit.parameters import Number
+from tacit.plan.row_plan import Variable
+from tacit.statistics.domains import limits_of, reading
+from tacit.statistics.finding import Content, Finding, column
+from tacit.statistics.moments.known_size import one_replaced
+from tacit.statistics.order.methods import ByRank, BySmooth, ByTest, Found, Frame, Method, best, bits_for
+from tacit.statistics.source import ArraySource, Opened, Source, source_of
+
+METHODS = ("best", "exponential", "smooth", "ptr")
+NEIGHBOURS = ("add_remove", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One numeric column whose order is asked for, with everything that is public about it."""
+
+    source: Source
+    variable: Variable
+    frame: Frame
+    epsilon: Fraction
+    delta: Fraction
+    level: Fraction
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """What shapes every result."""
+        how = NEIGHBOURS[self.frame.replaced]
+        return {"epsilon": str(self.epsilon), "delta": str(self.delta), "neighbours": how}
+
+    def codes(self, opened: Opened) -> Any:
+        """The sorted codes, within the bounds."""
+        codes = np.clip(opened.values(self.variable.name)[:, 0], self.frame.low, self.frame.high)
+        return np.sort(codes)
+
+    def finished(self, finding: Finding) -> Finding:
+        """The finding with its own neighbours."""
+        return one_replaced(finding) if self.frame.replaced else finding
+
+
+def ranked(source: Source, *, epsilon: Number, delta: Number, level: Number, neighbours: str) -> Ranked:
+    """The column, refused where it has no order or no bounds."""
+    variable = source.only
+    if variable.meaning in ("text", "boolean"):
+        raise parameters.refuse(f"column {variable.name!r}", "one of numbers, dates or times", variable.meaning)
+    low, high = limits_of(variable)
+    exact, slip = parameters.positive("epsilon", epsilon), parameters.non_negative("delta", delta)
+    if slip >= 1:
+        raise parameters.refuse("delta", "a number from 0 to below 1", delta)
+    if neighbours not in NEIGHBOURS:
+        raise parameters.refuse("neighbours", " or ".join(map(repr, NEIGHBOURS)), neighbours)
+    replaced = neighbours == "replace"
+    if replaced:
+        if not isinstance(source, ArraySource):
+            allowed = "'add_remove' with a curator: its ledger is about adding or removing units"
+            raise parameters.refuse("neighbours", allowed, neighbours)
+        source = _filled(source, (low + high) // 2)
+    frame = Frame(low, high, source.rows_per_unit, replaced, bits_for(exact))
+    return Ranked(source, variable, frame, exact, slip, parameters.open_probability("level", level))
+
+
+def _filled(source: ArraySource, middle: int) -> ArraySource:
+    """Missing values as mid-way between the bounds, so that the number of rows is the same for all neighbours."""
+    columns = {name: np.where(source.missing[name], middle, codes) for name, codes in source.columns.items()}
+    return replace(source, columns=columns, missing={name: np.zeros_like(m) for name, m in source.missing.items()})
+
+
+class Options(TypedDict, total=False):
+    """What every order statistic may be told besides its epsilon."""
+
+    delta: Number
+    method: str
+    bound: Number | None  # the proposed one of "ptr", in the unit of the column
+    interval_share: Number  # the part of epsilon that buys intervals, for "exponential"
+    neighbours: str
+    bounds: Any
+    values: Any
+    rows_per_unit: int | None
+    level: Number
+    analyst: str | None
+
+
+def median(data: Any, columns: Any = None, *, epsilon: Number, **options: Unpack[Options]) -> Finding:
+    """The median."""
+    return _released(data, columns, (Fraction(1, 2),), "median", epsilon=epsilon, **options)
+
+
+def quartiles(data: Any, columns: Any = None, *, epsilon: Number, **options: Unpack[Options]) -> Finding:
+    """The quartiles, chosen together."""
+    shares = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
+    return _released(data, columns, shares, "quartiles", epsilon=epsilon, **options)
+
+
+def quantile(data: Any, columns: Any = None, *, q: Number, epsilon: Number, **options: Unpack[Options]) -> Finding:
+    """One quantile, 0 <= q <= 1."""
+    return _released(data, columns, (parameters.probability("q", q),), "quantile", epsilon=epsilon, **options)
+
+
+def quantiles(
+    data: Any, columns: Any = None, *, q: Sequence[Number], epsilon: Number, **options: Unpack[Options]
+) -> Finding:
+    """Several quantiles, in ascending order, chosen together."""
+    wanted = tuple(parameters.probability("q", share) for share in q)
+    if not wanted or list(wanted) != sorted(set(wanted)):
+        raise parameters.refuse("q", "different numbers in ascending order", [float(share) for share in wanted])
+    return _released(data, columns, wanted, "quantiles", epsilon=epsilon, **options)
+
+
+def minimum(data: Any, columns: Any = None, *, epsilon: Number, **options: Unpack[Options]) -> Finding:
+    """About the least value. By rank: one that few rows lie below, how few is public and stands in the notes."""
+    return _released(data, columns, (Fraction(0),), "minimum", epsilon=epsilon, **options)
+
+
+def maximum(data: Any, columns: Any = None, *, epsilon: Number, **options: Unpack[Options]) -> Finding:
+    """About the greatest value. By rank: one that few rows lie above, how few is public and stands in the notes."""
+    return _released(data, columns, (Fraction(1),), "maximum", epsilon=epsilon, **options)
+
+
+def _released(
+    data: Any,
+    columns: Any,
+    shares: tuple[Fraction, ...],
+    name: str,
+    *,
+    epsilon: Number,
+    delta: Number = 0,
+    method: str = "best",
+    bound: Number | None = None,
+    interval_share: Number = 0,
+    neighbours: str = "add_remove",
+    bounds: Any = None,
+    values: Any = None,
+    rows_per_unit: int | None = None,
+    level: Number = "0.95",
+    analyst: str | None = None,
+) -> Finding:
+    source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
+    asked = ranked(source, epsilon=epsilon, delta=delta, level=level, neighbours=neighbours)
+    plan = _planned(asked, shares, method, bound, interval_share)
+    variable = asked.variable
+    single = name not in ("quantiles", "quartiles")  # those are tables, of however many rows
+
+    def compute(opened: Opened, bits: BitSource) -> Content:
+        found = plan.find(asked.codes(opened), bits)
+        released = column(name if single else "value", *_columns(variable, found))
+        keys = () if single else (column("quantile", [float(share) for share in shares]),)
+        return Content(f"{name.capitalize()} of {variable.name}", (*keys, released), (plan.note(asked.level),))
+
+    text = {
+        **asked.stated,
+        "study": name,
+        "q": [str(share) for share in shares],
+        "method": type(plan).__name__,  # what "best" stood for
+        "bound": str(bound),
+        "interval_share": str(interval_share),
+    }
+    price = Price(plan.event, asked.epsilon, plan.delta)
+    return asked.finished(asked.source.release(text, price, compute, level=asked.level, analyst=analyst))
+
+
+def _planned(
+    asked: Ranked, shares: tuple[Fraction, ...], method: str, bound: Number | None, interval_share: Number
+) -> Method:
+    if method not in METHODS:
+        raise parameters.refuse("method", "one of " + ", ".join(map(repr, METHODS)), method)
+    if (bound is not None) != (method == "ptr"):
+        raise parameters.refuse("bound", "given for method 'ptr', and for no other", bound)
+    bought = parameters.rational("interval_share", interval_share)
+    if not 0 <= bought < 1:
+        raise parameters.refuse("interval_share", "a number from 0 to below 1", interval_share)
+    frame, epsilon, delta = asked.frame, asked.epsilon, asked.delta
+    if method == "ptr":
+        if not delta:
+            raise parameters.refuse("delta", "above 0 for method 'ptr'", 0)
+        steps = parameters.positive("bound", bound) / asked.variable.step
+        return ByTest.of(frame, shares, epsilon, delta, max(int(steps), 1), asked.level)
+    if method == "best":
+        method = "exponential" if bought else best(shares, frame.moved, epsilon, delta)
+    if method == "exponential":
+        return ByRank.of(frame, shares, epsilon, bought, asked.level)
+    if bought:
+        raise parameters.refuse("interval_share", "0 for this method", interval_share)
+    return BySmooth.of(frame, shares, epsilon, delta)
+
+
+def _columns(variable: Variable, found: list[Found]) -> tuple[list[Any], list[Any] | None, list[Any] | None]:
+    """Values and ends of intervals as they read."""
+    read = [(None, None, None) if each is None else tuple(reading(variable, code) for code in each) for each in found]
+    values, low, high = (list(part) for part in zip(*read, strict=True))
+    if all(each is None for each in low):
+        return values, None, None
+    return values, low, high

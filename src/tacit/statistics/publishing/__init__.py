@@ -1,0 +1,1 @@
+"""Publishing: a set of statistics for one charge, as files for a web page."""

@@ -1,0 +1,1 @@
+"""Selection: the best of public candidates."""

@@ -1,0 +1,127 @@
+"""The best of several private runs, when each of them is private itself: generalised private selection.
+
+    def run(candidate, rows, epsilon):                 # one private run: studies of `rows`, and a score
+        finding = statistics.median(rows, epsilon=epsilon, ...)
+        return score, {"what": "to keep"}
+
+Theorem. A run costs at most e, since it sees the data through `rows` alone, whose studies refuse to cost more. Of a
+random number of runs, each with a candidate drawn uniformly, the one with the best score is released: candidate, score
+and what it kept. Drawing a candidate and running it is one e-private run, so by `trials` all of it costs 2 e (with a
+logarithmic number of runs), 3 e (geometric) or at most e (1 + mean/2) (Poisson), however many runs there were. Ties of
+score go to the earlier candidate; ties of both to the earlier run, whose outcome given the tie has the law of any.
+
+Assumption. `run` hands over what it returns and nothing else: results that it keeps elsewhere were not paid for. The
+number of runs is not told, nor anything of the others. A run that raises an error has the worst score, as its
+error is no more than a function of what its studies released. Before anything is paid, `run` is tried once without
+rows, where its errors are shown.
+
+Neighbours: one unit's rows, added or removed. Source: Liu, Talwar 2019; Papernot, Steinke 2022.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from tacit import parameters
+from tacit.curator import Price
+from tacit.errors import TacitError
+from tacit.loss import events
+from tacit.mechanisms.candidates import public_candidates
+from tacit.noise import BitSource, secure, uniform_below
+from tacit.statistics.finding import Content, Finding, column
+from tacit.statistics.prepaid import Prepaid, rehearsal
+from tacit.statistics.selection.trials import law_of
+from tacit.statistics.source import Opened, source_of
+
+
+def choose_hyperparameters(
+    data: Any,
+    columns: str | Sequence[str] | None = None,
+    *,
+    candidates: Sequence[Any],
+    run: Callable[[Any, Prepaid, Fraction], Any],
+    epsilon: parameters.Number,
+    trials: parameters.Number = 10,
+    law: str = "logarithmic",
+    name: str = "run",
+    bounds: Any = None,
+    values: Any = None,
+    rows_per_unit: int | None = None,
+    level: parameters.Number = "0.95",
+    analyst: str | None = None,
+) -> Finding:
+    """The candidate whose run scored best, among about `trials` runs of candidates drawn at random.
+
+    run(candidate, rows, epsilon) makes studies of `rows` (or of some columns: rows.of("age")) that cost at most epsilon
+    together, and returns a score, or a score and a mapping of numbers and arrays to keep. Where a ledger stores the
+    results, `name` tells apart functions whose code is the same.
+    """
+    source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
+    options = list(public_candidates(candidates))
+    whole, number = parameters.positive("epsilon", epsilon), law_of(law, trials)
+    each = number.each(whole)
+    try:
+        _outcome(run(options[0], rehearsal(source, secure(), each), each))
+    except TacitError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as wrong:
+        hint = "It was tried without rows, before anything was paid."
+        allowed = "a function of (candidate, rows, epsilon) that gives a score"
+        raise parameters.refuse("run", allowed, wrong, hint) from wrong
+
+    def compute(opened: Opened, bits: BitSource) -> Content:
+        best: tuple[float, int, Mapping[str, Any]] | None = None
+        for _ in range(number.draw(bits)):
+            place = uniform_below(len(options), None, bits)
+            outcome: tuple[float, Mapping[str, Any]] = (-math.inf, {})
+            with contextlib.suppress(Exception):  # its words could tell of runs that are not released
+                outcome = _outcome(run(options[place], Prepaid(source, opened, bits, each), each))
+            if best is None or (outcome[0], -place) > (best[0], -best[1]):
+                best = (outcome[0], place, outcome[1])
+        score, place, kept = (math.nan, -1, {}) if best is None else best
+        columns = (
+            column("candidate", [None if place < 0 else _plain(options[place])]),
+            column("score", [float(score)]),
+        )
+        note = (
+            f"The best of about {float(parameters.rational('trials', trials)):g} private runs with epsilon "
+            f"{float(each):.4g} each ({law} number of them). The score is that of the run, with its noise."
+        )
+        return Content("The best candidate", columns, (note,), dict(kept))
+
+    asked = {
+        "study": "choose_hyperparameters",
+        "run": [str(name), _written(run)],
+        "candidates": [str(option) for option in options],
+        "law": repr(number),
+        "epsilon": str(whole),
+    }
+    return source.release(asked, Price(events.Pure(whole), whole), compute, level=level, analyst=analyst)
+
+
+def _outcome(returned: Any) -> tuple[float, dict[str, Any]]:
+    """A score and what goes with it; what is no number is the worst score."""
+    score, kept = returned if isinstance(returned, tuple) else (returned, {})
+    number = float(score)
+    return (-math.inf if math.isnan(number) else number), {
+        str(name): np.asarray(value, dtype=np.float64) for name, value in dict(kept).items()
+    }
+
+
+def _written(run: Any) -> str:
+    """What stands for the function's code: another one is another study."""
+    code = getattr(run, "__code__", None)
+    parts = [] if code is None else [code.co_code.hex(), repr(code.co_names), repr(code.co_varnames)]
+    parts += [] if code is None else [repr([each for each in code.co_consts if not hasattr(each, "co_code")])]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _plain(option: Any) -> Any:
+    return option if isinstance(option, (int, float, str, bool)) else str(option)
