@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,11 +11,12 @@ import pytest
 
 import tacit
 from tacit.curator import Price
-from tacit.errors import ParameterError
+from tacit.errors import ParameterError, QuestionError
 from tacit.loss import events
 from tacit.noise import secure
 from tacit.statistics.counts.table_sets import tables
 from tacit.statistics.finding import Content, column
+from tacit.statistics.moments.variance import variance
 from tacit.statistics.prepaid import Prepaid
 from tacit.statistics.publishing.publish import planned, publish
 from tacit.statistics.selection.most_frequent import mode
@@ -24,7 +26,7 @@ from tacit.statistics.source import source_of
 def test_the_same_statistic_of_fewer_rows_of_a_unit_is_another_one() -> None:
     """A choice costs the same event however many rows a unit has, so the event alone does not tell them apart."""
     frame = pd.DataFrame({"who": [row // 3 for row in range(30)], "ward": list("abc") * 10})
-    facts = {"columns": {"ward": tacit.one_of("a", "b", "c")}, "budget": tacit.Budget(epsilon=10)}
+    facts: dict[str, Any] = {"columns": {"ward": tacit.one_of("a", "b", "c")}, "budget": tacit.Budget(epsilon=10)}
     with tacit.protect(frame, unit="who", rows_per_unit=3, **facts) as data:
         for rows in (1, 3):
             found = publish(data, {"top": planned(mode, "data.ward", rows_per_unit=rows)}, epsilon=1)
@@ -35,7 +37,7 @@ def test_the_same_statistic_of_fewer_rows_of_a_unit_is_another_one() -> None:
 
 def test_some_columns_of_what_was_paid_for_are_paid_for_by_the_same_event_only() -> None:
     source = source_of({"a": np.zeros(3), "b": np.zeros(3)}, bounds=(0, 1))
-    paid, one = events.DiscreteGaussian(1, 10, 1), Fraction(1)
+    paid, one = events.DiscreteGaussian(Fraction(1), Fraction(10), 1), Fraction(1)
     opened = source.paid({}, Price(paid, one), None)
     allowance = Prepaid(source, opened, secure(), one, Fraction(1, 1000), only=paid)
     made = Content("made up", (column("n", [0]),))
@@ -49,3 +51,9 @@ def test_tables_of_columns_with_one_value_each_are_their_total() -> None:
     listed = {"x": ["a"], "y": ["p"]}
     found = tables(rows, [("x",), ("y",)], values=listed, epsilon=1000, delta=1e-6, measure="residuals")
     assert found["by x"].tolist() == found["by y"].tolist() == [5]
+
+
+def test_bounds_whose_square_no_float_holds_are_refused_before_anything_is_paid() -> None:
+    with pytest.raises(QuestionError, match="1e150"):
+        variance(np.zeros(3), bounds=(-1e300, 1e300), epsilon=1)
+    assert variance(np.zeros(3), bounds=(-1e149, 1e149), epsilon=1).value >= 0

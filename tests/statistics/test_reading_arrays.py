@@ -20,7 +20,7 @@ ODD = [None, 2.5, "x", "7", float("nan"), True, 2**70, [1], np.int64(4)]
 def codes_of(source: Any, name: str) -> list[int]:
     """The codes of the rows that count."""
     assert isinstance(source, ArraySource)
-    return source.columns[name][~source.missing[name]].tolist()
+    return [int(code) for code in source.columns[name][~source.missing[name]]]
 
 
 @pytest.mark.parametrize("odd", ODD, ids=repr)

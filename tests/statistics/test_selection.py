@@ -307,7 +307,10 @@ def test_empty_and_strange_data_give_a_private_result() -> None:
         (lambda: decide(["a"], decisions=[1, 2], loss=lambda d, s: math.nan, values=SITES, epsilon=1), "finite"),
         (lambda: meeting_date(np.zeros((3, 2)), ["mon", "tue"], bounds=(-1, 1), epsilon=1), "from 0 up"),
         (lambda: bernoulli_parameter(["a"], values=SITES, epsilon=1), "two values"),
-        (lambda: bernoulli_parameter(np.array([True]), bounds=(0, 1), between=(0.9, 0.1), epsilon=1), "lower one first"),
+        (
+            lambda: bernoulli_parameter(np.array([True]), bounds=(0, 1), between=(0.9, 0.1), epsilon=1),
+            "lower one first",
+        ),
         (lambda: bernoulli_comparison(epsilon=1, flips=()), "at least one"),
         (lambda: mode(["a"], values=SITES, epsilon=1, level=1), "strictly between"),
     ],

@@ -14,6 +14,7 @@ from tacit.plan.row_plan import Variable
 from tacit.statistics.source import Source
 
 _WIDEST = 1 << 43  # sums of 2**40 squares stay within an engine's 128 bits
+_LONGEST = 10**150  # a float holds its square
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,8 @@ def bounded(variable: Variable) -> Bounded:
     if high - low >= _WIDEST:
         hint = "Narrower bounds, or a coarser unit, leave room for exact sums of squares."
         raise QuestionError(f"Column {variable.name!r} reaches over {high - low:,} steps, of 2**43 allowed. {hint}")
+    if (high - low) * variable.step > _LONGEST:
+        raise QuestionError(f"Column {variable.name!r} has bounds more than 1e150 apart. Narrower ones are needed.")
     return Bounded(variable.name, low, high - low, variable.step)
 
 
