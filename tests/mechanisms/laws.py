@@ -36,25 +36,16 @@ class Draws:
         self.place += 1
         return self.script[self.place - 1]
 
-    def exponential_race(self, scores: Any, factor: Fraction, bits: object, prior: Any = None) -> int:
-        assert scores.dtype == np.int64
-        assert (scores <= 0).all()
-        weights = np.ones(len(scores)) if prior is None else prior
-        return int(self._draw([(i, weights[i] * math.exp(factor * int(s))) for i, s in enumerate(scores)]))
-
-    def uniform_below(self, n: int, size: None, bits: object) -> int:
-        return int(self._draw([(i, 1.0) for i in range(n)]))
-
-    def runs(self, tops: Any, steps: Any, lengths: Any, factor: Fraction, bits: object) -> Any:
+    def runs(self, tops: Any, steps: Any, lengths: Any, factor: Fraction) -> Any:
+        assert tops.dtype == np.int64
         assert (tops <= 0).all()
         assert (steps >= 0).all()
-        return self._draw(
-            [
-                ((run, place), math.exp(factor * (int(tops[run]) - place * int(steps[run]))))
-                for run in range(len(tops))
-                for place in range(int(lengths[run]))
-            ]
-        )
+        outcomes = [
+            ((run, place), math.exp(factor * (int(tops[run]) - place * int(steps[run]))))
+            for run in range(len(tops))
+            for place in range(int(lengths[run]))
+        ]
+        return lambda bits: self._draw(outcomes)
 
     def bernoulli_exp(self, exponent: Fraction, size: None, bits: object) -> bool:
         assert exponent >= 0
@@ -84,13 +75,8 @@ class Draws:
 def draws(monkeypatch: pytest.MonkeyPatch) -> Draws:
     """The samplers of quantiles, replaced."""
     playing = Draws()
-    stand_in = SimpleNamespace(
-        secure=lambda: None,
-        exponential_race=playing.exponential_race,
-        uniform_below=playing.uniform_below,
-        bernoulli_exp=playing.bernoulli_exp,
-    )
+    stand_in = SimpleNamespace(secure=lambda: None, bernoulli_exp=playing.bernoulli_exp)
     for module in (quantiles, rank_choice):
         monkeypatch.setattr(module, "noise", stand_in)
-    monkeypatch.setattr(rank_choice, "choose_from_runs", playing.runs)
+    monkeypatch.setattr(rank_choice, "drawing_from_runs", playing.runs)
     return playing

@@ -77,7 +77,13 @@ def test_trials_drawn_ahead_leave_the_law_as_it_is(draws: Draws, ahead: int, mon
 
 @pytest.mark.parametrize(
     ("rows", "cuts"),
-    [([0, 1, 1, 2], [(0, 2)]), ([0, 1, 1, 2], [(1, 2)]), ([0, 0, 2], [(0, 1), (2, 2)]), ([1, 1, 1, 1, 1], [])],
+    [
+        ([0, 1, 1, 2], [(0, 2)]),
+        ([0, 1, 1, 2], [(1, 2)]),
+        ([0, 0, 2], [(0, 1), (2, 2)]),
+        ([1, 1, 1, 1, 1], []),
+        ([0, 0, 0, 0, 1, 2], [(0, 0), (1, 2)]),
+    ],
     ids=str,
 )
 def test_three_quantiles_of_leaves_have_the_law_of_their_definition(

@@ -70,7 +70,10 @@ TABLES = st.lists(
 )
 
 
-@settings(max_examples=120, deadline=None)
+PLACES = st.one_of(st.sampled_from([0, POINTS - 1]), st.integers(699, 706), st.integers(0, POINTS - 1))
+
+
+@settings(max_examples=50, deadline=None)
 @given(TABLES, WINDOWS, st.integers(0, 6), st.sampled_from([(9, 9, 5, 9), (1, 3, 2, 1), (1, 1, 3, 2), (12, 12, 1, 1)]))
 def test_leaves_near_the_wanted_ranks_come_back_with_their_exact_ranks(
     rows: list[tuple[Any, ...]], windows: list[Window], grain: int, passes: tuple[int, int, int, int]
@@ -91,7 +94,7 @@ def test_leaves_near_the_wanted_ranks_come_back_with_their_exact_ranks(
             assert below == sum(value < first for value in values)
             assert held == sum(first <= value <= last for value in values) > 0
             # small enough, or a single point; what has no more rows than the grain may have come together
-            assert first == last or held <= max(2 * grain, 1)
+            assert first == last or held <= max(3 * grain, 1)
         # none overlaps another: the line takes them as they are
         columns = [[leaf[place] for leaf in listed] for place in range(4)]
         Line(POINTS, 1, (columns[0], columns[1], columns[2], columns[3]), len(values))
@@ -100,6 +103,19 @@ def test_leaves_near_the_wanted_ranks_come_back_with_their_exact_ranks(
             below, count = sum(each < value for each in values), values.count(value)
             if any(near(window, below, count, len(values)) for window in windows):
                 assert any(first <= value <= last for first, last, *_ in listed)
+
+
+@pytest.mark.parametrize("points", [20, POINTS], ids=["one pass", "several"])
+def test_a_window_holds_its_ends_and_nothing_beyond_them(points: int) -> None:
+    rows = [("a", 1, value) for value in range(20)]
+    for window, low, high in (
+        (Window(1, 2, 3), 6, 13),
+        (Window(1, 4, 0), 4, 5),
+        (Window(1, 2, 2, cap=8), 1, 6),
+        (Window(1, 2, 2, cap=8, from_top=True), 13, 18),
+    ):
+        found = run(rows, rank_query(table(points), [window], 0))
+        assert sorted(leaf[2] for leaf in found) == list(range(low, high + 1))
 
 
 def test_what_leaves_the_engine_does_not_grow_with_the_rows() -> None:
@@ -118,8 +134,8 @@ def test_what_leaves_the_engine_does_not_grow_with_the_rows() -> None:
     assert found[1] < 1.2 * found[0]
 
 
-@settings(max_examples=60, deadline=None)
-@given(TABLES, st.lists(st.tuples(*[st.integers(0, POINTS - 1)] * 3), min_size=1, max_size=12), st.integers(0, 3))
+@settings(max_examples=40, deadline=None)
+@given(TABLES, st.lists(st.tuples(PLACES, PLACES, PLACES), min_size=1, max_size=12), st.integers(0, 3))
 def test_a_probe_counts_the_rows_on_either_side_of_a_point(
     rows: list[tuple[Any, ...]], places: list[tuple[int, ...]], start: int
 ) -> None:

@@ -1,18 +1,23 @@
-"""What stands for a study in the ledger tells apart all studies that may give different results."""
+"""What stands for a study in the ledger tells apart all that may differ, and its event is worth what was asked."""
 
 from __future__ import annotations
 
 import functools
 import itertools
 import json
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tacit import noise
 from tacit import statistics as st
+from tacit.errors import QuestionError
+from tacit.loss import compose, events
+from tacit.mechanisms import PermuteAndFlip
 from tacit.statistics.prepaid import price_of
-from tacit.statistics.source import Source, source_of
+from tacit.statistics.source import ArraySource, Source, source_of
 
 NUMBERS = source_of({"x": np.zeros(3)}, bounds=(0, 10))
 PAIRS = source_of({"x": np.zeros(3), "y": np.zeros(3)}, bounds=(0, 10))
@@ -112,6 +117,90 @@ def test_an_option_that_shapes_a_result_is_part_of_its_key(source: Source, studi
     assert key(source, studies[0], level="0.9") not in keys
 
 
+@pytest.mark.parametrize(("source", "studies"), ALIKE, ids=[str(place) for place in range(len(ALIKE))])
+def test_the_event_of_a_study_is_worth_its_price(source: Source, studies: list[Any]) -> None:
+    """Not more; and not less, as it would be with a draw that was forgotten."""
+    for study in studies:
+        _, price = price_of(source, None, functools.partial(study, epsilon=1))
+        assert price.epsilon == 1
+        # a hair more delta, as floats are used to work it out
+        worth = float(compose([price.event]).epsilon(price.delta * Fraction(1_000_000_001, 1_000_000_000)))
+        assert 0.9 <= worth <= 1 + 1e-9
+
+
+def test_every_count_of_a_density_is_private_for_all_rows_of_a_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ArraySource, "rows_per_unit", property(lambda source: 3))
+    _, price = price_of(NUMBERS, None, lambda data: st.density(data, epsilon=1))
+    assert isinstance(price.event, events.Composed)
+    assert [getattr(each, "sensitivity", None) for each in price.event.events] == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("source", "study"),
+    [
+        (NUMBERS, of(st.mean_interval)),
+        (NUMBERS, of(st.t_test, mean=3)),
+        (NUMBERS, of(st.digital_goods_auction, prices=[1, 2])),
+        (MIXED, of(st.t_test, by="a", groups=("p", "q"))),
+        (MIXED, of(st.compare, by="a", groups=("p", "q"))),
+        (TEXTS, of(st.ab_test, by="b", value="p")),
+        (TEXTS, of(st.chi_square)),
+        (TEXT, of(st.proportion, value="p")),
+        (COIN, of(st.bernoulli_parameter)),
+    ],
+)
+def test_a_theorem_about_single_rows_refuses_several_of_a_unit(
+    monkeypatch: pytest.MonkeyPatch, source: Source, study: Any
+) -> None:
+    price_of(source, None, functools.partial(study, epsilon=1))
+    monkeypatch.setattr(ArraySource, "rows_per_unit", property(lambda source: 2))
+    with pytest.raises(QuestionError, match="one row of each unit"):
+        study(source, epsilon=1)
+
+
+@pytest.mark.parametrize(
+    ("source", "study"),
+    [
+        (NUMBERS, of(st.best_price, prices=[1, 2])),
+        (NUMBERS, of(st.decide, decisions=[1, 2], loss=likes, bins={"x": 4})),
+        (PAIRS, of(st.meeting_date)),
+        (TEXT, of(st.mode)),
+    ],
+)
+def test_a_choice_by_score_is_private_for_all_rows_of_a_unit(
+    monkeypatch: pytest.MonkeyPatch, source: Source, study: Any
+) -> None:
+    """A unit moves the scores by so many times what a row does, and one point of score weighs so much less."""
+    seen: list[Fraction] = []
+
+    def choose(choice: PermuteAndFlip, candidates: Any, **facts: Any) -> Any:
+        seen.append(choice.factor)
+        return candidates[0]
+
+    monkeypatch.setattr(PermuteAndFlip, "choose", choose)
+    for rows in (1, 3):
+        monkeypatch.setattr(ArraySource, "rows_per_unit", rows)
+        study(source, epsilon=1)
+    assert seen[0] == 3 * seen[1]
+
+
+@pytest.mark.parametrize("method", ["gumbel", "peeling"])
+def test_one_choice_after_the_other_is_private_for_all_rows_of_a_unit(
+    monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    seen: list[Fraction] = []
+
+    def race(scores: Any, factor: Fraction, bits: Any) -> int:
+        seen.append(factor)
+        return 0
+
+    for name in ("exponential_race", "one_sided_race"):
+        monkeypatch.setattr(noise, name, race)
+    monkeypatch.setattr(ArraySource, "rows_per_unit", property(lambda source: 3))
+    st.top_k(TEXT, k=2, method=method, epsilon=1)
+    assert seen == [Fraction(1, 6)] * 2
+
+
 def test_columns_and_their_order_are_part_of_the_key() -> None:
     chosen = list(itertools.permutations(["x", "y", "z"], 2))
     keys = {
@@ -122,7 +211,12 @@ def test_columns_and_their_order_are_part_of_the_key() -> None:
 
 
 def test_sets_of_tables_and_how_they_are_measured_are_part_of_the_key() -> None:
-    asked = [([("a", "b")], "asked"), ([("a",), ("b",)], "asked"), ([("a",), ("b",)], "joint"), ([("a",)], "asked")]
+    asked: list[tuple[Any, str]] = [
+        ([("a", "b")], "asked"),
+        ([("a",), ("b",)], "asked"),
+        ([("a",), ("b",)], "joint"),
+        ([("a",)], "asked"),
+    ]
     keys = [key(TEXTS, functools.partial(st.tables, sets=sets, measure=measure)) for sets, measure in asked]
     assert len(set(keys)) == len(keys)
 

@@ -35,6 +35,23 @@ def test_the_same_statistic_of_fewer_rows_of_a_unit_is_another_one() -> None:
         assert publish(data, {"top": planned(mode, "data.ward", rows_per_unit=1)}, epsilon=1).repeated
 
 
+def test_a_curator_stores_a_study_under_its_rows_its_level_and_its_price() -> None:
+    frame = pd.DataFrame({"who": [row // 3 for row in range(30)], "ward": list("abc") * 10})
+    facts: dict[str, Any] = {"columns": {"ward": tacit.one_of("a", "b", "c")}, "budget": tacit.Budget(epsilon=10)}
+    with tacit.protect(frame, unit="who", rows_per_unit=3, **facts) as data:
+        for options in ({"rows_per_unit": 1}, {"rows_per_unit": 3}, {"rows_per_unit": 3, "level": "0.9"}):
+            assert not mode(data, "data.ward", epsilon="0.1", **options).repeated
+            assert mode(data, "data.ward", epsilon="0.1", **options).repeated
+        source, event = source_of(data, "data.ward"), events.Pure(Fraction(1, 10))
+        made = Content("made up", (column("n", [0]),))
+        for worth in (
+            Price(event, Fraction(1, 10)),
+            Price(event, Fraction(1, 5)),
+            Price(event, Fraction(1, 5), Fraction(1, 9)),
+        ):
+            assert not source.release({"study": "x"}, worth, lambda *_: made).repeated
+
+
 def test_some_columns_of_what_was_paid_for_are_paid_for_by_the_same_event_only() -> None:
     source = source_of({"a": np.zeros(3), "b": np.zeros(3)}, bounds=(0, 1))
     paid, one = events.DiscreteGaussian(Fraction(1), Fraction(10), 1), Fraction(1)

@@ -44,9 +44,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache
 from typing import Any, TypeAlias
 
 from tacit import noise, parameters
@@ -94,6 +93,7 @@ class Quantiles:
     shares: tuple[Fraction, ...]
     sensitivity: int
     epsilon: Fraction
+    tree: Node = field(repr=False, compare=False)  # the choices of quantiles that are chosen together, worked out once
 
     def __init__(self, points: int, shares: Any, sensitivity: int, epsilon: Number) -> None:
         wanted = tuple(parameters.open_probability("q", share) for share in shares)
@@ -101,6 +101,8 @@ class Quantiles:
             raise parameters.refuse("shares", "different numbers in ascending order", [float(each) for each in wanted])
         _initialise(self, points, sensitivity, epsilon)
         object.__setattr__(self, "shares", wanted)
+        whole = _node(self, 0, len(wanted), End(Fraction(0), Fraction(0)), End(Fraction(1), Fraction(0)))
+        object.__setattr__(self, "tree", whole)
         for node in _nodes(self.tree) if self.together else ():
             _check(node.choice)
         for choice in () if self.together else self._apart():
@@ -131,11 +133,6 @@ class Quantiles:
     def split(self) -> int:
         """K."""
         return SPLIT if self.together else 1
-
-    @property
-    def tree(self) -> Node:
-        """The choices of quantiles that are chosen together."""
-        return _tree(self)
 
     def windows(self) -> tuple[tuple[Fraction, int], ...]:
         """(q, reach): the ranks worth knowing beforehand are those within `reach` of q n; others are asked for."""
@@ -350,14 +347,6 @@ def _answered(choosing: Choosing) -> list[int]:
         chosen: list[int] = done.value
         return chosen
     raise parameters.refuse("values", "all values of the rows, each with the rows below it and at it", "fewer")
-
-
-@cache
-def _tree(of: Quantiles) -> Node:
-    """Worked out once, not for every cell."""
-    found = _node(of, 0, len(of.shares), End(Fraction(0), Fraction(0)), End(Fraction(1), Fraction(0)))
-    assert found is not None
-    return found
 
 
 def _node(of: Quantiles, low: int, high: int, before: End, after: End) -> Node | None:

@@ -31,7 +31,7 @@ import numpy as np
 
 from tacit import noise
 from tacit.mechanisms.ranks import Asked, Line, Pieces, Whole
-from tacit.noise.runs import choose_from_runs
+from tacit.noise.runs import drawing_from_runs
 
 AHEAD = 4
 Asking: TypeAlias = Generator[list[Asked], None, int]
@@ -87,11 +87,11 @@ def choose_point(line: Line, part: Part, choice: Choice, bits: noise.BitSource) 
         low, high = _distances(focused, rises, part, choice)
         bounds = np.minimum(np.maximum(np.maximum(low, -high), 0), clamp)
         certain = (focused.least == focused.most) | (bounds == clamp)
-        prior = numbers.astype(np.float64)
+        draw = drawing_from_runs(-bounds, np.zeros_like(bounds), numbers, choice.factor)
         drawn: list[tuple[int, int | None]] = []
         while len(drawn) < AHEAD and not (drawn and drawn[-1][1] is None):
-            index = noise.exponential_race(-bounds, choice.factor, bits, prior)
-            point = int(starts[index]) + int(noise.uniform_below(int(numbers[index]), None, bits))
+            index, offset = draw(bits)
+            point = int(starts[index]) + offset
             drawn.append((point, None if certain[index] else int(bounds[index])))
         yield from _asked(line, [point for point, bound in drawn if bound is not None])
         for point, bound in drawn:
@@ -118,9 +118,10 @@ def choose_place(line: Line, part: Part, choice: Choice, bits: noise.BitSource) 
         rising = high < 0
         steps = part.wanted[1] * np.where((bounds == clamp) | (lengths == 1), 0, focused.slopes)
         certain = focused.least == focused.most
+        draw = drawing_from_runs(-bounds, steps, lengths, choice.factor)
         drawn: list[tuple[int, int | None]] = []
         while len(drawn) < AHEAD and not (drawn and drawn[-1][1] is None):
-            run, offset = choose_from_runs(-bounds, steps, lengths, choice.factor, bits)
+            run, offset = draw(bits)
             place = int(focused.stops[run]) - 1 - offset if rising[run] else int(focused.starts[run]) + offset
             # beyond the clamp all places weigh alike, but the mass left of the place must be known afterwards
             kept = certain[run] or (bounds[run] == clamp and line.knows(place // split))

@@ -6,6 +6,7 @@ then further bits of U are compared with p itself (a rational exactly, exp(-x) b
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, overload
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 from tacit import parameters
 from tacit.noise.bits import BitSource, Words
 from tacit.noise.reals import Enclosure, LazyUniform, exp_enclosure
+
+_MODERATE = 600
 
 
 @overload
@@ -53,6 +56,12 @@ def bernoulli_exp(exponent: Any, size: int | None, bits: BitSource) -> bool | ND
     def threshold(precision: int) -> Enclosure:
         return exp_enclosure(-exact, precision)
 
+    if size is None and exact < _MODERATE:
+        # the float is off by less than 2**-42 of itself, its exponent's rounding included; near it the digits decide
+        word, near = int(bits.words(1)[0]), math.exp(-float(exact)) * 2.0**64
+        if word < near * (1 - 2.0**-40) - 1:
+            return True
+        return word <= near * (1 + 2.0**-40) and LazyUniform(bits, word, 64).is_below(threshold)
     first_bits = first_bits_of(threshold, 64)
     drawn = decide(
         bits.words(1 if size is None else size), 64, first_bits, lambda uniform: uniform.is_below(threshold), bits

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,19 +24,31 @@ from tacit.noise.bits import BitSource
 from tacit.noise.reals import Enclosure, digits, exp_enclosure, log_enclosure, power_of_ten, quotient, widened
 from tacit.noise.uniform import uniform_below
 
+Draw: TypeAlias = Callable[[BitSource], tuple[int, int]]
+
 
 def choose_from_runs(
     tops: NDArray[np.int64], steps: NDArray[np.int64], lengths: NDArray[np.int64], factor: Fraction, bits: BitSource
 ) -> tuple[int, int]:
     """(run, place in it). Tops (at most 0) and steps (at least 0) are whole numbers, worth `factor` each."""
+    return drawing_from_runs(tops, steps, lengths, factor)(bits)
+
+
+def drawing_from_runs(
+    tops: NDArray[np.int64], steps: NDArray[np.int64], lengths: NDArray[np.int64], factor: Fraction
+) -> Draw:
+    """The same choice, to be made again and again: each call draws anew."""
     scale = float(factor)
     floats = tops.astype(np.float64) * scale + _log_sums(steps.astype(np.float64) * scale, lengths)
 
     def weight(index: int, precision: int) -> Enclosure:
         return _enclosed(factor * int(tops[index]), factor * int(steps[index]), int(lengths[index]), precision)
 
-    run = race.run(floats, weight, bits, gumbel=True)
-    return run, _place(factor * int(steps[run]), int(lengths[run]), bits)
+    def draw(bits: BitSource) -> tuple[int, int]:
+        run = race.run(floats, weight, bits, gumbel=True)
+        return run, _place(factor * int(steps[run]), int(lengths[run]), bits)
+
+    return draw
 
 
 def _place(step: Fraction, length: int, bits: BitSource) -> int:

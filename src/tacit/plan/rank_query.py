@@ -6,7 +6,7 @@ choice can do with (`grain`), and small leaves that lie side by side are returne
 size of the windows divided by the grain, however many rows there are.
 
 How. A first pass counts rows in about 500 equal stretches of the grid; running sums of these few numbers tell which
-stretches reach into a window around a wanted rank. Those with more than twice as many rows as the grain are counted
+stretches reach into a window around a wanted rank. Those with more than three times the rows of the grain are counted
 again in stretches 32 times as short, and so on, down to single points. No pass sorts rows, none writes them down, and a
 pass for which nothing is left does not read them. A stretch that is left out lies beyond all windows altogether, so
 every rank that is returned is exact. Where there are many windows, and so many rows near one, the stretches of the
@@ -77,7 +77,8 @@ def rank_query(table: Keyed, windows: Sequence[Window], grain: int) -> exp.Selec
     if finer:
         query = query.with_("g", as_=builder.crowds(), copy=False)
         query = query.with_("z", as_=builder.widths(), materialized=True, copy=False)
-        query = query.with_("r1", as_=builder.placed(), materialized=False, copy=False)
+        query = query.with_("r1", as_=builder.placed("inner"), materialized=False, copy=False)
+        query = query.with_("r2", as_=builder.placed("left"), materialized=False, copy=False)
     for level in range(len(shifts)):
         query = query.with_(f"b{level}", as_=builder.counted(level), copy=False)
         query = query.with_(f"s{level}", as_=builder.summed(level), copy=False)
@@ -126,17 +127,20 @@ class _Builder:
             selected.append(exp.alias_(exp.Case(ifs=ifs, default=integer(size)), name))
         return exp.select(*selected).from_("g")
 
-    def placed(self) -> exp.Select:
-        """The rows, each with the first points of its stretches in the first two passes."""
+    def placed(self, join: str) -> exp.Select:
+        """The rows, each with the first points of its stretches in the first two passes.
+
+        Every row has its match. An inner join is faster; an outer one keeps engines from joining the rows of a later
+        pass by their keys alone before it.
+        """
         point = name_of(POINT, "r")
         selected = [*self._keys("r"), point]
         for width, name in ((_WIDTH, STRETCH), (_SHORT, _SHORTER)):
             rest = exp.Mod(this=point.copy(), expression=name_of(width, "z"))
             selected.append(exp.alias_(exp.Sub(this=point.copy(), expression=rest), name))
         on = exp.EQ(this=divided(point.copy(), self.shifts[0]), expression=name_of(STRETCH, "z"))
-        # every row has its match; an outer join keeps engines from joining a later pass by its keys alone before it
         rows = exp.select(*selected).from_(aliased("r0", "r"))
-        return rows.join(exp.to_table("z"), on=on, join_type="left", copy=False)
+        return rows.join(exp.to_table("z"), on=on, join_type=join, copy=False)
 
     def counted(self, level: int) -> exp.Select:
         """Rows in each stretch, and after the first pass the least and greatest point that they have."""
@@ -147,7 +151,8 @@ class _Builder:
             selected.append(exp.alias_(exp.Max(this=name_of(POINT, "r")), LAST))
             # the same for all rows of the stretch above; joining it once more would double the query at every pass
             selected += [exp.alias_(exp.Min(this=name_of(each, "w")), each) for each in (BELOW, TOTAL)]
-        query = exp.select(*selected).from_(aliased("r1" if self.finer and level < 3 else "r0", "r"))
+        rows = ("r1" if level == 0 else "r2") if self.finer and level < 3 else "r0"
+        query = exp.select(*selected).from_(aliased(rows, "r"))
         if level:
             inside = exp.EQ(this=self._number(level - 1), expression=name_of(STRETCH, "w"))
             on = exp.and_(*self.table.same_cell("r", "w"), inside)
@@ -236,7 +241,7 @@ class _Builder:
 
     def _is_large(self) -> exp.Expr:
         several = exp.LT(this=name_of(FIRST), expression=name_of(LAST))
-        return exp.paren(exp.and_(exp.GT(this=name_of(ROWS), expression=bare(2 * self.grain)), several))
+        return exp.paren(exp.and_(exp.GT(this=name_of(ROWS), expression=bare(3 * self.grain)), several))
 
     def _ends(self) -> tuple[exp.Expr, exp.Expr]:
         """The ends of a stretch of the first pass."""

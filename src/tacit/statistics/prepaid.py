@@ -56,6 +56,10 @@ class _StandIn(Source):
         """As in the other source."""
         return self._source.neighbours
 
+    def of(self, *columns: str) -> _StandIn:
+        """Some of the columns."""
+        return type(self)(self._source, columns)
+
     def paid(self, asked: Mapping[str, Any], price: Price, analyst: str | None) -> Opened:
         """Not here: what is asked one by one pays for itself."""
         raise QuestionError("A study that goes on asking cannot be part of another one. Give it its own budget.")

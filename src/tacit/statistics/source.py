@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -111,6 +111,10 @@ class Source(ABC):
                 return each
         raise QuestionError(f"Column {name!r} is not there. Columns: {', '.join(e.name for e in self.variables)}.")
 
+    @abstractmethod
+    def of(self, *columns: str) -> Source:
+        """The same rows with some of their columns."""
+
     @property
     def only(self) -> Variable:
         """The column, where there must be one."""
@@ -149,6 +153,10 @@ class CuratorSource(Source):
         """All rows of one unit."""
         unit = self.rows.curator.policy.unit_of(self.rows.plan.tables[0]).unit
         return "one row" if isinstance(unit, RowUnit) else f"all rows of one {getattr(unit, 'column', 'unit')}"
+
+    def of(self, *columns: str) -> CuratorSource:
+        """The same rows with some of their columns."""
+        return CuratorSource(_narrowed(self.rows, columns))
 
     def release(
         self,
@@ -201,6 +209,10 @@ class ArraySource(Source):
     def neighbours(self) -> str:
         """One row."""
         return "one row"
+
+    def of(self, *columns: str) -> ArraySource:
+        """The same rows with some of their columns."""
+        return replace(self, known=tuple(self.variable(name) for name in columns))
 
     def release(
         self,
@@ -349,9 +361,9 @@ def source_of(
     """
     from tacit.statistics.arrays import array_source
 
-    if isinstance(data, Source):
-        return data
     chosen = None if columns is None else [columns] if isinstance(columns, str) else list(columns)
+    if isinstance(data, Source):
+        return data if chosen is None else data.of(*chosen)
     if isinstance(data, (Curator, Rows)):
         for name, given in (("bounds", bounds), ("values", values)):
             if given is not None:
@@ -379,8 +391,6 @@ def _of_table(curator: Curator, columns: list[str] | None, rows_per_unit: int | 
 
 
 def _narrowed(rows: Rows, columns: Sequence[str]) -> Rows:
-    from dataclasses import replace
-
     plan = rows.plan
     kept = tuple(plan.variable(name) for name in columns)
     return Rows(rows.curator, replace(plan, variables=kept))

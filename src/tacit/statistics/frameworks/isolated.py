@@ -1,12 +1,14 @@
 """Anyone's function, run where it can do no harm: in processes of its own, under a clock that is public.
 
 Promise. What comes back from a block is the wanted number of doubles, or None: nothing else, whatever the function
-returns, raises, prints, warns of, or how it ends. Every block runs in a process that has seen no other block, so a
-result depends on its own block alone, as the theorems of `frameworks` need. `run` takes a time that is public: it
+returns, raises, prints, warns of, or how it ends. Every block runs in a process of its own, forked from one that has
+never called the function, and starts at a time that is public, however long the ones before it took; so a result
+depends on its own block alone, as the theorems of `frameworks` need. `run` takes a time that is public: it
 returns when ceil(blocks/workers) times the seconds allowed to one block (and a little more, see `ALLOWANCE`) are over,
 never before, even if all blocks were done at once; the progress bar follows that clock, not the work.
 
-What is not hidden. The function is code that the caller trusts with the data: it could still open a network connection,
+What is not hidden. The function is code that the caller trusts with the data: it could still look for what earlier
+blocks left in the memory of the process it was forked from, open a network connection,
 create an empty file, signal other processes, or so load the machine that other blocks run out of time and the whole
 takes longer than planned. It cannot write to files or to the terminal. Give blocks far more time than they need, and no
 more workers than there are processor cores.
@@ -75,9 +77,14 @@ class Isolated:
             found = getattr(self.function, "__qualname__", type(self.function).__name__)
             raise parameters.refuse("function", "one that can be pickled", found, _HINT) from None
 
+    @property
+    def slot(self) -> float:
+        """How long a block has, with the start and the end of its process."""
+        return float(self.seconds) + ALLOWANCE
+
     def public_seconds(self, blocks: int) -> float:
         """How long a run over so many blocks takes."""
-        return math.ceil(blocks / self.workers) * (self.seconds + ALLOWANCE)
+        return math.ceil(blocks / self.workers) * self.slot
 
     @contextmanager
     def ready(self, blocks: int, progress: bool = False) -> Iterator[Runner]:
@@ -172,7 +179,8 @@ class Runner:
 
         def work(first: int) -> None:
             # which place runs a block is fixed, so no block waits for another place's
-            for number in range(first, len(blocks), len(self._places)):
+            for turn, number in enumerate(range(first, len(blocks), len(self._places))):
+                time.sleep(max(start + turn * self._plan.slot - time.monotonic(), 0.0))
                 results[number] = self._places[first].run(blocks[number])
 
         threads = [threading.Thread(target=work, args=(first,), daemon=True) for first in range(len(self._places))]

@@ -8,7 +8,7 @@ number of the results, clamped to its public bounds and rounded to a grid, is co
     them is replaced (`order_windows`, Theorem 2, and `tacit.mechanisms.Smooth`); with a delta it has less noise.
 Together they cost the sum of the parts.
 
-Assumption: a result depends on its own block alone. `isolated` sees to that: a process for each block, which has seen
+Assumption: a result depends on its own block alone. `isolated` sees to that: a process for each block, which has run
 no other; a block that fails, is late, or gives something else than the wanted numbers counts as the public `default`.
 
 Neighbours: one unit's row, added or removed. What is hidden and what is not: see `isolated`.
