@@ -114,3 +114,24 @@ def test_coins_with_impossible_probabilities_are_refused() -> None:
             bernoulli(bad, 1, Served())
     with pytest.raises(ParameterError, match="'exponent' parameter must be a finite number of at least 0"):
         bernoulli_exp(-1, 1, Served())
+
+
+@pytest.mark.parametrize("exponent", [Fraction(1, 10**9), Fraction(1, 3), Fraction(7, 2), Fraction(40), Fraction(599)])
+def test_a_single_exponential_coin_is_decided_by_its_digits_where_the_float_is_not_sure(exponent: Fraction) -> None:
+    with mpmath.workdps(400):
+        exact = mpmath.exp(-mpmath.mpf(exponent.numerator) / exponent.denominator) * mpmath.mpf(2) ** 128
+        first, second = divmod(int(exact), 2**64)
+    far = first >> 30
+    cases = [
+        (first - 1, [], True),
+        (first + 1, [], False),
+        (first - far, [], True),
+        (first + far, [], False),
+        (first, [second - 1], True),
+        (first, [second + 1], False),
+    ]
+    for word, more, lands in cases:
+        if 0 <= word < 2**64 and (word, more) != (first, []) and all(0 <= each < 2**64 for each in more):
+            source = Served([word, *more])
+            assert bernoulli_exp(exponent, None, source) is lands
+            assert source.left == []
