@@ -1,4 +1,4 @@
-"""Every deliberate mistake still fits the source that it spoils, and names tests that exist; running them is `run.py`."""
+"""Every deliberate mistake still fits the source that it spoils, and names tests that exist. `run.py` runs them."""
 
 from __future__ import annotations
 
