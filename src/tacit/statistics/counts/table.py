@@ -104,7 +104,10 @@ def label_columns(domains: Sequence[Domain]) -> tuple[Column, ...]:
 def count_name(domains: Sequence[Domain]) -> str:
     """The name of the column of counts, which must not be that of an axis."""
     taken = {each.name.casefold() for each in domains}
-    return next(name for name in ("count", "rows", "number_of_rows", "count_of_rows") if name not in taken)
+    name = "count"
+    while name in taken:
+        name += "_"
+    return name
 
 
 def described(domains: Sequence[Domain]) -> list[list[str]]:
