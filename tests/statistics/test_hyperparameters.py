@@ -110,18 +110,22 @@ def counted(rows: Source, epsilon: Fraction) -> Finding:
 
 def test_the_best_candidate_wins_and_every_run_has_its_share() -> None:
     shares: set[Fraction] = set()
+    tried: set[int] = set()
 
     def run(candidate: int, rows: Any, epsilon: Fraction) -> Any:
         shares.add(epsilon)
+        tried.add(candidate)
         found = counted(rows, epsilon).value
         return -abs(candidate - found), {"n": found}
 
     data = np.zeros(500)
     found = choose_hyperparameters(
-        data, bounds=(0, 1), candidates=[100, 500, 900], run=run, epsilon=600, trials=60, law="geometric"
+        data, bounds=(0, 1), candidates=[100, 500, 950], run=run, epsilon=600, trials=60, law="geometric"
     )
-    assert found["candidate"] == (500,)
-    assert found["score"] == (0.0,)
+    # The number of runs is random and may be one, so the winner is the best of those tried (3 % of runs never try 500).
+    best = min(tried, key=lambda candidate: abs(candidate - 500))
+    assert found["candidate"] == (best,)
+    assert found["score"] == (-abs(best - 500),)
     assert found["n"] == 500
     assert shares == {Fraction(200)}  # a third, for a geometric number of runs
     assert found.receipt["event"] == events.Pure(Fraction(600)).to_json()
