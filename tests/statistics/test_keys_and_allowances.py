@@ -17,8 +17,8 @@ from tacit.noise import secure
 from tacit.statistics.counts.table_sets import tables
 from tacit.statistics.finding import Content, column
 from tacit.statistics.moments.variance import variance
+from tacit.statistics.planning import planned
 from tacit.statistics.prepaid import Prepaid
-from tacit.statistics.publishing.publish import planned, publish
 from tacit.statistics.selection.most_frequent import mode
 from tacit.statistics.source import source_of
 
@@ -29,10 +29,10 @@ def test_the_same_statistic_of_fewer_rows_of_a_unit_is_another_one() -> None:
     facts: dict[str, Any] = {"columns": {"ward": tacit.one_of("a", "b", "c")}, "budget": tacit.Budget(epsilon=10)}
     with tacit.protect(frame, unit="who", rows_per_unit=3, **facts) as data:
         for rows in (1, 3):
-            found = publish(data, {"top": planned(mode, "data.ward", rows_per_unit=rows)}, epsilon=1)
+            found = data.publish({"top": planned(mode, "data.ward", rows_per_unit=rows)}, epsilon=1)
             assert not found.repeated
             assert found["top"].receipt["rows_per_unit"] == str(rows)
-        assert publish(data, {"top": planned(mode, "data.ward", rows_per_unit=1)}, epsilon=1).repeated
+        assert data.publish({"top": planned(mode, "data.ward", rows_per_unit=1)}, epsilon=1).repeated
 
 
 def test_a_curator_stores_a_study_under_its_rows_its_level_and_its_price() -> None:

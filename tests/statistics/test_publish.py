@@ -14,13 +14,14 @@ import pandas as pd
 import pytest
 
 import tacit
+from tacit.answer.drawings import Drawn, drawings
+from tacit.answer.report import file_names
 from tacit.curator import Price
 from tacit.errors import BudgetExceeded, EngineError, ParameterError, QuestionError
 from tacit.loss import compose, events
 from tacit.statistics.finding import Content, Finding, column
-from tacit.statistics.publishing.publish import planned, publish
-from tacit.statistics.publishing.report import file_names
-from tacit.statistics.publishing.svg import Drawn, drawings
+from tacit.statistics.order.ranked import median
+from tacit.statistics.planning import planned
 from tacit.statistics.selection.most_frequent import top_k
 from tacit.statistics.selection.prices import best_price
 from tacit.statistics.source import source_of
@@ -51,7 +52,7 @@ def everything() -> dict[str, object]:
 def test_one_charge_and_one_receipt_for_questions_and_studies(tmp_path: Path) -> None:
     owner = clinic()
     before = len(owner.ledger())
-    first = publish(owner, everything(), epsilon=1, to=tmp_path)
+    first = owner.publish(everything(), epsilon=1, to=tmp_path)
     charged = [entry for entry in owner.ledger()[before:] if entry.cost is not None]
     assert len(charged) == 1
     assert owner.spent().loss == 1
@@ -63,7 +64,7 @@ def test_one_charge_and_one_receipt_for_questions_and_studies(tmp_path: Path) ->
     for result in first.results.values():
         assert result.receipt["entry"] == first.receipt["entry"]
     pages = [path.read_bytes() for path in first.files]
-    again = publish(owner, everything(), epsilon=1, to=tmp_path)
+    again = owner.publish(everything(), epsilon=1, to=tmp_path)
     assert again.repeated
     assert owner.spent().loss == 1
     assert [path.read_bytes() for path in again.files] == pages
@@ -71,7 +72,7 @@ def test_one_charge_and_one_receipt_for_questions_and_studies(tmp_path: Path) ->
 
 
 def test_the_files_hold_all_values_and_intervals_and_need_no_network(tmp_path: Path) -> None:
-    found = publish(clinic(), everything(), epsilon=1, to=tmp_path / "site", title="Fees & visits")
+    found = clinic().publish(everything(), epsilon=1, to=tmp_path / "site", title="Fees & visits")
     names = sorted(path.name for path in found.files)
     assert names == ["best-price.csv", "by-sex.csv", "everyone.csv", "index.html", "statistics.json", "top-bids.csv"]
     rows = list(csv.DictReader((tmp_path / "site" / "by-sex.csv").read_text().splitlines()))
@@ -101,10 +102,10 @@ def test_nothing_is_computed_when_the_budget_does_not_reach() -> None:
 
         return source_of(data).release({"study": "x"}, Price(events.Pure(epsilon), epsilon), compute)
 
-    publish(owner, {"a": planned(study, "data.bid")}, epsilon="3/4")
+    owner.publish({"a": planned(study, "data.bid")}, epsilon="3/4")
     assert len(ran) == 1
     with pytest.raises(BudgetExceeded):
-        publish(owner, {"a": planned(study, "data.bid"), "b": BY_SEX}, epsilon="3/4")
+        owner.publish({"a": planned(study, "data.bid"), "b": BY_SEX}, epsilon="3/4")
     assert len(ran) == 1
 
 
@@ -118,7 +119,7 @@ def test_a_study_that_asks_for_another_price_once_it_is_paid_gets_nothing() -> N
         return source_of(data).release({"study": "x"}, Price(events.Pure(price), price), lambda *_: made)
 
     with pytest.raises(EngineError):
-        publish(owner, {"a": planned(study, "data.bid")}, epsilon="1/2")
+        owner.publish({"a": planned(study, "data.bid")}, epsilon="1/2")
 
 
 def test_a_study_may_not_take_more_than_all_statistics_have() -> None:
@@ -127,43 +128,78 @@ def test_a_study_may_not_take_more_than_all_statistics_have() -> None:
 
     owner = clinic()
     with pytest.raises(ParameterError, match="together at most"):
-        publish(owner, {"a": planned(greedy, "data.bid"), "b": BY_SEX}, epsilon=1)
+        owner.publish({"a": planned(greedy, "data.bid"), "b": BY_SEX}, epsilon=1)
     assert owner.spent().loss == 0
 
 
 def test_rows_and_one_kind_alone_can_be_published() -> None:
     owner = clinic()
     rows = owner.rows("SELECT bid FROM data WHERE sex = 'F'")
-    found = publish(owner, {"a": planned(best_price, rows, prices=[1, 2])}, epsilon=1)
+    found = owner.publish({"a": planned(best_price, rows, prices=[1, 2])}, epsilon=1)
     assert found.files == ()
     assert found["a"].receipt["unit"] == "all rows of one who"
-    only = publish(owner, {"q": BY_SEX}, epsilon=1)
+    only = owner.publish({"q": BY_SEX}, epsilon=1)
     assert set(only["q"]["sex"]) >= {"F", "M"}
     assert owner.spent().loss == 2
     assert "stored" not in repr(only)
 
 
+def test_a_list_names_its_statistics_by_themselves() -> None:
+    owner = clinic()
+    wanted = [
+        BY_SEX,
+        planned(best_price, "data.bid", prices=[1, 2]),
+        BY_SEX.replace(" ", "  "),
+        everything()["Top bids"],
+    ]
+    found = owner.publish(wanted, 1)
+    assert list(found.results) == [BY_SEX, "Best price of data.bid", f"{BY_SEX} (2)", "Top k of data.bid"]
+    assert found[BY_SEX]["n"] == found[f"{BY_SEX} (2)"]["n"]  # the same question is planned, and answered, once
+    assert owner.spent().loss == 1
+    assert json.loads(found.receipt["statistics"]) == list(found.results)
+    rows = planned(best_price, owner.rows("SELECT bid FROM data"), prices=[1, 2])
+    assert list(owner.publish([rows], epsilon=1).results) == ["Best price of bid"]
+
+
+def test_a_share_of_delta_reaches_the_studies_that_have_a_use_for_it() -> None:
+    owner = tacit.protect(
+        pd.DataFrame({"who": range(300), "bid": range(300)}),
+        unit="who",
+        columns={"bid": tacit.between(0, 300)},
+        budget=tacit.Budget(epsilon=50, delta="1/1000"),
+    )
+    wanted = [
+        planned(median, "data.bid", method="ptr", bound=5),
+        planned(best_price, "data.bid", prices=[1, 2]),
+    ]
+    found = owner.publish(wanted, 2, delta="1/5000")
+    assert found["Median of data.bid"].receipt["delta"] == "1/10000"
+    assert found["Best price of data.bid"].receipt["delta"] == "0"
+
+
 @pytest.mark.parametrize(
     ("statistics", "facts", "words"),
     [
-        ({}, {}, "mapping of names"),
-        ([BY_SEX], {}, "mapping of names"),
+        ({}, {}, "by name in a mapping"),
+        ([], {}, "in a list"),
+        (BY_SEX, {}, "in a list"),
+        (3, {}, "in a list"),
         ({"a": BY_SEX}, {"epsilon": 0}, "above 0"),
         ({"a": BY_SEX}, {"level": 1}, "strictly between"),
     ],
 )
 def test_public_mistakes_are_refused(statistics: Any, facts: dict[str, Any], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
-        publish(clinic(), statistics, **{"epsilon": 1, **facts})
+        clinic().publish(statistics, **{"epsilon": 1, **facts})
 
 
 def test_prices_and_rows_of_others_are_refused() -> None:
     with pytest.raises(ParameterError, match="given to publish"):
         planned(top_k, "data.bid", epsilon=1)
     with pytest.raises(QuestionError, match="another curator"):
-        publish(clinic(), {"a": planned(top_k, clinic().rows("data", ["bid"]), k=1)}, epsilon=1)
+        clinic().publish({"a": planned(top_k, clinic().rows("data", ["bid"]), k=1)}, epsilon=1)
     with pytest.raises(QuestionError, match="released nothing"):
-        publish(clinic(), {"a": planned(lambda data, **_: None, "data.bid")}, epsilon=1)  # type: ignore[arg-type]
+        clinic().publish({"a": planned(lambda data, **_: None, "data.bid")}, epsilon=1)  # type: ignore[arg-type]
 
 
 def test_names_of_files_are_plain_and_different() -> None:

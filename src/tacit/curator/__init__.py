@@ -15,6 +15,7 @@ from tacit.curator.ledgers import adopt_ledger, open_ledger, verify_ledger
 from tacit.curator.opening import open_policy, protect
 from tacit.curator.owner import check_policy, describe_sources
 from tacit.curator.planner import Planner
+from tacit.curator.publish import Publication
 from tacit.curator.studies import Price, Rows
 from tacit.curator.suggest import Suggestion
 
@@ -22,6 +23,7 @@ __all__ = [
     "Curator",
     "Planner",
     "Price",
+    "Publication",
     "Rows",
     "Suggestion",
     "adopt_ledger",

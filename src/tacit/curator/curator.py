@@ -12,8 +12,7 @@ import secrets
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -25,9 +24,11 @@ from tacit.answer.release import released
 from tacit.curator.asking_all import plan_together
 from tacit.curator.expressions import sql_of
 from tacit.curator.fluent import AskedSteps
+from tacit.curator.keys import key_of, with_units
 from tacit.curator.ledgers import head_of, ledger_of
 from tacit.curator.planner import Planner, as_written
 from tacit.curator.public_keys import with_public_keys
+from tacit.curator.publish import Publication, publish
 from tacit.curator.studies import Rows, rows_of
 from tacit.curator.suggest import Suggestion, question_for, suggestion
 from tacit.engines.engine import STALE, Engine, open_engine
@@ -36,9 +37,9 @@ from tacit.errors import EngineError
 from tacit.ledger import Entry, Ledger
 from tacit.loss.filters import Spent
 from tacit.parameters import Number
-from tacit.plan import Plan, Query
+from tacit.plan import Plan
 from tacit.policy import Policy, RowUnit
-from tacit.question import canonical, read
+from tacit.question import read
 from tacit.question.stack import room
 
 
@@ -123,14 +124,14 @@ class Curator(Planner):
         asker = self.analyst if analyst is None else analyst
         if self.policy.analysts:
             self._ledger.filter(asker)  # who may not ask is refused here, whether or not the answer is stored
-        key, text = _key(plan, [*self._tables, self._engine.fingerprint()])
+        key, text = key_of(plan, [*self._tables, self._engine.fingerprint()])
         stored = self._ledger.answer(key)
         if stored is not None:
             return Answer.from_bytes(stored, repeated=True).named(names)
         if self._engine.is_stale():
             raise EngineError(STALE)
         receipt = self._ledger.charge(asker, key, text, plan.event)
-        payload = released(plan, lambda query: self._engine.run(_with_units(query)), receipt, self._unit(plan))
+        payload = released(plan, lambda query: self._engine.run(with_units(query)), receipt, self._unit(plan))
         return Answer.from_bytes(self._ledger.store_answer(receipt, payload)).named(names)
 
     @room()
@@ -153,7 +154,7 @@ class Curator(Planner):
         if self.policy.analysts:
             self._ledger.filter(asker)
         data = [*self._tables, self._engine.fingerprint()]
-        keyed = [_key(plan, data) for _, plan in together.plans]
+        keyed = [key_of(plan, data) for _, plan in together.plans]
         key = hashlib.sha256(json.dumps([each for each, _ in keyed]).encode()).hexdigest()
         text = json.dumps({"is": "Questions", "questions": [json.loads(said) for _, said in keyed]})
         stored = self._ledger.answer(key)
@@ -163,7 +164,7 @@ class Curator(Planner):
                 raise EngineError(STALE)
             receipt = self._ledger.charge(asker, key, text, together.event)
             payloads = [
-                released(plan, lambda query: self._engine.run(_with_units(query)), receipt, self._unit(plan))
+                released(plan, lambda query: self._engine.run(with_units(query)), receipt, self._unit(plan))
                 for _, plan in together.plans
             ]
             stored = self._ledger.store_answer(receipt, json.dumps([each.decode() for each in payloads]).encode())
@@ -176,6 +177,23 @@ class Curator(Planner):
     def rows(self, sql: str, columns: Sequence[str] | None = None, *, rows_per_unit: int | None = None) -> Rows:
         """Rows for a study: `clinic.rows("SELECT age FROM visits")`, or `clinic.rows("visits", ["age"])`. Free."""
         return rows_of(self, sql, columns, rows_per_unit)
+
+    def publish(
+        self,
+        statistics: Mapping[str, object] | Iterable[object],
+        epsilon: Number,
+        *,
+        delta: Number = 0,
+        to: str | Path | None = None,
+        title: str = "Statistics",
+        level: Number = "0.95",
+        analyst: str | None = None,
+    ) -> Publication:
+        """Release questions in SQL and planned studies together, for one charge, and write them `to` a folder.
+
+        There: index.html with drawings, statistics.json with all intervals, and a CSV for each statistic.
+        """
+        return publish(self, statistics, epsilon, delta, to, title, level, analyst)
 
     def suggest(
         self,
@@ -229,26 +247,6 @@ class Curator(Planner):
     def _unit(self, plan: Plan) -> str:
         unit = self.policy.unit_of(plan.tables[0]).unit
         return "one row" if isinstance(unit, RowUnit) else f"all rows of one {getattr(unit, 'column', 'unit')}"
-
-
-def _with_units(query: Query) -> Query:
-    """The query, asked also for its units where the rule for unknown keys needs them."""
-    if query.unit_column is None:
-        return query
-    return replace(query, measure_columns=(*query.measure_columns, query.unit_column))
-
-
-def _key(plan: Plan, data: list[str]) -> tuple[str, str]:
-    """What stands for the question and everything that shapes its answer, and the question's canonical text.
-
-    `data` says which tables are meant, in which state. Noise is in the key beside the event: equal events may be
-    priced alike and yet be shared differently over the measures.
-    """
-    text = canonical(plan.question)
-    noise = [[each.kind, str(each.centre), str(each.step), repr(each.mechanism)] for each in plan.measures]
-    noise += [["pick", repr(each.mechanism), str(each.low), str(each.stride)] for each in plan.picks]
-    shaping = [text, plan.event.to_json(), noise, plan.rows_per_unit, data, parameters.as_text(plan.delta)]
-    return hashlib.sha256(json.dumps(shaping).encode()).hexdigest(), text
 
 
 def _end(engine: Engine, ledger: Ledger, scratch: str | None) -> None:

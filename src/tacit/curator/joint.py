@@ -17,8 +17,8 @@ from tacit.answer import Answer
 from tacit.answer.members import member_answer
 from tacit.answer.release import released
 from tacit.curator.asking_all import Together, plan_together
-from tacit.curator.curator import _key, _with_units
 from tacit.curator.expressions import sql_of
+from tacit.curator.keys import key_of, with_units
 from tacit.curator.studies import Price, Run, release
 from tacit.loss.events import Composed
 from tacit.question import read
@@ -68,13 +68,13 @@ def release_jointly(
         together = Together(())
         if questions:
             together = plan_together([read(sql_of(each)) for each in questions], curator.policy, *left)
-        keyed = [_key(plan, []) for _, plan in together.plans]
+        keyed = [key_of(plan, []) for _, plan in together.plans]
         asked = {"study": "publish", "questions": keyed, "studies": [dict(each.asked) for each in parts]}
         event = Composed((together.event, *(each.price.event for each in parts)))
 
         def compute(run: Run, receipt: Receipt) -> bytes:
             answers = [
-                released(plan, lambda query: run(_with_units(query)), receipt, curator._unit(plan)).decode()
+                released(plan, lambda query: run(with_units(query)), receipt, curator._unit(plan)).decode()
                 for _, plan in together.plans
             ]
             texts = [each.compute(run, receipt) for each in parts]

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from tacit.statistics.order.ranked import maximum, median, minimum, quantile, quantiles, quartiles
     from tacit.statistics.order.robust_regression import robust_regression
     from tacit.statistics.order.trimmed import trimmed_mean, winsorised_mean
-    from tacit.statistics.publishing.publish import Planned, Publication, planned, publish
+    from tacit.statistics.planning import Planned, planned
     from tacit.statistics.selection.bernoulli import bernoulli_comparison, bernoulli_parameter
     from tacit.statistics.selection.decisions import decide, meeting_date
     from tacit.statistics.selection.hyperparameters import choose_hyperparameters
@@ -60,7 +60,6 @@ __all__ = [
     "Monitor",
     "Planned",
     "ProposeTestRelease",
-    "Publication",
     "SampleAndAggregate",
     "SmoothSensitivity",
     "ab_test",
@@ -92,7 +91,6 @@ __all__ = [
     "pca",
     "planned",
     "proportion",
-    "publish",
     "quantile",
     "quantiles",
     "quartiles",
@@ -116,9 +114,8 @@ _HOME: Final = {
     "DistanceToProperty": "frameworks.by_sensitivity",
     "Finding": "finding",
     "Monitor": "counts.monitor",
-    "Planned": "publishing.publish",
+    "Planned": "planning",
     "ProposeTestRelease": "frameworks.by_sensitivity",
-    "Publication": "publishing.publish",
     "SampleAndAggregate": "frameworks.sample_and_aggregate",
     "SmoothSensitivity": "frameworks.by_sensitivity",
     "ab_test": "inference.ab_test",
@@ -148,9 +145,8 @@ _HOME: Final = {
     "minimum_cut": "graphs",
     "mode": "selection.most_frequent",
     "pca": "moments.principal",
-    "planned": "publishing.publish",
+    "planned": "planning",
     "proportion": "inference.proportion",
-    "publish": "publishing.publish",
     "quantile": "order.ranked",
     "quantiles": "order.ranked",
     "quartiles": "order.ranked",

@@ -17,6 +17,8 @@ import numpy as np
 
 from tacit.answer import Answer
 from tacit.answer.answer import library
+from tacit.answer.drawings import Drawn
+from tacit.answer.report import Reported
 from tacit.answer.shown import readable, safe, shown
 from tacit.errors import TacitError
 from tacit.parameters import refuse
@@ -146,6 +148,11 @@ class Finding:
     def receipt(self) -> dict[str, str]:
         """Who paid what for it, and where it stands in the ledger."""
         return dict(self.facts)
+
+    def reported(self) -> Reported:
+        """As a report shows it."""
+        drawn = [Drawn(each.name, each.values, each.low, each.high) for each in self.columns]
+        return Reported(drawn, self.notes, self.to_csv(), self.title, self.drawing)
 
     def card(self) -> str:
         """A paragraph to paste beside the figures."""

@@ -23,7 +23,7 @@ from tacit.loss import events
 from tacit.noise import BitSource
 from tacit.plan.row_plan import Variable
 from tacit.statistics.finding import Finding
-from tacit.statistics.source import ArraySource, Compute, Opened, Source, _finding
+from tacit.statistics.source import ArraySource, Compute, Opened, Source, finding_of
 
 
 class _Stopped(Exception):  # no refusal: nothing is wrong
@@ -127,7 +127,7 @@ class Prepaid(_StandIn):
         self._left[0] -= price.epsilon
         self._left[1] -= price.delta
         return Finding.from_bytes(
-            _finding(compute(self._opened, self._bits), self, price, exact, self._entry).to_bytes()
+            finding_of(compute(self._opened, self._bits), self, price, exact, self._entry).to_bytes()
         )
 
 

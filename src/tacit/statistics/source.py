@@ -171,8 +171,8 @@ class CuratorSource(Source):
         exact = parameters.open_probability("level", level)
 
         def made(run: Any, receipt: Any) -> bytes:
-            content = compute(_FromEngine(self.rows.plan, run), secure())
-            return _finding(content, self, price, float(exact), str(receipt.sequence)).to_bytes()
+            content = compute(EngineRows(self.rows.plan, run), secure())
+            return finding_of(content, self, price, float(exact), str(receipt.sequence)).to_bytes()
 
         whole = {**asked, "columns": [each.name for each in self.variables], "level": str(exact)}
         stored, repeated = self.rows.release(whole, price, made, analyst)
@@ -181,7 +181,7 @@ class CuratorSource(Source):
     def paid(self, asked: Mapping[str, Any], price: Price, analyst: str | None) -> Opened:
         """Charged to the curator's ledger."""
         run, _ = self.rows.paid({**asked, "columns": [each.name for each in self.variables]}, price, analyst)
-        return _FromEngine(self.rows.plan, run)
+        return EngineRows(self.rows.plan, run)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -230,7 +230,7 @@ class ArraySource(Source):
 
         def made() -> bytes:
             content = compute(_FromArrays(self), secure())
-            return _finding(content, self, price, exact, "none (arrays have no ledger)").to_bytes()
+            return finding_of(content, self, price, exact, "none (arrays have no ledger)").to_bytes()
 
         return Finding.from_bytes(guarded(made))
 
@@ -241,7 +241,7 @@ class ArraySource(Source):
         return _FromArrays(self)
 
 
-class _FromEngine(Opened):
+class EngineRows(Opened):
     def __init__(self, plan: RowPlan, run: Any) -> None:
         self._plan, self._run = plan, run
 
@@ -332,7 +332,7 @@ def exact_sum(numbers: NDArray[Any]) -> int:
     return (int(high.sum()) << 31) + int(low.sum())
 
 
-def _finding(content: Content, source: Source, price: Price, level: float, entry: str) -> Finding:
+def finding_of(content: Content, source: Source, price: Price, level: float, entry: str) -> Finding:
     facts = {
         "unit": source.neighbours,
         "neighbours": f"{source.neighbours}, added or removed",

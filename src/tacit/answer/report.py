@@ -9,14 +9,14 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tacit.answer import Answer
+from tacit.answer.answer import Answer
+from tacit.answer.drawings import Drawn, drawings
 from tacit.answer.shown import readable, safe, shown
-from tacit.statistics.finding import Finding
-from tacit.statistics.publishing.svg import Drawn, drawings
 
 _MOST_ROWS = 200
 _STYLE = (
@@ -26,21 +26,32 @@ _STYLE = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A released table as a report shows it, whatever released it."""
+
+    columns: Sequence[Drawn]
+    notes: tuple[str, ...]
+    csv: str
+    title: str = ""
+    drawing: str = "bars"
+
+
 def write_report(
-    folder: Path, title: str, results: Mapping[str, Answer | Finding], receipt: Mapping[str, str], level: float
+    folder: Path, title: str, results: Mapping[str, Reported], receipt: Mapping[str, str], level: float
 ) -> tuple[Path, ...]:
     """Write all files into a folder that is there; their paths: the page, the JSON, and a CSV for each statistic."""
     names = file_names(list(results))
     written = []
     for name, result in results.items():
         path = folder / f"{names[name]}.csv"
-        path.write_text(_csv(result, level), encoding="utf-8")
+        path.write_text(result.csv, encoding="utf-8")
         written.append(path)
     content = {
         "title": title,
         "receipt": dict(receipt),
         "level": level,
-        "statistics": {name: _plain(result, level) for name, result in results.items()},
+        "statistics": {name: _plain(result) for name, result in results.items()},
     }
     record = folder / "statistics.json"
     record.write_text(json.dumps(content, indent=1, sort_keys=True, default=str), encoding="utf-8")
@@ -62,49 +73,38 @@ def file_names(names: list[str]) -> dict[str, str]:
     return found
 
 
-def columns_of(result: Answer | Finding, level: float) -> list[Drawn]:
-    """The columns with the ends of their intervals."""
-    if isinstance(result, Finding):
-        return [Drawn(each.name, each.values, each.low, each.high) for each in result.columns]
-    intervals = result.intervals(level)
-    made = []
-    for name, values in zip(result.names, result.columns, strict=True):
-        ends = intervals.get(name)
-        low = None if ends is None else [None if end is None else end[0] for end in ends]
-        high = None if ends is None else [None if end is None else end[1] for end in ends]
-        made.append(Drawn(name, values, low, high))
-    return made
-
-
-def _csv(result: Answer | Finding, level: float) -> str:
-    if isinstance(result, Finding):
-        return result.to_csv()
-    names: list[str] = []
-    kinds: list[str] = []
+def reported(answer: Answer, level: float) -> Reported:
+    """An answer with its intervals at a level."""
+    intervals = answer.intervals(level)
+    drawn, names, kinds = [], [], []
     columns: list[tuple[Any, ...]] = []
-    for drawn, kind in zip(columns_of(result, level), result.kinds, strict=True):
-        names.append(drawn.name)
+    for name, kind, values in zip(answer.names, answer.kinds, answer.columns, strict=True):
+        ends = intervals.get(name)
+        low = None if ends is None else tuple(None if end is None else end[0] for end in ends)
+        high = None if ends is None else tuple(None if end is None else end[1] for end in ends)
+        drawn.append(Drawn(name, values, low, high))
+        names.append(name)
         kinds.append(kind)
-        columns.append(tuple(drawn.values))
-        if drawn.low is not None and drawn.high is not None:
-            names += [f"{drawn.name}_low", f"{drawn.name}_high"]
+        columns.append(tuple(values))
+        if low is not None and high is not None:
+            names += [f"{name}_low", f"{name}_high"]
             kinds += ["real", "real"]
-            columns += [tuple(drawn.low), tuple(drawn.high)]
+            columns += [low, high]
     none = (None,) * len(names)
-    return Answer(tuple(names), tuple(kinds), tuple(columns), none, False, dict(result.facts)).to_csv()
+    flat = Answer(tuple(names), tuple(kinds), tuple(columns), none, False, dict(answer.facts))
+    return Reported(drawn, ("Intervals cover the noise, not the clamping.",), flat.to_csv())
 
 
-def _plain(result: Answer | Finding, level: float) -> dict[str, Any]:
+def _plain(result: Reported) -> dict[str, Any]:
     columns = {
         each.name: {"values": list(each.values)}
         | ({} if each.low is None or each.high is None else {"low": list(each.low), "high": list(each.high)})
-        for each in columns_of(result, level)
+        for each in result.columns
     }
-    words = {"title": result.title, "notes": list(result.notes)} if isinstance(result, Finding) else {}
-    return {"columns": columns, **words}
+    return {"columns": columns, "title": result.title, "notes": list(result.notes)}
 
 
-def _table(columns: list[Drawn]) -> str:
+def _table(columns: Sequence[Drawn]) -> str:
     """The first rows; all of them are in the CSV."""
 
     def cell(each: Drawn, row: int) -> str:
@@ -122,7 +122,7 @@ def _table(columns: list[Drawn]) -> str:
 
 def _page(
     title: str,
-    results: Mapping[str, Answer | Finding],
+    results: Mapping[str, Reported],
     names: Mapping[str, str],
     receipt: Mapping[str, str],
     level: float,
@@ -136,10 +136,9 @@ def _page(
     parts = [f"<h1>{said}</h1><p>{html.escape(safe(paid))}</p>"]
     for name, result in results.items():
         parts.append(f"<h2>{html.escape(safe(name))}</h2>")
-        parts += drawings(columns_of(result, level), result.drawing if isinstance(result, Finding) else "bars")
-        parts.append(_table(columns_of(result, level)))
-        notes = result.notes if isinstance(result, Finding) else ("Intervals cover the noise, not the clamping.",)
-        parts += [f"<p>{html.escape(safe(note))}</p>" for note in notes]
+        parts += drawings(result.columns, result.drawing)
+        parts.append(_table(result.columns))
+        parts += [f"<p>{html.escape(safe(note))}</p>" for note in result.notes]
         parts.append(f'<p class="small"><a href="{names[name]}.csv">{names[name]}.csv</a></p>')
     parts.append('<p class="small"><a href="statistics.json">All figures and intervals</a></p>')
     head = f'<meta charset="utf-8"><title>{said}</title><style>{_STYLE}</style>'

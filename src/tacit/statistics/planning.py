@@ -1,0 +1,91 @@
+"""A study written down without its price, for a publication that pays for several statistics at once.
+
+    clinic.publish({"ages": planned(quartiles, "visits.age"), "visits": "SELECT count(*) FROM visits"}, epsilon=1)
+
+Promise: a planned study is called once on a source that stops it where it would pay, which tells its price and reads no
+row. Once that is paid it is called again, on rows that allow the very event that was charged and no other.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, get_args, get_type_hints
+
+from tacit import parameters
+from tacit.curator import Curator, Rows
+from tacit.curator.joint import Part
+from tacit.errors import QuestionError
+from tacit.noise import secure
+from tacit.statistics.finding import Finding
+from tacit.statistics.prepaid import Prepaid, price_of
+from tacit.statistics.source import CuratorSource, EngineRows, Source, source_of
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A study to be made later: of which columns or rows, with which options but without a price."""
+
+    study: Callable[..., Finding]
+    of: str | Sequence[str] | Rows
+    options: Mapping[str, Any]
+
+    @property
+    def label(self) -> str:
+        """What it is called where it is given no name."""
+        study = getattr(self.study, "__name__", "study").replace("_", " ")
+        if isinstance(self.of, Rows):
+            columns = ", ".join(each.name for each in self.of.plan.variables)
+        else:
+            columns = self.of if isinstance(self.of, str) else ", ".join(map(str, self.of))
+        return f"{study} of {columns}".capitalize()
+
+    def part(self, curator: Curator, name: str, epsilon: Fraction, delta: Fraction) -> Part:
+        """Its part of a joint release, priced for this epsilon and delta."""
+        options = dict(self.options)
+        rows = options.pop("rows_per_unit", None)
+        source = source_of(self.of) if isinstance(self.of, Rows) else source_of(curator, self.of, rows_per_unit=rows)
+        if not isinstance(source, CuratorSource) or source.rows.curator is not curator:
+            raise QuestionError(f"{name!r} is about the rows of another curator.")
+        asking: dict[str, Any] = {**options, "epsilon": epsilon}
+        if delta and _takes_delta(self.study):
+            asking["delta"] = delta
+
+        def study(data: Source) -> Finding:
+            return self.study(data, **asking)
+
+        asked, price = price_of(source, None, study)
+
+        def compute(run: Any, receipt: Any) -> str:
+            opened, entry = EngineRows(source.rows.plan, run), str(receipt.sequence)
+            allowance = Prepaid(source, opened, secure(), price.epsilon, price.delta, only=price.event, entry=entry)
+            return study(allowance).to_bytes().decode()
+
+        rows_asked = {"rows": source.rows.plan.text, "rows_per_unit": source.rows_per_unit}
+        return Part({**asked, "name": name, **rows_asked}, price, compute)
+
+    def read(self, text: str, *, repeated: bool) -> Finding:
+        """What its part released."""
+        return Finding.from_bytes(text.encode(), repeated=repeated)
+
+
+def planned(study: Callable[..., Finding], of: str | Sequence[str] | Rows, **options: Any) -> Planned:
+    """A study for `Curator.publish`: `planned(median, "visits.age")`. Its epsilon and delta are given there."""
+    for name in ("epsilon", "delta", "analyst"):
+        if name in options:
+            raise parameters.refuse(name, "given to publish, for all statistics together", options[name])
+    return Planned(study, of, options)
+
+
+def _takes_delta(study: Callable[..., Finding]) -> bool:
+    """Whether delta is one of its options, by name or in the record that its options are typed with."""
+    known = inspect.signature(study).parameters.values()
+    if any(each.name == "delta" for each in known):
+        return True
+    rest = [each.name for each in known if each.kind is inspect.Parameter.VAR_KEYWORD]
+    if not rest:
+        return False
+    record = get_args(get_type_hints(study).get(rest[0]))
+    return bool(record) and "delta" in getattr(record[0], "__annotations__", {})
