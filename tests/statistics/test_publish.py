@@ -196,6 +196,10 @@ def test_public_mistakes_are_refused(statistics: Any, facts: dict[str, Any], wor
 def test_prices_and_rows_of_others_are_refused() -> None:
     with pytest.raises(ParameterError, match="given to publish"):
         planned(top_k, "data.bid", epsilon=1)
+    with pytest.raises(ParameterError, match=r"option of median' parameter must be one of bound, .*method"):
+        planned(median, "data.bid", k=1)
+    with pytest.raises(ParameterError, match="option of top_k"):
+        planned(top_k, "data.bid", price=1)
     with pytest.raises(QuestionError, match="another curator"):
         clinic().publish({"a": planned(top_k, clinic().rows("data", ["bid"]), k=1)}, epsilon=1)
     with pytest.raises(QuestionError, match="released nothing"):

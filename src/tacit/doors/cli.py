@@ -1,4 +1,4 @@
-"""The command line: `tacit demo | init | check | estimate | ask | explain | suggest | ledger | audit | risk`.
+"""The command line: `tacit demo | init | check | estimate | ask | explain | suggest | publish | ledger | audit | risk`.
 
 Promise: what was asked for goes to standard output (a table, or JSON or CSV to be read by a program), everything else
 to standard error. A mistake gives a sentence and no stack trace; a true bug shows its trace, without local variables,
@@ -18,6 +18,7 @@ from tacit import __version__
 from tacit.doors.audit_commands import audit
 from tacit.doors.common import REFUSED, AsJson, PolicyFile, aside, out, print_json, read_policy
 from tacit.doors.ledger_commands import ledger
+from tacit.doors.publish_commands import publish
 from tacit.doors.risk_commands import risk
 from tacit.errors import BudgetExceeded, ParameterError, TacitError
 
@@ -70,6 +71,7 @@ app.add_typer(
     help="Does it keep its word? Measured on made-up rows, signed.  tacit audit clinic.toml",
     epilog="Examples: tacit audit clinic.toml --output audit.json --key auditor.pem, tacit audit check audit.json.",
 )
+app.command()(publish)
 app.command()(risk)
 
 Sql = Annotated[str, typer.Argument(metavar="SQL", help="The question, in SQL.")]

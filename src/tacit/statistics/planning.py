@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, get_args, get_type_hints
+from typing import Any, Final, get_args, get_type_hints
 
 from tacit import parameters
 from tacit.curator import Curator, Rows
@@ -22,6 +22,10 @@ from tacit.noise import secure
 from tacit.statistics.finding import Finding
 from tacit.statistics.prepaid import Prepaid, price_of
 from tacit.statistics.source import CuratorSource, EngineRows, Source, source_of
+
+_NOT_OPTIONS: Final = frozenset(
+    {"data", "columns", "epsilon", "delta", "analyst", "bounds", "values"}
+)  # said elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,7 @@ class Planned:
         if not isinstance(source, CuratorSource) or source.rows.curator is not curator:
             raise QuestionError(f"{name!r} is about the rows of another curator.")
         asking: dict[str, Any] = {**options, "epsilon": epsilon}
-        if delta and _takes_delta(self.study):
+        if delta and "delta" in (_options(self.study) or ()):
             asking["delta"] = delta
 
         def study(data: Source) -> Finding:
@@ -76,16 +80,22 @@ def planned(study: Callable[..., Finding], of: str | Sequence[str] | Rows, **opt
     for name in ("epsilon", "delta", "analyst"):
         if name in options:
             raise parameters.refuse(name, "given to publish, for all statistics together", options[name])
+    known = _options(study)
+    for name in options:
+        if known is not None and name not in known:
+            listed = ", ".join(sorted(known - _NOT_OPTIONS))
+            raise parameters.refuse(f"option of {getattr(study, '__name__', 'the study')}", f"one of {listed}", name)
     return Planned(study, of, options)
 
 
-def _takes_delta(study: Callable[..., Finding]) -> bool:
-    """Whether delta is one of its options, by name or in the record that its options are typed with."""
+def _options(study: Callable[..., Finding]) -> frozenset[str] | None:
+    """The names of a study's options, also of the record that its options are typed with; None where any will do."""
     known = inspect.signature(study).parameters.values()
-    if any(each.name == "delta" for each in known):
-        return True
-    rest = [each.name for each in known if each.kind is inspect.Parameter.VAR_KEYWORD]
-    if not rest:
-        return False
-    record = get_args(get_type_hints(study).get(rest[0]))
-    return bool(record) and "delta" in getattr(record[0], "__annotations__", {})
+    names = {each.name for each in known if each.kind is not inspect.Parameter.VAR_KEYWORD}
+    for each in known:
+        if each.kind is inspect.Parameter.VAR_KEYWORD:
+            record = get_args(get_type_hints(study).get(each.name))
+            if not record:
+                return None
+            names |= set(record[0].__annotations__)
+    return frozenset(names)

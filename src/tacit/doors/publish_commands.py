@@ -1,0 +1,87 @@
+"""`tacit publish`: a list of statistics in a file, released for one charge and written as files for a web page."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from tacit import parameters
+from tacit.doors.common import AsJson, PolicyFile, aside, out, print_json
+from tacit.errors import ParameterError
+
+_HOW: Final = 'Write "Visits" = "SELECT ..." or "Ages" = { study = "quartiles", of = "visits.age" } under [statistics].'
+
+
+def publish(
+    policy: PolicyFile,
+    statistics: Annotated[Path, typer.Argument(metavar="STATISTICS", help="What to publish, by name (TOML).")],
+    epsilon: Annotated[str, typer.Option(help="What all of it may cost together, e.g. 1.")],
+    to: Annotated[Path, typer.Option(help="The folder to write: a page, JSON, and a CSV for each statistic.")],
+    delta: Annotated[str, typer.Option(help="For studies that need one, e.g. 1e-7.")] = "0",
+    title: Annotated[str | None, typer.Option(help="The page's title; the file may state one, too.")] = None,
+    analyst: Annotated[str, typer.Option(help="Who pays.")] = "owner",
+    as_json: AsJson = False,
+) -> None:
+    """Release a set of statistics for one charge, as a page.  tacit publish clinic.toml site.toml --epsilon 1 --to site
+
+    STATISTICS is a TOML file. Under [statistics] every name stands for a question in SQL, or for a study:
+
+    "Visits by sex" = "SELECT sex, count(*) AS n FROM visits GROUP BY sex"
+
+    "Ages" = { study = "quartiles", of = "visits.age" }
+
+    The same again costs nothing.
+    """
+    from tacit.curator import open_policy
+    from tacit.doors.registering import registering
+
+    heading, wanted = _read(statistics)
+    beside = aside()
+    with registering(beside) as progress:
+        curator = open_policy(policy.absolute(), analyst=analyst, progress=progress)
+    with curator:
+        shown = heading if title is None else title
+        found = curator.publish(wanted, epsilon, delta=delta, to=to, title=shown)
+        left = str(curator.budget())
+    if as_json:
+        files = [str(path) for path in found.files]
+        print_json({"receipt": dict(found.receipt), "repeated": found.repeated, "files": files})
+        return
+    for path in found.files:
+        out().print(str(path), soft_wrap=True)
+    paid = "Published before: nothing was charged." if found.repeated else f"Cost epsilon {epsilon}, delta {delta}."
+    beside.print(paid, style="dim")
+    beside.print(left, style="dim")
+
+
+def _read(path: Path) -> tuple[str, dict[str, object]]:
+    """The title and the statistics of a file."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ParameterError(f"{path} cannot be read: {error.strerror}. It names the statistics. {_HOW}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ParameterError(f"{path} is not TOML: {error}. {_HOW}") from None
+    listed = content.get("statistics")
+    if not isinstance(listed, Mapping) or not listed or set(content) - {"statistics", "title"}:
+        found = ", ".join(content) or "nothing"
+        raise parameters.refuse(str(path), "a table [statistics], and perhaps a title", found, _HOW)
+    return str(content.get("title", "Statistics")), {name: _statistic(name, each) for name, each in listed.items()}
+
+
+def _statistic(name: str, said: Any) -> object:
+    if isinstance(said, str):
+        return said
+    if not isinstance(said, Mapping) or not isinstance(said.get("study"), str) or "of" not in said:
+        raise parameters.refuse(f"statistic {name!r}", "a question in SQL, or a study with its columns", said, _HOW)
+    from tacit import statistics
+
+    study, known = said["study"], [each for each in statistics.__all__ if each.islower() and each != "planned"]
+    if study not in known:
+        raise parameters.refuse(f"study of {name!r}", f"one of {', '.join(known)}", study)
+    options = {key: value for key, value in said.items() if key not in ("study", "of")}
+    return statistics.planned(getattr(statistics, study), said["of"], **options)
