@@ -154,7 +154,7 @@ class Answer:
         ]
         if len(self) > _MOST_SHOWN:
             lines.append(f"... and {len(self) - _MOST_SHOWN:,} more rows")
-        return "\n".join([*lines, f"({_NOTE}; {self._price()})"])
+        return "\n".join([*lines, *(f"({note})" for note in self.notes), f"({_NOTE}; {self._price()})"])
 
     __repr__ = __str__
 
@@ -168,8 +168,15 @@ class Answer:
         )
         return (
             f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-            f"<p>{html.escape(_NOTE)}; {html.escape(self._price())}.</p>"
+            f"<p>{html.escape(''.join(f'{note}. ' for note in self.notes))}"
+            f"{html.escape(_NOTE)}; {html.escape(self._price())}.</p>"
         )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How far a median, another quantile, a minimum, a maximum or a mode may be off: in rows, at 95 %."""
+        chosen = self.facts.get("chosen")
+        return () if chosen is None else (f"In 95 of 100 cases, {chosen}",)
 
     def _price(self) -> str:
         return "stored answer, nothing charged" if self.repeated else f"epsilon {readable(self.facts['epsilon'])}"
@@ -204,7 +211,8 @@ class Answer:
             f"These figures were released with tacit under differential privacy: neighbours differ by {facts['unit']}, "
             f"epsilon = {readable(facts['epsilon'])}, delta = {readable(facts['delta'])}, noise: {facts['noise']}. "
             f"At most {facts['rows_per_unit']} row(s) of each unit were used; values were clamped to public bounds. "
-            f"Intervals cover the noise, not the clamping. Ledger entry {facts['entry']}."
+            f"Intervals cover the noise, not the clamping. {''.join(f'{note}. ' for note in self.notes)}"
+            f"Ledger entry {facts['entry']}."
         )
 
     # -- going elsewhere -------------------------------------------------------------------------------

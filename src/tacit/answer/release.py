@@ -24,6 +24,7 @@ from tacit.mechanisms import Gaussian, KeySelection
 from tacit.noise import BitSource, SecureBits, secure
 from tacit.plan import KnownKeys, Measure, Plan, Query, finish
 from tacit.plan.levels import Levels
+from tacit.plan.pick_words import off_by
 
 Run = Callable[[Query], Exact]
 """Runs one of the plan's queries, all of which have been paid for."""
@@ -98,6 +99,8 @@ def release(plan: Plan, run: Run, receipt: Receipt, unit: str, bits: BitSource) 
         "entry": str(receipt.sequence),
         "event": plan.event.to_json(),
     }
+    if plan.picks:  # they have no deviation: what a rank is worth depends on the data
+        facts["chosen"] = "; ".join(f"{each.columns[0].name}: {off_by(each.mechanism)}" for each in plan.picks)
     columns = tuple(tuple(_finite(value) for value in column) for column in table.columns)
     deviations = tuple(None if each is None else tuple(map(_bounded, each)) for each in table.deviations)
     return Answer(table.names, table.kinds, columns, deviations, laplace, facts)

@@ -92,7 +92,9 @@ def reported(answer: Answer, level: float) -> Reported:
             columns += [low, high]
     none = (None,) * len(names)
     flat = Answer(tuple(names), tuple(kinds), tuple(columns), none, False, dict(answer.facts))
-    return Reported(drawn, ("Intervals cover the noise, not the clamping.",), flat.to_csv())
+    return Reported(
+        drawn, ("Intervals cover the noise, not the clamping.", *(f"{note}." for note in answer.notes)), flat.to_csv()
+    )
 
 
 def _plain(result: Reported) -> dict[str, Any]:

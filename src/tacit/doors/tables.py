@@ -114,9 +114,10 @@ def footer(released: Answer) -> str:
         return f"The stored answer of ledger entry {released.facts['entry']}: nothing was charged."
     facts = released.facts
     delta = "" if Fraction(facts["delta"]) == 0 else f", delta {readable(facts['delta'])}"
-    return (
+    paid = (
         f"epsilon {readable(facts['epsilon'])}{delta}, ledger entry {facts['entry']}. +/- covers noise, not clamping."
     )
+    return " ".join([paid, *(f"{note}." for note in released.notes)])
 
 
 def estimate(estimated: Estimate) -> Table:
