@@ -123,6 +123,8 @@ def _asked(sandbox: Sandbox, epsilon: Fraction) -> Iterator[Claim]:
         if column.kind in ("integer", "real") and column.lower is not None:
             yield by_world(f"sum({name}), avg({name})")
             yield by_world(f"sum({name})")
+            yield by_world(f"median({name})")
+            yield by_world(f"max({name})")
         elif column.values is not None and len(column.values) <= 20:
             yield by_world("count(*)", also=name)
         elif column.kind == "text" and column.values is None and not column.auto:
