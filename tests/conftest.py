@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 import mpmath
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.postgres_server import BINARIES, MISSING, Server, running
 
 DIGITS = 60
 
 # How long an example takes says something about the machine, not about the code.
-settings.register_profile("tacit", deadline=None, print_blob=True)
+settings.register_profile("tacit", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("tacit")
 
 # A shell without job control starts what runs in the background with Ctrl-C ignored, and children inherit that: tests

@@ -294,7 +294,11 @@ QUESTIONS: list[tuple[str, dict[str, Any], float | None]] = [
 @pytest.mark.statistical
 @pytest.mark.parametrize("place", range(len(QUESTIONS)))
 def test_released_values_spread_as_planned_and_as_theory_says(place: int) -> None:
-    """30,000 draws; the variance may be off by six of its own standard errors (kurtosis 6): below 1e-8 a question."""
+    """30,000 draws; the variance may be off by seven of its standard errors at kurtosis 6, the mean by 6.5 of its own.
+
+    Summed up exactly, the squares of discrete Laplace noise of scale 1, whose kurtosis is 6.5, are that far off with
+    probability 9e-11, and those of wider noise with 1e-11; a mean is with 8e-11.
+    """
     sql, options, theory = QUESTIONS[place]
     plan = Planner(POLICY).plan(sql, **options)
     truth = 10**6
@@ -313,7 +317,7 @@ def test_released_values_spread_as_planned_and_as_theory_says(place: int) -> Non
     draws = values.size
     centre = {"avg(age)": 50.0}.get("avg(age)" if "avg" in sql else "", 0.0 if "sum" in sql else float(truth))
     ratio = float(np.mean((values - centre) ** 2)) / expected**2
-    assert abs(ratio - 1) < 6 * math.sqrt(5 / draws)
+    assert abs(ratio - 1) < 7 * math.sqrt(5 / draws)
     assert abs(float(values.mean()) - centre) < 6.5 * expected / math.sqrt(draws)
     assert len({tuple(row) for row in values}) > len(values) / 2  # every release is drawn anew
 

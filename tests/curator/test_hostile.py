@@ -151,6 +151,6 @@ def test_unknown_keys_cost_and_look_alike_too(pair: Pair, sql: str) -> None:
 
 @pytest.mark.parametrize("pair", ALL_ENGINES, indirect=True)
 def test_one_persons_own_town_is_not_named(pair: Pair) -> None:
-    """Shown with probability below 1e-9, by the rule on unknown keys."""
-    answer = pair.one.ask("SELECT town, count(*) AS n FROM people GROUP BY town", epsilon=3, delta="1e-9")
+    """Shown with probability below 1e-12, by the rule on unknown keys."""
+    answer = pair.one.ask("SELECT town, count(*) AS n FROM people GROUP BY town", epsilon=3, delta="1e-12")
     assert not any(str(town).startswith("nowhere") for town in answer["town"])

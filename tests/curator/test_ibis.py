@@ -85,7 +85,7 @@ def clinic() -> Iterator[Curator]:
                 "wards", Source("frame", "wards"), None, 1, {"ward": columns["ward"], "kind": kinds}, public=True
             ),
         },
-        Budget(10**9, "1/2"),
+        Budget(10**12, "1/2"),
         largest_epsilon=Fraction(10**9),
     )
     with Curator(policy, frames={"visits": visits(), "wards": wards()}) as curator:
@@ -117,7 +117,8 @@ def alike(ours: Any, theirs: Any) -> bool:
 def test_the_answer_is_what_duckdb_computes_from_the_same_text(
     clinic: Curator, database: duckdb.DuckDBPyConnection, name: str
 ) -> None:
-    answer = clinic.ask(WRITTEN[name], 10**6, delta="1e-6")
+    # The covariance has the most noise for its tolerance: a scale of 1.3e-5 and 9.1e-3 allowed, which is e**-700.
+    answer = clinic.ask(WRITTEN[name], 10**8, delta="1e-6")
     ours = list(zip(*(answer[column] for column in answer.names), strict=True))
     truth = database.execute(WRITTEN[name]).fetchall()
     found = [[row for row in ours if len(row) == len(true) and all(map(alike, row, true))] for true in truth]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -30,10 +31,13 @@ def test_keys_that_are_dates_times_truths_and_nothing_read_as_such(shared: Curat
     assert [str(value) for value in months["m"]] == [*(f"2024-{month:02}-01" for month in range(1, 13)), "None"]
     members = shared.ask("SELECT member, count(*) FROM people GROUP BY member", epsilon=1)
     assert members["member"] == (False, True, None)
-    seen = shared.ask("SELECT seen, count(*) FROM people GROUP BY seen", epsilon=50, delta="0.1")
+    # A moment is one person's: each of 221 is shown with probability 0.2/3. None of them is in one of 4 million runs,
+    # and then nothing is seen of moments here, and nothing fails.
+    seen = shared.ask("SELECT seen, count(*) FROM people GROUP BY seen", epsilon=50, delta="0.2")
     assert seen.kinds == ("timestamp", "integer")
-    assert {type(value).__name__ for value in seen["seen"]} == {"datetime", "NoneType"}
-    assert seen["seen"][-1] is None
+    *moments, last = seen["seen"]
+    assert {type(moment) for moment in moments} <= {datetime.datetime}
+    assert last is None  # 20 people have none
     for answer in (months, members, seen):
         assert type(answer).from_bytes(answer.to_bytes()) == answer
 

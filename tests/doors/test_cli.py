@@ -334,10 +334,10 @@ def test_a_real_interrupt_ends_the_program_quietly(folder: Path) -> None:
     command = [sys.executable, "-m", "tacit.doors.cli", "demo"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True) as demo:
         assert demo.stdout is not None
-        while "made-up clinic" not in demo.stdout.readline():
-            pass
+        while "made-up clinic" not in (line := demo.stdout.readline()):
+            assert line  # it ended without a word
         demo.send_signal(signal.SIGINT)
-        _, told = demo.communicate(timeout=60)
+        _, told = demo.communicate(timeout=300)
     assert demo.returncode == 130
     assert told.startswith("Interrupted.")
     assert "Traceback" not in told

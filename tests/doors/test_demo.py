@@ -46,9 +46,10 @@ def test_the_answers_are_near_the_truth(printed: str) -> None:
 
 
 def test_there_is_a_chart_of_bars_with_error_lines(printed: str) -> None:
-    bars = re.findall(r"(?m)^[A-Z]\d\d .* (#+-*\+-*) *$", printed)
+    # noise of scale 667 may leave the shortest one, of 7,801, without a block; not the longest, of 36,387
+    bars = re.findall(r"(?m)^[A-Z]\d\d .* (#*-*\+-*) *$", printed)
     assert len(bars) == 6
-    assert any("-+" in bar for bar in bars)
+    assert any(re.search(r"#-+\+", bar) for bar in bars)
 
 
 def test_the_budget_runs_out_a_repetition_is_free_and_the_ledger_is_shown(printed: str) -> None:

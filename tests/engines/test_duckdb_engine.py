@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import warnings
 from collections.abc import Callable
@@ -146,10 +147,15 @@ def test_a_forked_child_has_a_worker_of_its_own_and_leaves_its_parents_alone(tmp
             warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of a fork beside threads
             child = os.fork()
         if child == 0:
-            answered = opened(engine, COUNT) == {(): [5]} and engine._worker.pid != before
-            engine._worker.close()
-            engine.close()
-            os._exit(0 if answered else 1)
+            signal.alarm(300)  # whatever happens, the child ends here, and its parent does not wait for ever
+            status = 1
+            try:
+                answered = opened(engine, COUNT) == {(): [5]} and engine._worker.pid != before
+                engine._worker.close()
+                engine.close()
+                status = 0 if answered else 1
+            finally:
+                os._exit(status)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert engine._worker.pid == before
         assert opened(engine, COUNT) == {(): [5]}

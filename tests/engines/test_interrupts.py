@@ -78,13 +78,13 @@ def test_an_interrupted_registration_leaves_no_copy_and_the_next_one_is_whole(
         assert registering.stdout.readline() == "people 1 2\n"
         time.sleep(0.3)  # now the engine is at work
         registering.send_signal(signal.SIGINT)
-        _, told = registering.communicate(timeout=60)
+        _, told = registering.communicate(timeout=300)
     assert (registering.returncode, told) == (7, "")
     assert list((tmp_path / "memory").iterdir()) == []
     left = {path.name for path in tmp_path.iterdir()} - {"endless.toml", "people.duckdb", "memory", "state"}
     assert left <= {"spent.ledger", "people.copy.secret"}
     folder(tmp_path, 10, copy)
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "people 0 2\npeople 1 2\npeople 2 2\n"
 

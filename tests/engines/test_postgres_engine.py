@@ -75,7 +75,7 @@ class Place:
 
     def stale(self, engine: PostgresEngine) -> bool:
         """The server tells of changes with a delay."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 300
         while time.monotonic() < deadline:
             if engine.is_stale():
                 return True
@@ -188,11 +188,12 @@ def test_whatever_goes_wrong_is_one_sentence_and_the_next_question_is_answered(p
 
 
 def test_time_is_limited(place: Place) -> None:
-    with PostgresEngine.register(place.policy(), limits=Limits(seconds=0.2)) as engine:
+    # registering looks at the catalogue under the same limit: shorter, it would be too short on a busy machine
+    with PostgresEngine.register(place.policy(), limits=Limits(seconds=4)) as engine:
         began = time.monotonic()
         with pytest.raises(EngineError, match=FAILED):
-            engine.run(asking("SELECT count(pg_sleep(30)) AS m"))
-        assert time.monotonic() - began < 25
+            engine.run(asking("SELECT count(pg_sleep(300)) AS m"))
+        assert time.monotonic() - began < 200
 
 
 @pytest.mark.parametrize(
@@ -232,7 +233,7 @@ def test_ranks_stay_when_a_copy_is_built_again(place: Place) -> None:
     PostgresEngine.register(place.policy()).close()
     before = place.sql(ranks)
     place.sql("INSERT INTO visits VALUES (1000, 5, 'new')")
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 300
     while place.sql(ranks) == before and time.monotonic() < deadline:
         PostgresEngine.register(place.policy()).close()
     assert place.sql(ranks) == [*before, (1000, 1, 5)]
@@ -283,7 +284,10 @@ def test_with_reading_rights_only_contributions_are_bounded_inside_each_query(pl
 def test_a_session_that_the_server_ended_is_opened_again(place: Place) -> None:
     with PostgresEngine.register(place.policy()) as engine:
         assert not engine.is_stale()
-        place.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'tacit'")
+        ours = "FROM pg_stat_activity WHERE application_name = 'tacit' AND datname = current_database()"
+        assert place.sql(f"SELECT pg_terminate_backend(pid) {ours}") == [(True,)]
+        while place.sql(f"SELECT 1 {ours}"):
+            time.sleep(0.01)  # it was told to end, and does so when it gets its turn
         assert not engine.is_stale()
         assert content(engine, TOTAL) == {(): (190,)}
 
@@ -331,7 +335,7 @@ def test_a_curator_asks_a_database_and_replays_until_it_changes(place: Place, tm
         assert abs(first["n"][0] - 20) < 10
         assert curator.ask("SELECT count(*) AS n, avg(AGE) AS a FROM visits", 50).repeated
         place.sql("INSERT INTO visits VALUES (1, 1, '')")
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 300
         while time.monotonic() < deadline and not curator._engine.is_stale():
             time.sleep(0.05)
         with pytest.raises(EngineError, match="A source changed"):

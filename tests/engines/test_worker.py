@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def worker(folder: Path) -> Iterator[Worker]:
-    worker = Worker(make_copy(folder), Limits(seconds=30))
+    worker = Worker(make_copy(folder), Limits())
     yield worker
     worker.close()
 
@@ -150,10 +150,13 @@ def test_a_worker_that_takes_too_long_is_killed_and_the_next_question_is_answere
         refused(
             slow, "SELECT count(*) AS n FROM range(1000000000) a, range(1000000000) b WHERE hash(a.range, b.range) = 1"
         )
-        assert time.monotonic() - began < 20  # generous: the query would take years
+        assert time.monotonic() - began < 300  # generous: the query would take years
         with pytest.raises(ProcessLookupError):
             os.kill(first, 0)
-        assert ask(slow, GOOD)["measures"] == [[10]]
+        good = slow.ask(
+            {"sql": GOOD, "keys": [], "measures": ["n"]}, seconds=120
+        )  # not one: on a busy machine it is short
+        assert good["measures"] == [[10]]
         assert slow.pid != first
     finally:
         slow.close()
@@ -183,7 +186,8 @@ def test_a_worker_killed_from_outside_is_replaced(worker: Worker) -> None:
     assert ask(worker, GOOD)
     assert worker.pid is not None
     os.kill(worker.pid, 9)
-    time.sleep(0.2)
+    while Path(f"/proc/{worker.pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
+        time.sleep(0.01)  # until it is dead; it stays listed, as its parent has not asked how it ended
     assert ask(worker, GOOD)["measures"] == [[10]]
 
 

@@ -20,7 +20,6 @@ import signal
 import sys
 import tempfile
 import time
-import traceback
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
@@ -34,6 +33,7 @@ from tacit.ledger import Ledger
 from tacit.ledger.head import HeadFile
 from tacit.loss import Budget
 from tacit.loss.events import Pure
+from tests.ledger.children import Heard, child, listen, reported
 from tests.ledger.faults import KINDS, Faults, fast_folder, installed
 from tests.ledger.homes import address, beside, settle
 from tests.postgres_server import Server, running
@@ -41,34 +41,9 @@ from tests.postgres_server import Server, running
 TENTH = Pure("1/10")
 
 
-def child(work: Callable[[Callable[[str], None]], None]) -> tuple[int, int]:
-    """Fork; `work` gets a function that reports a line. Gives the child's id and the pipe to read from."""
-    reader, writer = os.pipe()
-    pid = os.fork()
-    if pid:
-        os.close(writer)
-        return pid, reader
-    os.close(reader)
-    status = 1
-    try:
-        work(lambda line: os.write(writer, f"{line}\n".encode()))  # one short write: whole, or not at all
-        status = 0
-    except BaseException:
-        traceback.print_exc()
-        raise
-    finally:
-        os._exit(status)
-
-
-def reported(pid: int, reader: int) -> tuple[list[str], int]:
-    """Wait for the child; what it reported and how it ended."""
-    with os.fdopen(reader) as pipe:
-        lines = pipe.read().splitlines()
-    return lines, os.waitpid(pid, 0)[1]
-
-
 def opened(folder: Path, budget: Budget | None = None, head: str = "head") -> Ledger:
-    return Ledger.open(address(folder), head=folder / head, budget=budget)
+    """Patient: on a busy machine many processes may wait long for one lock."""
+    return Ledger.open(address(folder), head=folder / head, budget=budget, patience=600)
 
 
 def own_head(folder: Path, host: int) -> str:
@@ -148,13 +123,15 @@ def kills(folder: Path, count: int, seed: int) -> dict[str, Any]:
                 ledger.store_answer(receipt, f"answer to {key}".encode())
                 report(f"answered {key}")
 
-        children = [child(partial(ask, number=number)) for number in range(2)]
-        for pid, _ in children:
-            time.sleep(chance.uniform(0, 0.08 if isinstance(address(home), Path) else 0.6))
-            os.kill(pid, signal.SIGKILL)
-        for pid, reader in children:
-            lines, status = reported(pid, reader)
-            acknowledged += lines
+        children = [Heard(*child(partial(ask, number=number))) for number in range(2)]
+        for each in children:
+            few = chance.randrange(8)  # none: it is killed while it opens the ledger
+            listen([each], lambda each=each, few=few: len(each.lines) >= few)  # type: ignore[misc]
+            time.sleep(chance.uniform(0, 0.02 if isinstance(address(home), Path) else 0.1))
+            os.kill(each.pid, signal.SIGKILL)
+        for each in children:
+            status = each.status()
+            acknowledged += each.lines
             killed += 1
             if os.WTERMSIG(status) != signal.SIGKILL:
                 problems.append(f"a child ended by itself: {status}")
@@ -231,15 +208,27 @@ def crashes(folder: Path, count: int, seed: int, server: Server) -> dict[str, An
                 report(f"refused {key}")
                 time.sleep(0.02)
 
-    children = [child(partial(ask, name=name)) for name in range(4)]
+    children = [Heard(*child(partial(ask, name=name))) for name in range(4)]
+
+    def heard(*kinds: str) -> int:
+        return sum(line.startswith(kinds) for each in children for line in each.lines)
+
+    def work(least: int) -> None:
+        """Until so much more was acknowledged, and some time longer."""
+        goal = heard("charged", "answered") + least
+        listen(children, lambda: heard("charged", "answered") >= goal)
+        time.sleep(chance.uniform(0, 0.3))
+
     for _ in range(count):
-        time.sleep(chance.uniform(0.2, 0.8))
+        work(chance.randrange(10, 40))
+        before = heard("refused")
         server.stop(immediate=True)
+        listen(children, lambda before=before: heard("refused") > before)  # type: ignore[misc]
         server.start()
-    time.sleep(0.5)
-    for pid, _ in children:
-        os.kill(pid, signal.SIGKILL)
-    ends = [reported(pid, reader) for pid, reader in children]
+    work(10)
+    for each in children:
+        os.kill(each.pid, signal.SIGKILL)
+    ends = [(each.status(), each.lines)[::-1] for each in children]
     problems = [f"a host ended by itself: {status}" for _, status in ends if os.WTERMSIG(status) != signal.SIGKILL]
     told = [[line for line in lines if not line.startswith("refused")] for lines, _ in ends]
     problems += wrong(folder, [line for lines in told for line in lines])
