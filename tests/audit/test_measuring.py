@@ -46,7 +46,7 @@ def test_gaussian_noise_is_measured_at_its_delta() -> None:
         return noisy.release(np.full(size, x))
 
     at_delta = lower_bound(release, 0, 1, samples=200_000, delta="0.05", confidence=SURE, vectorised=True)
-    assert 0.7 < at_delta.epsilon <= 1
+    assert 0.65 < at_delta.epsilon <= 1
     pure = lower_bound(release, 0, 1, samples=200_000, confidence=SURE, vectorised=True)
     assert pure.epsilon > 1.2
 

@@ -1,4 +1,4 @@
-"""Verdicts on claims, the search for neighbours, and beliefs. Confidence 1 - 1e-9 wherever something is drawn."""
+"""Verdicts on claims, the search for neighbours, and beliefs. Confidence 1 - 1e-9, or seeds that were seen to do."""
 
 from __future__ import annotations
 

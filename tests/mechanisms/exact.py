@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import ParameterError
-from tests.noise.doubles import chi_square_survival
+from tests.noise.doubles import chance_at_most
 
 mpmath.mp.dps = 60
 Law = dict[Any, Any]
@@ -64,7 +64,7 @@ def p_value(draws: Iterable[Any], law: Law) -> float:
     counts = Counter(draws)
     observed = [counts.pop(key, 0) for key in keys] + [sum(counts.values())]
     probabilities = [float(law[key]) for key in keys] + [float(max(1 - mpmath.fsum(law.values()), 0))]
-    return chi_square_survival(np.array(observed), probabilities)
+    return chance_at_most(np.array(observed), probabilities)
 
 
 def refused(make: Any, *names: str) -> None:

@@ -21,7 +21,7 @@ from tacit.loss import events
 from tacit.mechanisms import key_selection
 from tacit.mechanisms.key_selection import KeySelection
 from tacit.noise import SeededBitsForTestsOnly
-from tests.noise.doubles import Served, chi_square_survival, every_word
+from tests.noise.doubles import Served, chance_at_most, every_word
 
 MP = mpmath.mp.clone()
 MP.dps = 50
@@ -251,4 +251,4 @@ def test_keys_are_released_as_often_as_they_should_be() -> None:
     for count in (2, 5, 8):
         chance = float(truth(rule.epsilon, rule.delta, count)[count])
         kept = int(rule.choose(np.full(200_000, count), bits=bits).sum())
-        assert chi_square_survival(np.array([kept, 200_000 - kept]), [chance, 1 - chance]) > 1e-10
+        assert chance_at_most(np.array([kept, 200_000 - kept]), [chance, 1 - chance]) > 1e-10

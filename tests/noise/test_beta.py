@@ -13,7 +13,7 @@ from tacit.errors import ParameterError
 from tacit.noise import beta as module
 from tacit.noise import truncated_beta
 from tacit.noise.bits import secure
-from tests.noise.doubles import Served, chi_square_survival
+from tests.noise.doubles import Served, chance_at_most
 
 ALARM = 1e-10
 
@@ -46,7 +46,7 @@ def test_draws_follow_the_law_on_the_points_strictly_inside(
     assert draws.min() >= points[0]
     assert draws.max() <= points[-1]
     counts = np.bincount(draws - points[0], minlength=len(points))
-    assert chi_square_survival(counts, masses(a, b, points, grid_bits)) > ALARM
+    assert chance_at_most(counts, masses(a, b, points, grid_bits)) > ALARM
 
 
 @pytest.mark.parametrize(("a", "b"), [("2.17", "0.3"), ("123456", "654321"), (str(2**40), "1")])

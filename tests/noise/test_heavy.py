@@ -17,7 +17,7 @@ from tacit.noise import heavy as module
 from tacit.noise.bits import SeededBitsForTestsOnly, secure
 from tacit.noise.laws import Cauchy, ContinuousLaplace, Law, Quartic, Student
 from tacit.noise.reals import LazyUniform
-from tests.noise.doubles import Served, chi_square_survival, every_word
+from tests.noise.doubles import Served, chance_at_most, every_word
 
 HALF = Fraction(1, 2)
 ONES = 2**64 - 1
@@ -177,7 +177,7 @@ def test_draws_follow_the_rounded_law(
 ) -> None:
     last = 4 + int(4 * scale)
     draws = sample(scale, 100_000)
-    assert chi_square_survival(observed(draws, last), masses(law, scale, last)) > ALARM
+    assert chance_at_most(observed(draws, last), masses(law, scale, last)) > ALARM
 
 
 @pytest.mark.statistical
@@ -189,9 +189,9 @@ def test_draws_at_huge_scales_follow_the_law_and_fill_the_low_bits_evenly(
     scale = 3 << power
     draws = [int(draw) for draw in sample(Fraction(scale), 100_000 if power < 62 else 20_000)]
     coarse = np.array([(16 * draw + scale) // (2 * scale) for draw in draws], dtype=object)
-    assert chi_square_survival(observed(np.clip(coarse, -99, 99), 40), masses(law, Fraction(8), 40)) > ALARM
+    assert chance_at_most(observed(np.clip(coarse, -99, 99), 40), masses(law, Fraction(8), 40)) > ALARM
     low_bits = np.bincount(np.array([draw % 64 for draw in draws]), minlength=64)
-    assert chi_square_survival(low_bits, [1 / 64] * 64) > ALARM
+    assert chance_at_most(low_bits, [1 / 64] * 64) > ALARM
 
 
 @pytest.mark.statistical
@@ -203,7 +203,7 @@ def test_the_split_into_quotient_and_remainder_loses_nothing(law: Law, step: int
     draws = module._with_remainders(quotients, law, scale, step, bits)
     signed = masses(law, scale, last)
     folded = [signed[last], *(2 * mass for mass in signed[last + 1 :])]
-    assert chi_square_survival(np.bincount(np.minimum(draws, last), minlength=last + 1), folded) > ALARM
+    assert chance_at_most(np.bincount(np.minimum(draws, last), minlength=last + 1), folded) > ALARM
 
 
 @pytest.mark.parametrize("law", LAWS[:5], ids=str)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tacit.errors import ParameterError
 from tacit.noise import laplace_log_normal
 from tacit.noise.bits import SeededBitsForTestsOnly, secure
-from tests.noise.doubles import Served, chi_square_survival
+from tests.noise.doubles import Served, chance_at_most
 
 ONES = 2**64 - 1
 # the package exports the sampler under the same name, so the module is reached by its path
@@ -139,7 +139,7 @@ def test_draws_follow_the_rounded_law(scale: Fraction, sigma: Fraction) -> None:
     last = 4 + int(4 * scale)
     draws = np.clip(laplace_log_normal(scale, sigma, 200_000, secure()), -last, last).astype(np.int64)
     counts = np.bincount(draws + last, minlength=2 * last + 1)
-    assert chi_square_survival(counts, masses(float(scale), float(sigma), last)) > ALARM
+    assert chance_at_most(counts, masses(float(scale), float(sigma), last)) > ALARM
 
 
 @pytest.mark.statistical
@@ -149,9 +149,9 @@ def test_draws_at_huge_scales_follow_the_law_and_fill_the_low_bits_evenly(power:
     scale = 3 << power
     draws = [int(draw) for draw in laplace_log_normal(scale, sigma, 100_000 if power < 40 else 30_000, secure())]
     coarse = np.array([min(max((8 * draw + scale) // (2 * scale), -24), 24) for draw in draws])
-    assert chi_square_survival(np.bincount(coarse + 24, minlength=49), masses(4.0, float(sigma), 24)) > ALARM
+    assert chance_at_most(np.bincount(coarse + 24, minlength=49), masses(4.0, float(sigma), 24)) > ALARM
     low_bits = np.bincount(np.array([draw % 64 for draw in draws]), minlength=64)
-    assert chi_square_survival(low_bits, [1 / 64] * 64) > ALARM
+    assert chance_at_most(low_bits, [1 / 64] * 64) > ALARM
 
 
 @pytest.mark.statistical
@@ -162,7 +162,7 @@ def test_the_split_into_quotient_and_remainder_loses_nothing(monkeypatch: pytest
     scale, sigma, last = Fraction(6), Fraction(1, 2), 12
     draws = laplace_log_normal(scale, sigma, 2_500, SeededBitsForTestsOnly(4))
     counts = np.bincount(np.clip(draws, -last, last).astype(np.int64) + last, minlength=2 * last + 1)
-    assert chi_square_survival(counts, masses(6.0, 0.5, last)) > ALARM
+    assert chance_at_most(counts, masses(6.0, 0.5, last)) > ALARM
 
 
 def test_zero_is_always_looked_at_because_half_of_its_cell_is_outside() -> None:

@@ -13,7 +13,7 @@ import pytest
 from tacit.errors import ParameterError
 from tacit.noise import optimal_inner_width, staircase
 from tacit.noise.bits import secure
-from tests.noise.doubles import Served, chi_square_survival
+from tests.noise.doubles import Served, chance_at_most
 
 ONES = 2**64 - 1
 # the package exports the sampler under the same name, so the module is reached by its path
@@ -100,7 +100,7 @@ def test_draws_follow_the_law(sensitivity: int, epsilon: Fraction, inner: int | 
     probabilities[0] += rest
     probabilities[-1] += rest
     counts = np.bincount(np.clip(draws, -last, last) + last, minlength=2 * last + 1)
-    assert chi_square_survival(counts, probabilities) > ALARM
+    assert chance_at_most(counts, probabilities) > ALARM
 
 
 @pytest.mark.statistical
@@ -170,7 +170,7 @@ def test_single_draws_follow_the_law() -> None:
     rest = (1 - sum(probabilities)) / 2
     probabilities[0] += rest
     probabilities[-1] += rest
-    assert chi_square_survival(np.bincount(np.clip(draws, -30, 30) + 30, minlength=61), probabilities) > ALARM
+    assert chance_at_most(np.bincount(np.clip(draws, -30, 30) + 30, minlength=61), probabilities) > ALARM
 
 
 def test_extreme_epsilons_and_sizes() -> None:

@@ -14,7 +14,7 @@ from tacit.errors import ParameterError
 from tacit.noise import truncated as module
 from tacit.noise import truncated_discrete_laplace, truncated_geometric
 from tacit.noise.bits import secure
-from tests.noise.doubles import Served, chi_square_survival, every_word
+from tests.noise.doubles import Served, chance_at_most, every_word
 
 ONES = 2**64 - 1
 ALARM = 1e-10
@@ -43,7 +43,7 @@ def masses(scale: Fraction, low: int, high: int) -> list[float]:
 def test_truncated_geometric_draws_follow_their_law(scale: Fraction, count: int) -> None:
     draws = truncated_geometric(scale, count, 100_000, secure())
     assert 0 <= draws.min() <= draws.max() < count
-    assert chi_square_survival(np.bincount(draws, minlength=count), masses(scale, 0, count - 1)) > ALARM
+    assert chance_at_most(np.bincount(draws, minlength=count), masses(scale, 0, count - 1)) > ALARM
 
 
 @pytest.mark.statistical
@@ -55,7 +55,7 @@ def test_truncated_laplace_draws_follow_their_law(scale: Fraction, low: int, hig
     draws = truncated_discrete_laplace(scale, low, high, 100_000, secure())
     assert low <= draws.min() <= draws.max() <= high
     counts = np.bincount(draws - low, minlength=high - low + 1)
-    assert chi_square_survival(counts, masses(scale, low, high)) > ALARM
+    assert chance_at_most(counts, masses(scale, low, high)) > ALARM
 
 
 @pytest.mark.statistical
@@ -73,9 +73,9 @@ def test_draws_at_huge_scales_follow_the_continuous_law_and_fill_the_low_bits_ev
         whole = below(edges[-1]) - below(edges[0])
         probabilities = [float((below(b) - below(a)) / whole) for a, b in itertools.pairwise(edges)]
     cells = np.array([sum(draw >= edge for edge in edges[1:-1]) for draw in draws])
-    assert chi_square_survival(np.bincount(cells, minlength=10), probabilities) > ALARM
+    assert chance_at_most(np.bincount(cells, minlength=10), probabilities) > ALARM
     low_bits = np.bincount(np.array([draw % 32 for draw in draws]), minlength=32)
-    assert chi_square_survival(low_bits, [1 / 32] * 32) > ALARM
+    assert chance_at_most(low_bits, [1 / 32] * 32) > ALARM
 
 
 @pytest.mark.parametrize("scale", [Fraction(10), Fraction(13, 7), Fraction(2**70)], ids=str)

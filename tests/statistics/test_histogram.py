@@ -188,7 +188,7 @@ def test_private_bins_choose_with_the_rows_of_a_unit_and_their_share(monkeypatch
 def test_the_noise_has_the_variance_of_the_charged_event(study: str) -> None:
     """2,000 empty cells; the mean square of discrete Laplace noise has a relative deviation of sqrt(5/2000) = 0.05.
 
-    Six and a half deviations on either side: a false alarm below 1e-9 (the sum of 2,000 squares is nearly normal).
+    Ten deviations on either side: a false alarm below 4e-13 (Chernoff; squares have heavy tails, 7 would be 2e-8).
     """
     empty = np.array([], dtype=np.int64)
     if study == "histogram":
@@ -218,7 +218,7 @@ def test_the_noise_has_the_variance_of_the_charged_event(study: str) -> None:
     assert scale == 4
     a = math.exp(-1 / scale)
     variance = 2 * a / (1 - a) ** 2
-    assert abs(np.mean(noise.astype(float) ** 2) / variance - 1) < 0.35
+    assert abs(np.mean(noise.astype(float) ** 2) / variance - 1) < 0.5
 
 
 # -- repair ----------------------------------------------------------------------------------------------

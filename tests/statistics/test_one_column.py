@@ -196,7 +196,7 @@ def test_the_law_of_a_sum_of_noises_is_that_of_closed_forms() -> None:
 @pytest.mark.statistical
 @pytest.mark.parametrize(("rows", "epsilon", "delta"), [(60, 1.0, 0.0), (1_000, 0.1, 0.0), (400, 1.0, 1e-3)])
 def test_the_means_interval_covers_the_rows_mean_as_often_as_it_says(rows: int, epsilon: float, delta: float) -> None:
-    """400 draws at 0.9: outside 0.81 .. 0.98 with probability below 1e-7 (binomial), each of three cases."""
+    """400 draws at 0.9: outside 0.79 .. 0.98 with probability below 1e-10 (binomial), each of three cases."""
     values = np.random.default_rng(3).integers(0, 101, rows)
     values[: rows // 2] //= 10
     source = source_of(values, bounds=(0, 100))
@@ -210,21 +210,21 @@ def test_the_means_interval_covers_the_rows_mean_as_often_as_it_says(rows: int, 
         low, high = interval(moments, 0.01, 0.9)
         held += low <= share <= high
         errors.append(moments.mean - share)
-    assert 0.81 <= held / 400 <= 0.98
-    # the noise's own deviation, to first order; that of 400 draws errs by 6 %, eight times that
+    assert 0.79 <= held / 400 <= 0.98
+    # the noise's own deviation, to first order; that of 400 draws errs by 6 %, ten times that: 1e-11 (Chernoff)
     expected = noise.deviation / 100 * math.hypot(share, 1 - share) / rows
-    assert math.sqrt(np.mean(np.square(errors))) == pytest.approx(expected, rel=0.45)
+    assert math.sqrt(np.mean(np.square(errors))) == pytest.approx(expected, rel=0.6)
 
 
 @pytest.mark.statistical
 def test_the_variances_interval_covers_the_rows_variance_about_as_often_as_it_says() -> None:
-    """400 draws at 0.9: below 0.80 with probability below 1e-8 (binomial)."""
+    """400 draws at 0.9: below 0.79 with probability below 1e-10 (binomial)."""
     values = np.random.default_rng(4).beta(2, 5, 1_000) * 50
     held = 0
     for _ in range(400):
         ((low, high),) = variance(values, bounds=(0, 50), epsilon=0.5, level="0.9").intervals()["variance"]
         held += low <= values.var() <= high
-    assert 0.80 <= held / 400 <= 0.99
+    assert 0.79 <= held / 400 <= 0.99
 
 
 def test_gaussian_noise_is_taken_only_where_it_is_smaller() -> None:

@@ -15,8 +15,13 @@ import pytest
 
 import tacit
 from tacit.errors import ParameterError
+from tacit.loss import events
 from tacit.noise import SeededBitsForTestsOnly
-from tacit.statistics.order.robust_regression import choice_of, heights, pairs, robust_regression
+from tacit.statistics.order.robust_regression import Heights, heights, line_through, pairs, robust_regression
+
+
+def planned(rows_per_unit: int, matchings: int) -> Heights:
+    return Heights.of(rows_per_unit, matchings, Fraction(1), Fraction(1, 5), Fraction(19, 20))
 
 
 def pairings(rows: tuple[int, ...]) -> Iterator[frozenset[frozenset[int]]]:
@@ -52,16 +57,39 @@ def test_a_row_more_replaces_one_pair_at_most_and_keeps_the_pairing_uniform(n: i
             worst = max(worst, len(before ^ after))
     assert set(law) == set(pairings(tuple(range(n + 1))))
     assert len(set(law.values())) == 1
-    assert worst <= choice_of(1, 1, Fraction(1)).sensitivity
+    assert worst <= planned(1, 1).choice.sensitivity
     assert worst == (1 if n % 2 else 2)
 
 
 def test_all_rows_of_a_unit_and_all_pairings_count() -> None:
-    assert choice_of(3, 1, Fraction(1)).sensitivity == 6
-    assert choice_of(1, 5, Fraction(1)).sensitivity == 10
-    assert choice_of(1, 1, Fraction(1)).epsilon == Fraction(1, 2)
-    found = robust_regression(np.zeros((4, 2)), bounds=(0, 1), epsilon="0.8", matchings=2)
-    assert '"epsilon": "2/5"' in found.receipt["event"] or '"2/5"' in found.receipt["event"]
+    for rows, matchings, moved in ((3, 1, 6), (1, 5, 10)):
+        plan = planned(rows, matchings)
+        assert plan.choice.sensitivity == moved
+        assert plan.choice.epsilon == Fraction(4, 5) / 2
+        assert plan.interval is not None
+        assert plan.interval.choice.factor == Fraction(1, 5) / (2 * moved)
+    found = robust_regression(np.zeros((4, 2)), bounds=(0, 1), epsilon="0.8", matchings=2, interval_share="0.25")
+    both = events.Repeated(events.Exponential(Fraction(3, 10)), 2)
+    assert found.receipt["event"] == events.Composed((both, events.Exponential(Fraction(1, 5)))).to_json()
+    plain = robust_regression(np.zeros((4, 2)), bounds=(0, 1), epsilon="0.8", interval_share=0)
+    assert plain.receipt["event"] == events.Repeated(events.Exponential(Fraction(2, 5)), 2).to_json()
+    assert plain.intervals() == {}
+
+
+def test_a_line_is_enclosed_by_all_lines_whose_heights_are_in_their_intervals() -> None:
+    random = np.random.default_rng(5)
+    for _ in range(50):
+        places = tuple(np.sort(random.normal(size=2)).tolist())
+        first, second = (np.sort(random.normal(size=3))[[1, 0, 2]].tolist() for _ in range(2))
+        shown = line_through(places, first, second)
+        corners = []
+        for one, other in itertools.product(first, second):
+            slope = (other - one) / (places[1] - places[0])
+            corners.append((one - slope * places[0], slope, one, other))
+        for part, (value, low, high) in enumerate(shown):
+            assert value == pytest.approx(corners[0][part])
+            assert low == pytest.approx(min(each[part] for each in corners))
+            assert high == pytest.approx(max(each[part] for each in corners))
 
 
 @pytest.mark.statistical

@@ -207,7 +207,8 @@ class Finding:
         for each in self.columns:
             flat.append(each)
             if each.low is not None and each.high is not None:
-                flat += [Column(f"{each.name}_low", "real", each.low), Column(f"{each.name}_high", "real", each.high)]
+                kind = each.kind if each.kind in ("date", "timestamp") else "real"
+                flat += [Column(f"{each.name}_low", kind, each.low), Column(f"{each.name}_high", kind, each.high)]
         names, kinds = tuple(each.name for each in flat), tuple(each.kind for each in flat)
         none = (None,) * len(flat)
         return Answer(names, kinds, tuple(each.values for each in flat), none, False, dict(self.facts), self.repeated)

@@ -7,7 +7,8 @@ for nothing. Nothing here can check that: try all data sets of a small grid.
 
 SmoothSensitivity. S = max over k of exp(-b k) min(LS(k), width), with the width of the output's bounds for k above
 `farthest`, is a b-smooth bound of the local sensitivity of the clamped function: S(x) >= LS(0), and LS(k; x) <=
-LS(k + 1; x') (beyond `farthest` nothing is more than the width). `tacit.mechanisms.Smooth` does the rest.
+LS(k + 1; x') (beyond `farthest` nothing is more than the width). `tacit.mechanisms.Smooth` does the rest, and
+`smooth_interval` the interval that a share of epsilon buys.
 
 ProposeTestRelease. The least k with LS(k) > bound, at most `farthest` + 1, changes by at most 1 between neighbours and
 is 0 where one neighbour moves the function by more than the bound: what `tacit.mechanisms.ProposeTestRelease` needs.
@@ -41,6 +42,7 @@ from tacit.statistics.finding import Content, Finding, column
 from tacit.statistics.frameworks.isolated import MOST_NUMBERS, Isolated, identity_of
 from tacit.statistics.frameworks.own_functions import Output, Rows, asked, outputs
 from tacit.statistics.order.smooth_choice import choose_smooth
+from tacit.statistics.smooth_interval import INTERVAL_SHARE, SmoothInterval, read_share
 from tacit.statistics.source import Opened
 
 
@@ -124,33 +126,38 @@ class SmoothSensitivity:
         *,
         epsilon: Number,
         delta: Number = 0,
+        interval_share: Number = INTERVAL_SHARE,
         bounds: Any = None,
         values: Any = None,
         rows_per_unit: int | None = None,
         level: Number = "0.95",
         analyst: str | None = None,
     ) -> Finding:
-        """The function's value with noise."""
+        """The function's value with noise; `interval_share` of epsilon buys its interval."""
         facts = {"bounds": bounds, "values": values, "rows_per_unit": rows_per_unit, "level": level}
         given = asked("SmoothSensitivity", data, columns, epsilon=epsilon, delta=delta, **facts)
         told, output = self._told, self._told.output
-        chosen = choose_smooth(given.epsilon, given.delta)
-        noise = chosen.noise(output.grid)
+        bought = read_share(interval_share)
+        chosen = choose_smooth(given.epsilon * (1 - bought), given.delta)
+        released = SmoothInterval.of(chosen.noise(output.grid), given.epsilon * bought, given.level)
 
         def compute(opened: Opened, bits: BitSource) -> Content:
             value, moves = told.read(runner.run([given.rows(opened)])[0])
-            smooth = smooth_bound(moves, float(output.width), float(noise.smoothness))
-            noisy = output.read(noise.release(value, smooth, bits=bits))
-            note = "Noise follows the data's own smooth sensitivity, which is private, and so are intervals."
-            return Content(f"Smooth sensitivity: {_name(self.function)}", (column("value", [float(noisy)]),), (note,))
+            smooth = [smooth_bound(moves, float(output.width), float(each)) for each in released.smoothnesses]
+            found = (each for each in released.release(value, smooth, bits) if each is not None)
+            shown = column("value", *([float(output.read(each))] for each in found))
+            covered = "The interval covers the noise." if bought else "interval_share=0: no interval."
+            notes = ("Noise follows the data's own smooth sensitivity, which is private.", covered)
+            return Content(f"Smooth sensitivity: {_name(self.function)}", (shown,), notes)
 
         text = {
             "study": "smooth_sensitivity",
             **told.identity,
             "epsilon": str(given.epsilon),
             "delta": str(given.delta),
+            "interval_share": str(bought),
         }
-        price = Price(noise.event, given.epsilon, given.delta if chosen.kind == "laplace" else Fraction(0))
+        price = Price(released.event, given.epsilon, given.delta if chosen.kind == "laplace" else Fraction(0))
         with told.isolated().ready(1) as runner:
             return given.source.release(text, price, compute, level=given.level, analyst=analyst)
 

@@ -6,7 +6,9 @@ number of the results, clamped to its public bounds and rounded to a grid, is co
   * "mean", "median": `tacit.mechanisms.SampleAndAggregate`, whose proof is the one for given blocks;
   * "smooth": the median of the results plus noise for its smooth sensitivity, where one result of a fixed number of
     them is replaced (`order_windows`, Theorem 2, and `tacit.mechanisms.Smooth`); with a delta it has less noise.
-Together they cost the sum of the parts.
+Together they cost the sum of the parts. Intervals: the noise of "mean" has a public size; for the medians a share of
+each part buys one (`rank_interval`, where replacing a result counts as two rows, and `smooth_interval`). They enclose
+the mean or the median of the blocks' results, on the grid.
 
 Assumption: a result depends on its own block alone. `isolated` sees to that: a process for each block, which has run
 no other; a block that fails, is late, or gives something else than the wanted numbers counts as the public `default`.
@@ -20,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -32,8 +34,10 @@ from tacit.parameters import Number
 from tacit.statistics.finding import Content, Finding, column
 from tacit.statistics.frameworks.isolated import Isolated, identity_of
 from tacit.statistics.frameworks.own_functions import Output, asked, outputs
+from tacit.statistics.order.rank_interval import RankInterval
 from tacit.statistics.order.smooth_choice import choose_smooth
 from tacit.statistics.order.windows import Rank, Sorted, Whole, smooth_sensitivity_replaced
+from tacit.statistics.smooth_interval import INTERVAL_SHARE, SmoothInterval, read_share
 from tacit.statistics.source import Opened
 
 _AGGREGATORS = ("median", "mean", "smooth")
@@ -71,13 +75,14 @@ class SampleAndAggregate:
         *,
         epsilon: Number,
         delta: Number = 0,
+        interval_share: Number = INTERVAL_SHARE,
         bounds: Any = None,
         values: Any = None,
         rows_per_unit: int | None = None,
         level: Number = "0.95",
         analyst: str | None = None,
     ) -> Finding:
-        """The combined results."""
+        """The combined results; `interval_share` of epsilon buys intervals, but for "mean", which has them anyway."""
         given = asked(
             "SampleAndAggregate",
             data,
@@ -91,7 +96,9 @@ class SampleAndAggregate:
         )
         known, defaults, isolated = outputs(self.output_bounds), self._defaults(), self._isolated()
         count = len(known)
-        parts = [self._combiner(each, given.epsilon / count, given.delta / count) for each in known]
+        bought = read_share(interval_share) * (self.aggregator != "mean")
+        part, slip = given.epsilon / count, given.delta / count
+        parts = [self._combiner(each, part, slip, bought, given.level) for each in known]
         blocks = mechanisms.SampleAndAggregate(1, self.blocks, (0, 1))
 
         def compute(opened: Opened, bits: BitSource) -> Content:
@@ -101,18 +108,19 @@ class SampleAndAggregate:
             released, low, high = [], [], []
             for place, (part, output, default) in enumerate(zip(parts, known, defaults, strict=True)):
                 read = [output.read(None if each is None else each[place], default) for each in results]
-                value = part.combine(read, bits)
-                off = part.error(given.level)
-                released.append(float(min(max(value, output.low), output.high)))
-                low.append(None if off is None else max(released[-1] - off, float(output.low)))
-                high.append(None if off is None else min(released[-1] + off, float(output.high)))
+                value, *ends = (min(max(each, output.low), output.high) for each in part.combine(read, bits))
+                released.append(float(value))
+                low.append(float(ends[0]) if ends else None)
+                high.append(float(ends[1]) if ends else None)
             shown = column("value", released, *((None, None) if None in low else (low, high)))
             keys = () if count == 1 else (column("number", list(range(count))),)
             words = (
                 f"{self.blocks} random blocks, combined by {self.aggregator}; a block that fails counts as the default."
             )
-            covered = "" if None in low else " Intervals cover the noise."
-            return Content(f"Sample and aggregate: {self._name}", (*keys, shown), (words + covered,))
+            centre = "mean" if self.aggregator == "mean" else "median"
+            covered = f"Intervals enclose the {centre} of the blocks' results: they cover the noise."
+            notes = (words, "interval_share=0: no intervals." if None in low else covered)
+            return Content(f"Sample and aggregate: {self._name}", (*keys, shown), notes)
 
         text = {
             "study": "sample_and_aggregate",
@@ -124,6 +132,7 @@ class SampleAndAggregate:
             "seconds": str(self.seconds),
             "epsilon": str(given.epsilon),
             "delta": str(given.delta),
+            "interval_share": str(bought),
         }
         event = parts[0].event if count == 1 else events.Composed(tuple(each.event for each in parts))
         price = Price(event, given.epsilon, sum((each.delta for each in parts), Fraction(0)))
@@ -147,63 +156,102 @@ class SampleAndAggregate:
         found = tuple(parameters.rational("default", each) for each in given)
         return tuple(min(max(value, each.low), each.high) for value, each in zip(found, known, strict=True))
 
-    def _combiner(self, output: Output, epsilon: Fraction, delta: Fraction) -> Combiner:
+    def _combiner(
+        self, output: Output, epsilon: Fraction, delta: Fraction, share: Fraction, level: Fraction
+    ) -> Combiner:
         if self.aggregator == "smooth":
-            return _SmoothMedian.of(output, epsilon, delta)
-        core = mechanisms.SampleAndAggregate(
-            epsilon, self.blocks, (output.low, output.high), self.aggregator, steps=_STEPS
-        )
-        return _ByCore(core, output, self.aggregator == "mean")
+            return _SmoothMedian.of(output, epsilon, delta, share, level)
+        own, ends = epsilon * (1 - share), (output.low, output.high)
+        core = mechanisms.SampleAndAggregate(own, self.blocks, ends, self.aggregator, steps=_STEPS)
+        if self.aggregator == "mean":
+            return _Mean(core, output, level)
+        interval = RankInterval.of(_STEPS + 1, [Fraction(1, 2)], 2, epsilon * share, level) if share else None
+        return _Median(core, output, interval)
+
+
+class Combiner(Protocol):
+    """How the results for one number become a released one."""
+
+    @property
+    def event(self) -> events.Event:
+        """What is charged."""
+
+    @property
+    def delta(self) -> Fraction:
+        """The part of delta that is used."""
+
+    def combine(self, results: list[Fraction], bits: BitSource) -> tuple[Fraction, ...]:
+        """The number, and the ends of its interval where it has one."""
 
 
 @dataclass(frozen=True, slots=True)
-class _ByCore:
-    """The mechanism's own mean or median of grid points."""
+class _Mean:
+    """The mechanism's own mean of grid points."""
 
     core: mechanisms.SampleAndAggregate
     output: Output
-    is_mean: bool
+    level: Fraction
     delta: Fraction = Fraction(0)
 
     @property
     def event(self) -> events.Event:
         return self.core.event
 
-    def combine(self, results: list[Fraction], bits: BitSource) -> Fraction:
+    def combine(self, results: list[Fraction], bits: BitSource) -> tuple[Fraction, ...]:
         place = self.core.aggregator.aggregate(points_of(results, self.output, self.core.steps), bits)
-        return self.output.low + place * self.output.width / self.core.steps
+        value = self.output.low + place * self.output.width / self.core.steps
+        off = Fraction(self.core.error(self.level))
+        return value, value - off, value + off
 
-    def error(self, level: Fraction) -> float | None:
-        return self.core.error(level) if self.is_mean else None
+
+@dataclass(frozen=True, slots=True)
+class _Median:
+    """The mechanism's own median of grid points, and an interval by rank."""
+
+    core: mechanisms.SampleAndAggregate
+    output: Output
+    interval: RankInterval | None
+    delta: Fraction = Fraction(0)
+
+    @property
+    def event(self) -> events.Event:
+        own = self.core.event
+        return own if self.interval is None else events.Composed((own, self.interval.event))
+
+    def combine(self, results: list[Fraction], bits: BitSource) -> tuple[Fraction, ...]:
+        points = points_of(results, self.output, self.core.steps)
+        chosen = int(self.core.aggregator.aggregate(points, bits))
+        found = [Fraction(chosen)]
+        if self.interval is not None:
+            ((low, high),) = self.interval.around([chosen], [np.unique(points, return_counts=True)], bits)
+            half = Fraction(1, 2)  # a result is within half a step of its point
+            found += [low - half, high + half]
+        return tuple(self.output.low + each * self.output.width / self.core.steps for each in found)
 
 
 @dataclass(frozen=True, slots=True)
 class _SmoothMedian:
     """The median with noise for its smooth sensitivity."""
 
-    noise: mechanisms.Smooth
+    smooth: SmoothInterval
     output: Output
     delta: Fraction
 
     @staticmethod
-    def of(output: Output, epsilon: Fraction, delta: Fraction) -> _SmoothMedian:
-        chosen = choose_smooth(epsilon, delta)
-        return _SmoothMedian(chosen.noise(), output, delta if chosen.kind == "laplace" else Fraction(0))
+    def of(output: Output, epsilon: Fraction, delta: Fraction, share: Fraction, level: Fraction) -> _SmoothMedian:
+        chosen = choose_smooth(epsilon * (1 - share), delta)
+        smooth = SmoothInterval.of(chosen.noise(), epsilon * share, level)
+        return _SmoothMedian(smooth, output, delta if chosen.kind == "laplace" else Fraction(0))
 
     @property
     def event(self) -> events.Event:
-        return self.noise.event
+        return self.smooth.event
 
-    def combine(self, results: list[Fraction], bits: BitSource) -> Fraction:
+    def combine(self, results: list[Fraction], bits: BitSource) -> tuple[Fraction, ...]:
         line = Sorted(np.sort(points_of(results, self.output, _FINE_STEPS)), 0, _FINE_STEPS, Rank(Fraction(1, 2)))
-        place: int = self.noise.release(line.value, smooth_sensitivity_replaced(line, self.noise.smoothness), bits=bits)
-        return self.output.low + place * self.output.width / _FINE_STEPS
-
-    def error(self, level: Fraction) -> float | None:
-        return None
-
-
-Combiner = _ByCore | _SmoothMedian
+        bounds = [smooth_sensitivity_replaced(line, smoothness) for smoothness in self.smooth.smoothnesses]
+        found = (each for each in self.smooth.release(line.value, bounds, bits) if each is not None)
+        return tuple(self.output.low + each * self.output.width / _FINE_STEPS for each in found)
 
 
 def points_of(results: list[Fraction], output: Output, steps: int) -> Whole:

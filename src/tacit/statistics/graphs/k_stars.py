@@ -30,6 +30,7 @@ from tacit.statistics.finding import Content, Finding, column
 from tacit.statistics.graphs.adjacency import by_degree
 from tacit.statistics.graphs.smooth_count import SmoothCount
 from tacit.statistics.graphs.source import Graph, graph_source
+from tacit.statistics.smooth_interval import INTERVAL_SHARE
 
 _LARGEST = 10**200
 
@@ -41,6 +42,7 @@ def k_stars(
     k: int,
     epsilon: parameters.Number,
     delta: parameters.Number = 0,
+    interval_share: parameters.Number = INTERVAL_SHARE,
     nodes: int | Sequence[Any] | None = None,
     level: parameters.Number = "0.95",
     analyst: str | None = None,
@@ -53,21 +55,20 @@ def k_stars(
     most = 2 * comb(n - 2, arms - 1)
     if n * comb(n - 1, arms) >= _LARGEST:
         raise parameters.refuse("k", "such that there are fewer than 1e200 possible stars", k)
-    counting = SmoothCount.at(epsilon, delta)
-    exact_level = parameters.open_probability("level", level)
+    counting = SmoothCount.at(epsilon, delta, interval_share, level)
 
     def compute(graph: Graph, bits: BitSource) -> Content:
         found, at_distance = star_count(graph, arms), star_sensitivities(graph, arms)
-        value, low, high = counting.release(found, at_distance, exact_level, most, bits)
-        ends = [min(max(end, 0), n * comb(n - 1, arms)) for end in (value, low, high)]
+        released = counting.release(found, at_distance, most, bits)
+        ends = [min(max(end, 0), n * comb(n - 1, arms)) for end in released]
         notes = (
-            "Neighbours differ in one edge; the nodes are public. The interval covers the noise.",
-            "A tenth of epsilon was spent on the width of the interval.",
+            "Neighbours differ in one edge; the nodes are public.",
+            counting.note,
         )
         title = f"Stars with {arms} arms"
-        return Content(title, (column("stars", ends[:1], ends[1:2], ends[2:]),), notes)
+        return Content(title, (column("stars", *([end] for end in ends)),), notes)
 
-    asked = {"study": "k_stars", "k": arms, "epsilon": str(counting.epsilon), "delta": str(counting.delta)}
+    asked = {"study": "k_stars", "k": arms, **counting.stated}
     return source.release(asked, counting.price, compute, level=level, analyst=analyst)
 
 

@@ -32,6 +32,7 @@ from tacit.statistics.graphs.connectivity import heaviest_of_cuts
 from tacit.statistics.graphs.disjoint_trees import disjoint_forests, heaviest_of_trees
 from tacit.statistics.graphs.smooth_count import SmoothCount
 from tacit.statistics.graphs.source import Graph, graph_source
+from tacit.statistics.smooth_interval import INTERVAL_SHARE
 
 MOST_EXACT = 100
 _LARGEST = 1 << 50
@@ -44,6 +45,7 @@ def spanning_tree_cost(
     epsilon: parameters.Number,
     bounds: Any = None,
     delta: parameters.Number = 0,
+    interval_share: parameters.Number = INTERVAL_SHARE,
     nodes: int | Sequence[Any] | None = None,
     weight: str = "weight",
     level: parameters.Number = "0.95",
@@ -63,22 +65,21 @@ def spanning_tree_cost(
     lowest, width = variable.low, variable.high - variable.low
     if width * source.count >= _LARGEST or abs(lowest) * source.count >= _LARGEST:
         raise parameters.refuse("bounds", "such that a tree's cost is below 2**50 steps of the grid", (lowest, width))
-    counting = SmoothCount.at(epsilon, delta)
-    exact_level = parameters.open_probability("level", level)
+    counting = SmoothCount.at(epsilon, delta, interval_share, level)
     links, step = source.count - 1, variable.step
 
     def compute(graph: Graph, bits: BitSource) -> Content:
         cost, at_distance = tree_cost(graph, width), sensitivities(graph, width)
-        value, low, high = counting.release(cost, at_distance, exact_level, width, bits)
-        ends = [float((min(max(end, 0), links * width) + links * lowest) * step) for end in (value, low, high)]
+        released = counting.release(cost, at_distance, width, bits)
+        ends = [float((min(max(end, 0), links * width) + links * lowest) * step) for end in released]
         notes = (
-            "A missing edge costs as much as the heaviest one allowed. The interval covers the noise.",
+            "A missing edge costs as much as the heaviest one allowed.",
             "Neighbours differ in one edge or its weight; the nodes are public.",
-            "A tenth of epsilon was spent on the width of the interval.",
+            counting.note,
         )
-        return Content("Cost of a minimum spanning tree", (column("cost", ends[:1], ends[1:2], ends[2:]),), notes)
+        return Content("Cost of a minimum spanning tree", (column("cost", *([end] for end in ends)),), notes)
 
-    asked = {"study": "spanning_tree_cost", "epsilon": str(counting.epsilon), "delta": str(counting.delta)}
+    asked = {"study": "spanning_tree_cost", **counting.stated}
     return source.release(asked, counting.price, compute, level=level, analyst=analyst)
 
 

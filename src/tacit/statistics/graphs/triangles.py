@@ -34,6 +34,7 @@ from tacit.statistics.finding import Content, Finding, column
 from tacit.statistics.graphs.adjacency import by_degree, row_blocks
 from tacit.statistics.graphs.smooth_count import SmoothCount
 from tacit.statistics.graphs.source import Graph, graph_source
+from tacit.statistics.smooth_interval import INTERVAL_SHARE
 from tacit.statistics.source import Whole
 
 
@@ -43,28 +44,28 @@ def triangles(
     *,
     epsilon: parameters.Number,
     delta: parameters.Number = 0,
+    interval_share: parameters.Number = INTERVAL_SHARE,
     nodes: int | Sequence[Any] | None = None,
     level: parameters.Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
     """The number of triangles. Neighbours differ in one edge; the nodes are public."""
     source = graph_source(data, columns, nodes=nodes)
-    counting = SmoothCount.at(epsilon, delta)
-    exact_level = parameters.open_probability("level", level)
+    counting = SmoothCount.at(epsilon, delta, interval_share, level)
     count, most = source.count, max(source.count - 2, 0)
 
     def compute(graph: Graph, bits: BitSource) -> Content:
         found, at_distance = count_and_sensitivities(graph)
-        value, low, high = counting.release(found, at_distance.tolist(), exact_level, most, bits)
+        released = counting.release(found, at_distance.tolist(), most, bits)
         ceiling = math.comb(count, 3)
-        ends = [min(max(end, 0), ceiling) for end in (value, low, high)]
+        ends = [min(max(end, 0), ceiling) for end in released]
         notes = (
-            "Neighbours differ in one edge; the nodes are public. The interval covers the noise.",
-            "A tenth of epsilon was spent on the width of the interval.",
+            "Neighbours differ in one edge; the nodes are public.",
+            counting.note,
         )
-        return Content("Triangles", (column("triangles", ends[:1], ends[1:2], ends[2:]),), notes)
+        return Content("Triangles", (column("triangles", *([end] for end in ends)),), notes)
 
-    asked = {"study": "triangles", "epsilon": str(counting.epsilon), "delta": str(counting.delta)}
+    asked = {"study": "triangles", **counting.stated}
     return source.release(asked, counting.price, compute, level=level, analyst=analyst)
 
 

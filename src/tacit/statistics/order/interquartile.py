@@ -1,9 +1,10 @@
 """The interquartile range, the distance of the upper quartile from the lower: three ways.
 
-Exponential. Both quartiles chosen by rank (`order_methods`), subtracted: post-processing.
+Exponential. Both quartiles chosen by rank (`order_methods`), subtracted: post-processing. Their intervals hold at once,
+and the least and the greatest difference of two numbers in them are the ends of the range's.
 
 Smooth. One unit moves the range by at most what it moves the two quartiles by together, so the sum of their smooth
-sensitivities, each b-smooth, is a b-smooth bound.
+sensitivities, each b-smooth, is a b-smooth bound. The interval is that of `smooth_interval`.
 
 Propose-test-release (Dwork and Lei). The positive whole numbers are cut into bins [c**k, c**(k+1)), c = `ratio` public,
 and 0 is a bin of its own; what is released is the bin of the range, in codes, if it is the same for all data sets
@@ -21,6 +22,7 @@ Source: Dwork and Lei 2009.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -33,10 +35,11 @@ from tacit.mechanisms import ProposeTestRelease, Refused
 from tacit.noise import BitSource
 from tacit.parameters import Number
 from tacit.statistics.finding import Content, Finding, column
-from tacit.statistics.order.methods import ByRank, Frame, best
+from tacit.statistics.order.methods import ByRank, Found, Frame, best
 from tacit.statistics.order.ranked import ranked
 from tacit.statistics.order.smooth_choice import choose_smooth
 from tacit.statistics.order.windows import REACH, Sorted, Whole, smooth_sensitivity
+from tacit.statistics.smooth_interval import INTERVAL_SHARE, SmoothInterval, read_share
 from tacit.statistics.source import Opened, source_of
 
 _QUARTILES = (Fraction(1, 4), Fraction(3, 4))
@@ -51,29 +54,35 @@ def interquartile_range(
     delta: Number = 0,
     method: str = "best",
     ratio: Number = 2,
+    interval_share: Number = INTERVAL_SHARE,
     bounds: Any = None,
     values: Any = None,
     rows_per_unit: int | None = None,
     level: Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
-    """The interquartile range. `ratio` is that of the ends of a bin, for method "ptr", which needs a delta."""
+    """The interquartile range. `ratio` is that of the ends of a bin, for method "ptr", which needs a delta.
+
+    `interval_share` of epsilon buys the interval; the bins of "ptr" need none of it.
+    """
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     asked = ranked(source, epsilon=epsilon, delta=delta, level=level, neighbours="add_remove")
     if method not in _METHODS:
         raise parameters.refuse("method", "one of " + ", ".join(map(repr, _METHODS)), method)
+    bought = read_share(interval_share)
+    own = asked.epsilon * (1 - bought)
     if method == "best":
-        method = best(_QUARTILES, asked.frame.moved, asked.epsilon, asked.delta)
+        method = best(_QUARTILES, asked.frame.moved, own, asked.delta)
     frame, step = asked.frame, asked.variable.step
     if method == "ptr":
         bins = _Bins.of(frame, asked.epsilon, asked.delta, parameters.positive("ratio", ratio))
         price = Price(bins.event, asked.epsilon, asked.delta)
     elif method == "smooth":
-        chosen = choose_smooth(asked.epsilon, asked.delta)
-        noise = chosen.noise()
-        price = Price(noise.event, asked.epsilon, asked.delta if chosen.kind == "laplace" else Fraction(0))
+        chosen = choose_smooth(own, asked.delta)
+        smooth = SmoothInterval.of(chosen.noise(), asked.epsilon * bought, asked.level)
+        price = Price(smooth.event, asked.epsilon, asked.delta if chosen.kind == "laplace" else Fraction(0))
     else:
-        choice = ByRank.of(frame, _QUARTILES, asked.epsilon, Fraction(0), asked.level)
+        choice = ByRank.of(frame, _QUARTILES, asked.epsilon, bought, asked.level, together=True)
         price = Price(choice.event, asked.epsilon)
 
     def compute(opened: Opened, bits: BitSource) -> Content:
@@ -85,16 +94,21 @@ def interquartile_range(
             value = None if low is None or high is None else math.sqrt(low * max(high - 1, 0))
             note = "The range lies in the interval for sure; without one, no bin passed the private test."
         elif method == "smooth":
-            value = float(smooth_range(frame, codes, noise, bits))
-            note = "Noise follows the data's own smooth sensitivity, which is private, and so are intervals."
+            found, low, high = smooth_range(frame, codes, smooth, bits)
+            value = float(found)
+            note = "Noise follows the data's own smooth sensitivity, which is private."
         else:
-            first, last = (each[0] for each in choice.find(codes, bits) if each is not None)
-            value, note = float(last - first), choice.note(asked.level).partition(". ")[0] + "."
+            lower, upper = (each for each in choice.find(codes, bits) if each is not None)
+            value, (low, high) = float(upper[0] - lower[0]), _between(lower, upper)
+            note = choice.note(asked.level).partition(". ")[0] + "."
+        if method != "ptr":
+            note += " The interval encloses the rows' own range." if bought else " interval_share=0: no interval."
         ends = [None if each is None else float(each * step) for each in (value and Fraction(value), low, high)]
         shown = column("interquartile_range", [0.0 if value == 0 else ends[0]], *_interval(ends[1], ends[2]))
         return Content(f"Interquartile range of {asked.variable.name}", (shown,), (note,))
 
-    text = {**asked.stated, "study": "interquartile_range", "method": method, "ratio": str(ratio)}
+    shaped = {"method": method, "ratio": str(ratio), "interval_share": str(bought)}
+    text = {**asked.stated, "study": "interquartile_range", **shaped}
     return asked.source.release(text, price, compute, level=asked.level, analyst=analyst)
 
 
@@ -102,16 +116,27 @@ def _interval(low: float | None, high: float | None) -> tuple[list[float], list[
     return (None, None) if low is None or high is None else ([low], [high])
 
 
+def _between(lower: Found, upper: Found) -> tuple[int, int] | tuple[None, None]:
+    """The least and the greatest distance of two quartiles, each within its interval."""
+    if lower is None or upper is None or lower[1] is None or upper[1] is None:
+        return None, None
+    return max(upper[1] - lower[2], 0), upper[2] - lower[1]
+
+
 def quartiles_of(frame: Frame, codes: Whole) -> tuple[Sorted, Sorted]:
     """The sorted codes with the lower and with the upper quartile wanted."""
     return frame.line(codes, _QUARTILES[0]), frame.line(codes, _QUARTILES[1])
 
 
-def smooth_range(frame: Frame, codes: Whole, noise: Any, bits: BitSource) -> int:
-    """The range with noise for the sum of the quartiles' smooth sensitivities, between 0 and the width."""
+def smooth_range(
+    frame: Frame, codes: Whole, smooth: SmoothInterval, bits: BitSource
+) -> tuple[int, int, int] | tuple[int, None, None]:
+    """The range with noise for the sum of the quartiles' smooth sensitivities, and its ends, from 0 to the width."""
     lower, upper = quartiles_of(frame, codes)
-    bound = smooth_sensitivity(lower, noise.smoothness) + smooth_sensitivity(upper, noise.smoothness)
-    return int(min(max(noise.release(upper.value - lower.value, bound, bits=bits), 0), frame.high - frame.low))
+    bounds = [smooth_sensitivity(lower, b) + smooth_sensitivity(upper, b) for b in smooth.smoothnesses]
+    return replace(frame, low=0, high=frame.high - frame.low).clamped(
+        *smooth.release(upper.value - lower.value, bounds, bits)
+    )
 
 
 class _Bins:

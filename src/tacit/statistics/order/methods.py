@@ -7,13 +7,11 @@ whose number of rows is public, one row replaced.
 Exponential. `tacit.mechanisms.Quantiles` and `Extreme` with r rows of a unit, on about 2**20 points between the bounds,
 or fewer for epsilon below 1: each doubling makes empty stretches between lumps of rows twice as likely, and the error
 in ranks, about 1/epsilon rows, hides the step but for many million rows. A point is a function of its row alone, so
-neighbours stay neighbours. A replacement is one row removed and one added, so there r = 2. Intervals, where a share of
-epsilon buys them: with E the rows by which a choice's rank is off at most with the wanted confidence, ceil(E/(1 - q))
-made-up rows below all others (or ceil(E/q) above) move the wanted rank down (up) by at least E, so the chosen ends
-enclose the quantile. Made-up rows are the same for neighbours.
+neighbours stay neighbours. A replacement is one row removed and one added, so there r = 2. A share of epsilon buys
+intervals (`rank_interval`).
 
-Smooth. `order_windows` computes the smooth sensitivity, `smooth_choice` chooses noise. Several quantiles share epsilon
-and delta equally.
+Smooth. `order_windows` computes the smooth sensitivity, `smooth_choice` chooses noise, and a share of epsilon buys
+intervals (`smooth_interval`). Several quantiles share epsilon and delta equally.
 
 Propose-test-release. The caller proposes how far one unit moves the statistic at most. The distance to data where it
 moves further comes from `order_windows`; the answer is Laplace noise for the proposed bound, or nothing.
@@ -21,7 +19,6 @@ moves further comes from `order_windows`; the answer is Laplace noise for the pr
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -31,9 +28,10 @@ import numpy as np
 
 from tacit import parameters
 from tacit.loss import events
-from tacit.mechanisms import Extreme, ProposeTestRelease, Quantiles, Refused, Smooth
+from tacit.mechanisms import Extreme, ProposeTestRelease, Quantiles, Refused
 from tacit.mechanisms.grid import floor_log2
 from tacit.noise import BitSource
+from tacit.statistics.order.rank_interval import RankInterval
 from tacit.statistics.order.smooth_choice import choose_smooth
 from tacit.statistics.order.windows import (
     Rank,
@@ -43,6 +41,7 @@ from tacit.statistics.order.windows import (
     smooth_sensitivity_replaced,
     units_to_exceed,
 )
+from tacit.statistics.smooth_interval import SmoothInterval
 
 Found: TypeAlias = tuple[int, int, int] | tuple[int, None, None] | None
 """A released code with the ends of its interval, or without, or nothing."""
@@ -89,6 +88,13 @@ class Frame:
         """The rows by which neighbours differ."""
         return 2 if self.replaced else self.rows
 
+    def clamped(self, value: int, low: int | None, high: int | None) -> tuple[int, int, int] | tuple[int, None, None]:
+        """A released code and its ends, where there are any, between the bounds, where the truth is."""
+        inside = min(max(value, self.low), self.high)
+        if low is None or high is None:
+            return inside, None, None
+        return inside, min(max(low, self.low), self.high), min(max(high, self.low), self.high)
+
     def line(self, codes: Whole, share: Fraction) -> Sorted:
         """Sorted codes with the quantile that is wanted."""
         return Sorted(codes, self.low, self.high, Rank(share), self.rows)
@@ -119,34 +125,35 @@ class ByRank:
     frame: Frame
     shares: tuple[Fraction, ...]
     choice: Quantiles | Extreme
-    ends: tuple[Quantiles, ...] = ()  # one for each share, used for both of its ends
-    level: Fraction = Fraction(19, 20)
+    intervals: tuple[RankInterval, ...] = ()  # one for each share, or one for all of them
 
     @staticmethod
     def of(
-        frame: Frame, shares: tuple[Fraction, ...], epsilon: Fraction, interval_share: Fraction, level: Fraction
+        frame: Frame,
+        shares: tuple[Fraction, ...],
+        epsilon: Fraction,
+        interval_share: Fraction,
+        level: Fraction,
+        *,
+        together: bool = False,
     ) -> ByRank:
-        """Planned for this epsilon, of which a share is for intervals."""
-        extreme = shares in ((Fraction(0),), (Fraction(1),))
-        own = epsilon * (1 - interval_share)
-        if extreme:
-            if interval_share:
-                raise parameters.refuse("interval_share", "0 for the least and the greatest", float(interval_share))
-            return ByRank(frame, shares, Extreme(frame.points, shares[0] == 1, frame.moved, own))
+        """Planned for this epsilon, of which a share is for intervals: of one width that hold `together`, or each."""
+        own, groups = epsilon * (1 - interval_share), [shares] if together else [(share,) for share in shares]
+        each = epsilon * interval_share / len(groups)
+        intervals = tuple(RankInterval.of(frame.points, q, frame.moved, each, level) for q in groups) if each else ()
+        if shares in ((Fraction(0),), (Fraction(1),)):
+            return ByRank(frame, shares, Extreme(frame.points, shares[0] == 1, frame.moved, own), intervals)
         if shares[0] == 0 or shares[-1] == 1:
             hint = "Ask for minimum or maximum by itself."
             raise parameters.refuse("q", "strictly between 0 and 1 for this method", [float(q) for q in shares], hint)
-        choice = Quantiles(frame.points, shares, frame.moved, own)
-        each = epsilon * interval_share / (2 * len(shares))
-        ends = tuple(Quantiles(frame.points, [share], frame.moved, each) for share in shares) if each else ()
-        return ByRank(frame, shares, choice, ends, level)
+        return ByRank(frame, shares, Quantiles(frame.points, shares, frame.moved, own), intervals)
 
     @property
     def event(self) -> events.Event:
         """The choices."""
-        if not self.ends:
+        if not self.intervals:
             return self.choice.event
-        return events.Composed((self.choice.event, *(events.Repeated(each.event, 2) for each in self.ends)))
+        return events.Composed((self.choice.event, *(each.event for each in self.intervals)))
 
     @property
     def delta(self) -> Fraction:
@@ -156,41 +163,32 @@ class ByRank:
     def find(self, codes: Whole, bits: BitSource) -> list[Found]:
         """The chosen codes."""
         values, counts = np.unique(self.frame.point_of(codes), return_counts=True)
-        chosen = [self.frame.code_of(each) for each in _chosen(self.choice, values, counts, bits)]
-        if not self.ends:
-            return [(each, None, None) for each in chosen]
-        found: list[Found] = []
-        for value, share, end in zip(chosen, self.shares, self.ends, strict=True):
-            off = end.errors(1 - (1 - self.level) / 2)[0]
-            lower = _chosen(end, *_with(values, counts, 0, math.ceil(off / (1 - share))), bits)[0]
-            upper = _chosen(end, *_with(values, counts, self.frame.points - 1, math.ceil(off / share)), bits)[0]
-            low, high = sorted((self.frame.code_of(lower), self.frame.code_of(upper + 1) - 1))
-            found.append((value, min(low, value), max(min(high, self.frame.high), value)))
-        return found
+        below = np.cumsum(counts) - counts
+        chosen = self.choice.choose(values, below, counts, int(counts.sum()), bits=bits)
+        if not self.intervals:
+            return [(self.frame.code_of(point), None, None) for point in chosen]
+        ends: list[tuple[int, int]] = []
+        for interval in self.intervals:
+            group = chosen[len(ends) : len(ends) + len(interval.shares)]
+            ends += interval.around(group, [(values, counts)] * len(group), bits)
+        # the least code of the lower point, the greatest of the upper one
+        code = self.frame.code_of
+        return [
+            (code(point), code(low), min(code(high + 1) - 1, self.frame.high))
+            for point, (low, high) in zip(chosen, ends, strict=True)
+        ]
 
     def note(self, level: Fraction) -> str:
-        """Ranks."""
+        """Ranks, and what intervals enclose."""
         rows = max(self.choice.errors(level))
         words = f"Chosen by rank: with probability {float(level):g} no rank is off by more than {rows:,} rows"
         if isinstance(self.choice, Extreme):
-            return f"{words} from row {self.choice.rank:,} counted from the end, which is what is aimed at."
-        ends = "Intervals enclose the rows' own quantile" if self.ends else "interval_share= buys intervals of values"
-        return f"{words}. {ends}."
-
-
-def _chosen(choice: Quantiles | Extreme, values: Whole, counts: Whole, bits: BitSource) -> list[int]:
-    below = np.cumsum(counts) - counts
-    return choice.choose(values, below, counts, int(counts.sum()), bits=bits)
-
-
-def _with(values: Whole, counts: Whole, point: int, rows: int) -> tuple[Whole, Whole]:
-    """The tally with made-up rows at a point."""
-    place = int(np.searchsorted(values, point))
-    if place < values.size and values[place] == point:
-        more = counts.copy()
-        more[place] += rows
-        return values, more
-    return np.insert(values, place, point), np.insert(counts, place, rows)
+            words += f" from row {self.choice.rank:,} counted from the end, which is what is aimed at"
+            most, bound = ("greatest", "upper") if self.choice.greatest else ("least", "lower")
+            ends = f"The interval encloses the rows' own {most} value; its {bound} end is the public bound"
+        else:
+            ends = "Each interval encloses the rows' own quantile"
+        return f"{words}. {ends if self.intervals else 'interval_share=0: no intervals'}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,38 +197,48 @@ class BySmooth:
 
     frame: Frame
     shares: tuple[Fraction, ...]
-    noise: Smooth
+    each: SmoothInterval  # the release of one of them
 
     @staticmethod
-    def of(frame: Frame, shares: tuple[Fraction, ...], epsilon: Fraction, delta: Fraction) -> BySmooth:
+    def of(
+        frame: Frame,
+        shares: tuple[Fraction, ...],
+        epsilon: Fraction,
+        delta: Fraction,
+        interval_share: Fraction,
+        level: Fraction,
+    ) -> BySmooth:
         """Planned for this epsilon and delta, shared equally."""
-        count = len(shares)
-        return BySmooth(frame, shares, choose_smooth(epsilon / count, delta / count).noise())
+        part = epsilon / len(shares)
+        noise = choose_smooth(part * (1 - interval_share), delta / len(shares)).noise()
+        return BySmooth(frame, shares, SmoothInterval.of(noise, part * interval_share, level))
 
     @property
     def event(self) -> events.Event:
         """One release for each quantile."""
-        return _each(self.noise.event, len(self.shares))
+        return _each(self.each.event, len(self.shares))
 
     @property
     def delta(self) -> Fraction:
         """All of it, where the noise has use for it."""
-        event = self.noise.event
+        event = self.each.noise.event
         return event.delta * len(self.shares) if isinstance(event, events.Approximate) else Fraction(0)
 
     def find(self, codes: Whole, bits: BitSource) -> list[Found]:
         """The quantiles with noise, clamped to the bounds."""
+        measure = smooth_sensitivity_replaced if self.frame.replaced else smooth_sensitivity
         found: list[Found] = []
         for share in self.shares:
             line = self.frame.line(codes, share)
-            measure = smooth_sensitivity_replaced if self.frame.replaced else smooth_sensitivity
-            noisy = self.noise.release(line.value, measure(line, self.noise.smoothness), bits=bits)
-            found.append((min(max(noisy, self.frame.low), self.frame.high), None, None))
+            bounds = [measure(line, smoothness) for smoothness in self.each.smoothnesses]
+            found.append(self.frame.clamped(*self.each.release(line.value, bounds, bits)))
         return found
 
     def note(self, level: Fraction) -> str:
-        """Its size is private."""
-        return "Noise follows the data's own smooth sensitivity, which is private, and so are intervals."
+        """Noise only."""
+        words = "Noise follows the data's own smooth sensitivity, which is private"
+        covered = "Each interval covers the noise on the rows' own quantile"
+        return f"{words}. {'interval_share=0: no intervals' if self.each.size is None else covered}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,10 +280,7 @@ class ByTest:
             if isinstance(noisy, Refused):
                 found.append(None)
                 continue
-            low, value, high = (
-                min(max(each, self.frame.low), self.frame.high) for each in (noisy - reach, noisy, noisy + reach)
-            )
-            found.append((value, low, high))
+            found.append(self.frame.clamped(noisy, noisy - reach, noisy + reach))
         return found
 
     def note(self, level: Fraction) -> str:
@@ -289,6 +294,8 @@ def _each(event: events.Event, count: int) -> events.Event:
 
 def best(shares: Sequence[Fraction], rows: int, epsilon: Fraction, delta: Fraction) -> str:
     """The method with the smaller expected error among evenly spaced rows, from public parameters only.
+
+    `epsilon` is what is left for the values themselves once intervals are paid for.
 
     A choice by rank is off by about 2 r max(q, 1 - q) / epsilon rows (each level of the recursion has its part of
     epsilon), and by half a space between rows; smooth noise has the mean size of `smooth_choice` times r. The least and

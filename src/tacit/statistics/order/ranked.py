@@ -9,6 +9,7 @@ Methods, each with its theorem in `order_methods` and `order_windows`:
   "smooth"       the exact quantile plus noise for its smooth sensitivity. Pure epsilon, or with a delta less noise.
   "ptr"          the exact quantile plus noise for a `bound` that you propose, if a private test agrees. Needs delta.
   "best"         the first or the second, by public parameters only (`order_methods.best`).
+`interval_share` of epsilon buys intervals for the first two; 0 switches them off. The third has them for nothing.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from tacit.statistics.domains import limits_of, reading
 from tacit.statistics.finding import Content, Finding, column
 from tacit.statistics.moments.known_size import one_replaced
 from tacit.statistics.order.methods import ByRank, BySmooth, ByTest, Found, Frame, Method, best, bits_for
+from tacit.statistics.smooth_interval import INTERVAL_SHARE, read_share
 from tacit.statistics.source import ArraySource, Opened, Source, source_of
 
 METHODS = ("best", "exponential", "smooth", "ptr")
@@ -95,7 +97,7 @@ class Options(TypedDict, total=False):
     delta: Number
     method: str
     bound: Number | None  # the proposed one of "ptr", in the unit of the column
-    interval_share: Number  # the part of epsilon that buys intervals, for "exponential"
+    interval_share: Number  # the part of epsilon that buys intervals; "ptr" has them anyway
     neighbours: str
     bounds: Any
     values: Any
@@ -150,7 +152,7 @@ def _released(
     delta: Number = 0,
     method: str = "best",
     bound: Number | None = None,
-    interval_share: Number = 0,
+    interval_share: Number = INTERVAL_SHARE,
     neighbours: str = "add_remove",
     bounds: Any = None,
     values: Any = None,
@@ -160,7 +162,8 @@ def _released(
 ) -> Finding:
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     asked = ranked(source, epsilon=epsilon, delta=delta, level=level, neighbours=neighbours)
-    plan = _planned(asked, shares, method, bound, interval_share)
+    bought = read_share(interval_share)
+    plan = _planned(asked, shares, method, bound, bought)
     variable = asked.variable
     single = name not in ("quantiles", "quartiles")  # those are tables, of however many rows
 
@@ -176,22 +179,19 @@ def _released(
         "q": [str(share) for share in shares],
         "method": type(plan).__name__,  # what "best" stood for
         "bound": str(bound),
-        "interval_share": str(interval_share),
+        "interval_share": str(bought),
     }
     price = Price(plan.event, asked.epsilon, plan.delta)
     return asked.finished(asked.source.release(text, price, compute, level=asked.level, analyst=analyst))
 
 
 def _planned(
-    asked: Ranked, shares: tuple[Fraction, ...], method: str, bound: Number | None, interval_share: Number
+    asked: Ranked, shares: tuple[Fraction, ...], method: str, bound: Number | None, bought: Fraction
 ) -> Method:
     if method not in METHODS:
         raise parameters.refuse("method", "one of " + ", ".join(map(repr, METHODS)), method)
     if (bound is not None) != (method == "ptr"):
         raise parameters.refuse("bound", "given for method 'ptr', and for no other", bound)
-    bought = parameters.rational("interval_share", interval_share)
-    if not 0 <= bought < 1:
-        raise parameters.refuse("interval_share", "a number from 0 to below 1", interval_share)
     frame, epsilon, delta = asked.frame, asked.epsilon, asked.delta
     if method == "ptr":
         if not delta:
@@ -199,12 +199,10 @@ def _planned(
         steps = parameters.positive("bound", bound) / asked.variable.step
         return ByTest.of(frame, shares, epsilon, delta, max(int(steps), 1), asked.level)
     if method == "best":
-        method = "exponential" if bought else best(shares, frame.moved, epsilon, delta)
+        method = best(shares, frame.moved, epsilon * (1 - bought), delta)
     if method == "exponential":
         return ByRank.of(frame, shares, epsilon, bought, asked.level)
-    if bought:
-        raise parameters.refuse("interval_share", "0 for this method", interval_share)
-    return BySmooth.of(frame, shares, epsilon, delta)
+    return BySmooth.of(frame, shares, epsilon, delta, bought, asked.level)
 
 
 def _columns(variable: Variable, found: list[Found]) -> tuple[list[Any], list[Any] | None, list[Any] | None]:

@@ -5,10 +5,12 @@ points, a quarter and three quarters of the way between the bounds of x; its hei
 y, stretched by half their width to either side, and rounded to a public grid. A pair with one x twice tells nothing
 about a slope, and counts with its mean y at both points. The median of the heights at each of the points is chosen by
 rank (`tacit.mechanisms.Quantiles`), with half of epsilon each; the line through the two is released. The whole is
-repeated over `matchings` independent pairings, whose pairs count together.
+repeated over `matchings` independent pairings, whose pairs count together. A share of epsilon buys intervals of the two
+heights that hold at once (`rank_interval`), and with them the least and the greatest slope and intercept, which are
+linear in the heights.
 
-Theorem. Let neighbours differ by at most r rows, added or removed. The two choices are of bounded range epsilon/2 each
-if a unit is taken to have 2 r h rows, h the number of matchings.
+Theorem. Let neighbours differ by at most r rows, added or removed. All choices, of heights and of intervals, are of
+bounded range what each is said to cost, if a unit is taken to have 2 r h rows, h the number of matchings.
 Proof. Add one row w to n rows. If n is odd, a uniformly random pairing leaves out one row, uniformly; with w paired to
 it, it is a uniformly random pairing of n + 1 rows: one pair more. If n is even, leave out a uniformly random row of
 the n + 1, and where that is not w, let w take its place in its pair: again a uniformly random pairing of n + 1 rows, in
@@ -23,6 +25,8 @@ Source: Alabi, McMillan, Sarathy, Smith, Vadhan 2022 (DPTheilSen); the argument 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -38,6 +42,8 @@ from tacit.parameters import Number
 from tacit.plan.row_plan import Variable
 from tacit.statistics.domains import limits_of
 from tacit.statistics.finding import Content, Finding, column
+from tacit.statistics.order.rank_interval import RankInterval
+from tacit.statistics.smooth_interval import INTERVAL_SHARE, read_share
 from tacit.statistics.source import Opened, Whole, source_of
 
 Reals: TypeAlias = NDArray[np.float64]
@@ -53,12 +59,16 @@ def robust_regression(
     *,
     epsilon: Number,
     matchings: int = 1,
+    interval_share: Number = INTERVAL_SHARE,
     bounds: Any = None,
     rows_per_unit: int | None = None,
     level: Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
-    """A line of the second column on the first: intercept, slope, and its heights at the two points."""
+    """A line of the second column on the first: intercept, slope, and its heights at the two points.
+
+    `interval_share` of epsilon buys the intervals.
+    """
     source = source_of(data, columns, bounds=bounds, rows_per_unit=rows_per_unit)
     if len(source.variables) != 2:
         raise parameters.refuse("columns", "two: x, then y", len(source.variables))
@@ -71,38 +81,93 @@ def robust_regression(
     if count > _MOST_MATCHINGS:
         raise parameters.refuse("matchings", f"at most {_MOST_MATCHINGS}", matchings)
     confidence = parameters.open_probability("level", level)
-    choice = choice_of(source.rows_per_unit, count, exact)
+    bought = read_share(interval_share)
+    plan = Heights.of(source.rows_per_unit, count, exact, bought, confidence)
     places, (low, high) = _places(across), _heights(along)
 
     def compute(opened: Opened, bits: BitSource) -> Content:
         rows = opened.values(across.name, along.name)
         x, y = (rows[:, place] * np.float64(each.step) for place, each in enumerate((across, along)))
         told = [heights(x, y, *pairs(len(rows), bits), places) for _ in range(count)]
-        found = []
-        for place in range(2):
-            points = on_grid(np.concatenate([each[place] for each in told]), low, high)
-            values, counts = np.unique(points, return_counts=True)
-            chosen = choice.choose(values, np.cumsum(counts) - counts, counts, int(counts.sum()), bits=bits)[0]
-            found.append(low + (high - low) * chosen / _POINTS)
-        slope = (found[1] - found[0]) / (places[1] - places[0])
-        shown = {"intercept": found[0] - slope * places[0], "slope": slope}
-        shown |= {f"at {place:g}": height for place, height in zip(places, found, strict=True)}
-        off = choice.errors(confidence)[0]
-        note = (
-            f"Medians over random pairs of rows. With probability {float(confidence):g} each, the rank of a height "
-            f"among the pairs is off by at most {off:,}."
+        points = [on_grid(np.concatenate([each[place] for each in told]), low, high) for place in range(2)]
+        # a pair's height is within half a step of its point
+        first, second = (
+            [
+                low + (high - low) * (each + shift) / _POINTS
+                for each, shift in zip(found, (0.0, -0.5, 0.5), strict=False)
+            ]
+            for found in plan.find(points, bits)
         )
-        parts = (column("part", list(shown)), column("value", list(shown.values())))
-        return Content(f"Robust regression of {along.name} on {across.name}", parts, (note,))
+        shown = line_through(places, first, second)
+        names = ("intercept", "slope", *(f"at {place:g}" for place in places))
+        off = plan.choice.errors(confidence)[0]
+        notes = (
+            f"Medians over random pairs of rows. With probability {float(confidence):g} each, the rank of a height "
+            f"among the pairs is off by at most {off:,}.",
+            "Intervals enclose the line through the pairs' own medians, all at once."
+            if bought
+            else "interval_share=0: no intervals.",
+        )
+        parts = (column("part", list(names)), column("value", *(list(each) for each in zip(*shown, strict=True))))
+        return Content(f"Robust regression of {along.name} on {across.name}", parts, notes)
 
-    asked = {"study": "robust_regression", "epsilon": str(exact), "matchings": count}
-    price = Price(events.Repeated(choice.event, 2), exact)
+    asked = {"study": "robust_regression", "epsilon": str(exact), "matchings": count, "interval_share": str(bought)}
+    price = Price(plan.event, exact)
     return source.release(asked, price, compute, level=confidence, analyst=analyst)
 
 
-def choice_of(rows_per_unit: int, matchings: int, epsilon: Fraction) -> Quantiles:
-    """The choice of one of the two medians."""
-    return Quantiles(_POINTS + 1, [Fraction(1, 2)], 2 * rows_per_unit * matchings, epsilon / 2)
+@dataclass(frozen=True, slots=True)
+class Heights:
+    """The choice of a median, made twice, and of the intervals of both where there are any."""
+
+    choice: Quantiles
+    interval: RankInterval | None
+
+    @classmethod
+    def of(cls, rows_per_unit: int, matchings: int, epsilon: Fraction, share: Fraction, level: Fraction) -> Heights:
+        """At this epsilon, of which a share is for intervals."""
+        size, half, pairs_of_unit = _POINTS + 1, Fraction(1, 2), 2 * rows_per_unit * matchings
+        choice = Quantiles(size, [half], pairs_of_unit, epsilon * (1 - share) / 2)
+        return cls(choice, RankInterval.of(size, [half] * 2, pairs_of_unit, epsilon * share, level) if share else None)
+
+    @property
+    def event(self) -> events.Event:
+        """All choices."""
+        both = events.Repeated(self.choice.event, 2)
+        return both if self.interval is None else events.Composed((both, self.interval.event))
+
+    def find(self, points: Sequence[Whole], bits: BitSource) -> list[tuple[int, ...]]:
+        """The chosen points, each with the ends of its interval."""
+        tallies = [np.unique(each, return_counts=True) for each in points]
+        chosen = [
+            self.choice.choose(values, np.cumsum(counts) - counts, counts, int(counts.sum()), bits=bits)[0]
+            for values, counts in tallies
+        ]
+        if self.interval is None:
+            return [(point,) for point in chosen]
+        ends = self.interval.around(chosen, tallies, bits)
+        return [(point, *each) for point, each in zip(chosen, ends, strict=True)]
+
+
+def line_through(
+    places: tuple[float, float], first: Sequence[float], second: Sequence[float]
+) -> list[tuple[float, ...]]:
+    """Intercept, slope and the two heights, each with the ends of its interval where the heights have them.
+
+    A height is (value, low, high), or (value,).
+    """
+    run = places[1] - places[0]
+    shown = []
+    for by_first, by_second in ((places[1] / run, -places[0] / run), (-1 / run, 1 / run), (1.0, 0.0), (0.0, 1.0)):
+        value = by_first * first[0] + by_second * second[0]
+        reaches = [
+            sorted((factor * height[1], factor * height[2]))
+            for factor, height in ((by_first, first), (by_second, second))
+            if len(height) > 1
+        ]
+        ends = tuple(sum(each) for each in zip(*reaches, strict=True))
+        shown.append((value, *ends))
+    return shown
 
 
 def _places(variable: Variable) -> tuple[float, float]:

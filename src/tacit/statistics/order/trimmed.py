@@ -22,7 +22,8 @@ The winsorised mean is (1 - 2t) times the trimmed one and t times two order stat
 of its own: their sum, so weighted, is a b-smooth bound.
 
 Numbers. The mean is an exact fraction of whole numbers, rounded to a public grid of 2**-40 of the range; the noise is
-`tacit.mechanisms.Smooth`, which provides for that rounding and for the floating point of the bound.
+`tacit.mechanisms.Smooth`, which provides for that rounding and for the floating point of the bound. A share of epsilon
+buys an interval (`smooth_interval`).
 Source: Nissim, Raskhodnikova, Smith 2007; Bun and Steinke 2019 (trimmed means). The bound is argued here.
 """
 
@@ -43,10 +44,11 @@ from tacit.statistics.finding import Content, Finding, column
 from tacit.statistics.order.methods import Frame
 from tacit.statistics.order.ranked import Ranked, ranked
 from tacit.statistics.order.windows import Rank, Sorted, Whole, smooth_sensitivity
+from tacit.statistics.smooth_interval import INTERVAL_SHARE, SmoothInterval, read_share
 from tacit.statistics.source import Opened, source_of
 
 _FINENESS = 40
-_NOTE = "Noise follows the data's own smooth sensitivity, which is private, and so are intervals."
+_NOTE = "Noise follows the data's own smooth sensitivity, which is private."
 Value: TypeAlias = Callable[[Frame, Whole, Fraction], Fraction]
 Bound: TypeAlias = Callable[[Frame, Whole, Fraction, Fraction], float]
 
@@ -58,16 +60,17 @@ def trimmed_mean(
     trim: Number = "0.1",
     epsilon: Number,
     delta: Number = 0,
+    interval_share: Number = INTERVAL_SHARE,
     bounds: Any = None,
     values: Any = None,
     rows_per_unit: int | None = None,
     level: Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
-    """The mean without the part `trim` of the rows at each end."""
+    """The mean without the part `trim` of the rows at each end. `interval_share` of epsilon buys its interval."""
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     asked = ranked(source, epsilon=epsilon, delta=delta, level=level, neighbours="add_remove")
-    return _released(asked, "trimmed_mean", trim, trimmed_value, trimmed_bound, analyst)
+    return _released(asked, "trimmed_mean", trim, interval_share, trimmed_value, trimmed_bound, analyst)
 
 
 def winsorised_mean(
@@ -77,19 +80,22 @@ def winsorised_mean(
     trim: Number = "0.1",
     epsilon: Number,
     delta: Number = 0,
+    interval_share: Number = INTERVAL_SHARE,
     bounds: Any = None,
     values: Any = None,
     rows_per_unit: int | None = None,
     level: Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
-    """The mean with the part `trim` of the rows at each end moved in to the next row."""
+    """The mean with the part `trim` of the rows at each end moved in to the next row; else as `trimmed_mean`."""
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     asked = ranked(source, epsilon=epsilon, delta=delta, level=level, neighbours="add_remove")
-    return _released(asked, "winsorised_mean", trim, winsorised_value, winsorised_bound, analyst)
+    return _released(asked, "winsorised_mean", trim, interval_share, winsorised_value, winsorised_bound, analyst)
 
 
-def _released(asked: Ranked, name: str, trim: Number, value: Value, bound: Bound, analyst: str | None) -> Finding:
+def _released(
+    asked: Ranked, name: str, trim: Number, share_of: Number, value: Value, bound: Bound, analyst: str | None
+) -> Finding:
     share = parameters.rational("trim", trim)
     if not 0 < share < Fraction(1, 2) or share.denominator > 10**6:
         raise parameters.refuse("trim", "a number of at most six decimals strictly between 0 and 0.5", trim)
@@ -97,18 +103,26 @@ def _released(asked: Ranked, name: str, trim: Number, value: Value, bound: Bound
     if asked.variable.meaning != "number":
         raise parameters.refuse(f"column {asked.variable.name!r}", "one of numbers", asked.variable.meaning)
     grid = Fraction(2) ** ((frame.high - frame.low).bit_length() - _FINENESS)
-    with_delta = (asked.epsilon, asked.delta) if asked.delta else (asked.epsilon,)
-    noise = Smooth(*with_delta, kind="laplace" if asked.delta else "quartic", grid=grid)
+    bought = read_share(share_of)
+    own = asked.epsilon * (1 - bought)
+    noise = Smooth(own, asked.delta, grid=grid) if asked.delta else Smooth(own, kind="quartic", grid=grid)
+    smooth = SmoothInterval.of(noise, asked.epsilon * bought, asked.level)
 
     def compute(opened: Opened, bits: BitSource) -> Content:
         codes = asked.codes(opened)
-        noisy = noise.release(value(frame, codes, share), bound(frame, codes, share, noise.smoothness), bits=bits)
-        inside = min(max(Fraction(noisy), Fraction(frame.low)), Fraction(frame.high))
+        bounds = [bound(frame, codes, share, smoothness) for smoothness in smooth.smoothnesses]
+        released = smooth.release(value(frame, codes, share), bounds, bits)
+        inside = (
+            min(max(Fraction(each), Fraction(frame.low)), Fraction(frame.high)) for each in released if each is not None
+        )
+        shown, *ends = ([float(each * asked.variable.step)] for each in inside)
         title = f"{name.replace('_', ' ').capitalize()} of {asked.variable.name}"
-        return Content(title, (column(name, [float(inside * asked.variable.step)]),), (_NOTE,))
+        covered = f"The interval covers the noise on the rows' own {name.replace('_', ' ')}."
+        notes = (_NOTE, covered if bought else "interval_share=0: no interval.")
+        return Content(title, (column(name, shown, *ends),), notes)
 
-    text = {**asked.stated, "study": name, "trim": str(share)}
-    price = Price(noise.event, asked.epsilon, asked.delta)
+    text = {**asked.stated, "study": name, "trim": str(share), "interval_share": str(bought)}
+    price = Price(smooth.event, asked.epsilon, asked.delta)
     return asked.source.release(text, price, compute, level=asked.level, analyst=analyst)
 
 
