@@ -123,7 +123,7 @@ PEERS: dict[str, tuple[Environment, ...]] = {
     "quantiles": (TUMULT,),
     "engines": (SPARK,),
     "accuracy": (TUMULT, SMARTNOISE),
-    "statistics": (DIFFPRIVLIB,),
+    "statistics": (DIFFPRIVLIB, TUMULT),
 }
 
 

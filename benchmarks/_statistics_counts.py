@@ -13,7 +13,6 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 import tacit
-from _peers import listen, python_of
+from _statistics_peers import ask_peers
 from tacit.statistics.counts.density import density
 from tacit.statistics.counts.histogram import histogram
 from tacit.statistics.counts.monitor import Monitor
@@ -54,19 +53,17 @@ def data_sets() -> dict[str, Reals]:
     }
 
 
-def histograms(runs: int, python: Path) -> list[str]:
+def histograms(runs: int, python: Path | None) -> list[str]:
     """Root mean square error of a bin's count."""
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
     sets = data_sets()
-    with tempfile.TemporaryDirectory() as folder:
-        for name, values in sets.items():
-            np.savez(Path(folder) / f"{name}.npz", values=values, bins=BINS, top=TOP)
-        told = listen("_statistics_counts_diffprivlib.py", folder, runs, python=python, seconds=300)
+    saved = {name: {"values": values, "bins": BINS, "top": TOP} for name, values in sets.items()}
+    heard = ask_peers(saved, "_statistics_counts_diffprivlib.py", ("histogram",), runs, python)
     lines = [
-        "| data | epsilon | ours | ours, repaired | OpenDP | diffprivlib | verdict |",
-        "|---|---|---|---|---|---|---|",
+        "| data | epsilon | ours | ours, repaired | OpenDP | diffprivlib | Tumult | verdict |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for name, values in sets.items():
         truth = np.histogram(values, bins=BINS, range=(0, TOP))[0]
@@ -77,19 +74,19 @@ def histograms(runs: int, python: Path) -> list[str]:
             space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
             noise = dp.m.make_laplace(*space, scale=1 / epsilon)
             peers = {"OpenDP": [noise(truth.tolist()) for _ in range(runs)]}
-            for line in told.lines:
-                if (line.get("data"), line.get("epsilon")) == (name, epsilon):
-                    peers["diffprivlib"] = line["values"]
+            peers |= heard.of(name, "histogram", epsilon)
             ours, better = error(plain, truth), error(repaired, truth)
             figures = {peer: error(found, truth) for peer, found in peers.items()}
             least = min(ours, better)
             met = all(least[0] - 3 * least[1] <= figure + 3 * doubt for figure, doubt in figures.values())
-            shown = [f"{figures[peer][0]:.3f}" if peer in figures else "-" for peer in ("OpenDP", "diffprivlib")]
+            shown = [
+                f"{figures[peer][0]:.3f}" if peer in figures else "-" for peer in ("OpenDP", "diffprivlib", "Tumult")
+            ]
             lines.append(
                 f"| {name} | {epsilon:g} | {ours[0]:.3f} | {better[0]:.3f} | {' | '.join(shown)} | {verdict(met)} |"
             )
             print(lines[-1], flush=True)
-    return [*lines, *([f"diffprivlib: {told.trouble}"] if told.trouble else [])]
+    return [*lines, *heard.troubles]
 
 
 def error(found: list[Any], truth: Any) -> tuple[float, float]:
@@ -282,7 +279,7 @@ def main(runs: int = 200, rows: int = 1_000_000, python: Path | None = None) -> 
         [
             "### Histograms (root mean square error of a count, 40 bins)",
             "",
-            *histograms(runs, python or python_of("diffprivlib")),
+            *histograms(runs, python),
             "",
             "### All 66 two-way tables of 12 columns at epsilon 1",
             "",

@@ -20,7 +20,7 @@ def main(folder: Path, runs: int) -> None:
     warnings.filterwarnings("ignore")
     for path in sorted(folder.glob("*.npz")):
         held = np.load(path)
-        one, many, top = held["one"], held["many"], float(held["top"])
+        one, many, top = held["values"], held["many"], float(held["top"])
         for epsilon in (0.1, 1.0):
             names = {"data": path.stem, "epsilon": epsilon}
             mean = [tools.mean(one, epsilon=epsilon, bounds=(0, top)) for _ in range(runs)]

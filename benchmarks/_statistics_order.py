@@ -3,7 +3,7 @@
 Bars: the smooth sensitivity of the median of a million rows in at most a second (that it equals brute force is held by
 tests/statistics/test_order_windows.py); the error of median and quartiles at epsilon 0.1 and 1, over RUNS runs on four
 data sets, at or below the best peer. OpenDP scores candidates by rank, and gets 1,001 equally spaced ones; its three
-quartiles share epsilon. diffprivlib has an environment of its own.
+quartiles share epsilon, as diffprivlib's and Tumult's do; these two have environments of their own.
 
     python benchmarks/_statistics_order.py [RUNS] [PYTHON]     PYTHON: an interpreter that has diffprivlib
 """
@@ -11,7 +11,6 @@ quartiles share epsilon. diffprivlib has an environment of its own.
 from __future__ import annotations
 
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from fractions import Fraction
@@ -20,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from _peers import listen, python_of
+from _statistics_peers import ask_peers
 from tacit.statistics.order.ranked import quantiles
 from tacit.statistics.order.windows import Rank, Sorted, smooth_sensitivity
 
@@ -41,7 +40,7 @@ def datasets() -> dict[str, Data]:
 
 def main(runs: int = 200, python: Path | None = None) -> str:
     """The section."""
-    return "\n".join(["### Order statistics", "", *costs(), "", *errors(runs, python or python_of("diffprivlib"))])
+    return "\n".join(["### Order statistics", "", *costs(), "", *errors(runs, python)])
 
 
 def costs() -> list[str]:
@@ -60,19 +59,17 @@ def costs() -> list[str]:
     ]
 
 
-def errors(runs: int, python: Path) -> list[str]:
+def errors(runs: int, python: Path | None) -> list[str]:
     lines = [
-        f"Mean absolute error over {runs} runs (quartiles: mean of the three).",
+        f"Mean absolute error over {runs} runs (quartiles: mean of the three). No intervals: interval_share=0, as the "
+        "peers give none.",
         "",
-        "| data | asked | epsilon | ours | OpenDP | diffprivlib | verdict |",
-        "|---|---|---|---|---|---|---|",
+        "| data | asked | epsilon | ours | OpenDP | diffprivlib | Tumult | verdict |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     known = datasets()
-    with tempfile.TemporaryDirectory() as folder:
-        for name, (rows, top) in known.items():
-            np.savez(Path(folder) / f"{name}.npz", values=rows, top=top)
-        told = listen("_statistics_order_diffprivlib.py", folder, runs, python=python, seconds=300)
-    heard = {(line["data"], line["what"], line["epsilon"]): line["values"] for line in told.lines if "data" in line}
+    saved = {name: {"values": rows, "top": top} for name, (rows, top) in known.items()}
+    heard = ask_peers(saved, "_statistics_order_diffprivlib.py", tuple(ASKED), runs, python)
     beaten = []
     for name, (rows, top) in known.items():
         for what, shares in ASKED.items():
@@ -82,8 +79,7 @@ def errors(runs: int, python: Path) -> list[str]:
                     "ours": spread([ours(rows, top, shares, epsilon) for _ in range(runs)], truth),
                     "OpenDP": spread(repeated(opendp(top, shares, epsilon), rows, runs), truth),
                 }
-                if (name, what, epsilon) in heard:
-                    figures["diffprivlib"] = spread(heard[name, what, epsilon], truth)
+                figures |= {peer: spread(found, truth) for peer, found in heard.of(name, what, epsilon).items()}
                 mine, noise = figures["ours"]
                 best = min((each for peer, each in figures.items() if peer != "ours"), key=lambda each: each[0])
                 fine = mine <= best[0] + 3 * (noise**2 + best[1] ** 2) ** 0.5
@@ -91,12 +87,12 @@ def errors(runs: int, python: Path) -> list[str]:
                     beaten.append(f"{name}, {what}, {epsilon}")
                 shown = [
                     f"{figures[peer][0]:.4g} +/- {figures[peer][1]:.2g}" if peer in figures else "-"
-                    for peer in ("ours", "OpenDP", "diffprivlib")
+                    for peer in ("ours", "OpenDP", "diffprivlib", "Tumult")
                 ]
                 lines.append(f"| {name} | {what} | {epsilon} | {' | '.join(shown)} | {'met' if fine else 'NOT MET'} |")
                 print(lines[-1], flush=True)
     verdict = f"Bar: at or below the best peer (within three sampling errors): {'met' if not beaten else 'NOT MET'}"
-    return [*lines, "", f"{verdict} {'; '.join(beaten)}", *([f"diffprivlib: {told.trouble}"] if told.trouble else [])]
+    return [*lines, "", f"{verdict} {'; '.join(beaten)}", *heard.troubles]
 
 
 def spread(found: list[list[float]], truth: Any) -> tuple[float, float]:
@@ -106,7 +102,7 @@ def spread(found: list[list[float]], truth: Any) -> tuple[float, float]:
 
 
 def ours(rows: Any, top: float, shares: list[float], epsilon: float) -> list[float]:
-    return list(quantiles(rows, bounds=(0, top), q=shares, epsilon=str(epsilon))["value"])
+    return list(quantiles(rows, bounds=(0, top), q=shares, epsilon=str(epsilon), interval_share=0)["value"])
 
 
 def repeated(build: Callable[[Any], list[float]], rows: Any, runs: int) -> list[list[float]]:

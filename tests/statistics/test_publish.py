@@ -80,7 +80,7 @@ def test_the_files_hold_all_values_and_intervals_and_need_no_network(tmp_path: P
     assert all(float(row["n_low"]) < float(row["n"]) < float(row["n_high"]) for row in rows)
     content = json.loads((tmp_path / "site" / "statistics.json").read_text())
     top = content["statistics"]["Top bids"]["columns"]["rows"]
-    assert [low < value < high for value, low, high in zip(top["values"], top["low"], top["high"], strict=True)]
+    assert all(low < value < high for value, low, high in zip(top["values"], top["low"], top["high"], strict=True))
     assert tuple(top["values"]) == found["Top bids"]["rows"]
     page = (tmp_path / "site" / "index.html").read_text()
     assert "<script" not in page
