@@ -24,7 +24,7 @@ from tacit.policy import Policy, Table
 Rows = list[dict[str, Any]]
 Cells = dict[tuple[Any, ...], tuple[int, ...]]
 Blocks = tuple[Cells, ...]
-"""Cell -> measures (and the number of units, for unknown keys): of the query, then of each question inside and of each histogram."""
+"""Cell -> measures (and the number of units, for unknown keys): of each of the plan's `counted` queries."""
 
 COPY, UNIT, WORLD = "tacit_copy", "tacit_unit", "tacit_world"
 

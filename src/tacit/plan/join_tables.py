@@ -102,7 +102,7 @@ def join_tables(
             if step.kind == "full":
                 assert unit is not None
                 unit = exp.Coalesce(this=unit.copy(), expressions=[place.unit_sql])
-                merged = merged or _unit_using(joins, step, names)
+                merged = _unit_using(joins, step, names)
         parts = [condition_of(part, scope).sql if not _units(part) else _unit_sql(part, scope) for part in on]
         side = step.kind.upper() if step.kind != "inner" else None
         sql.append(exp.Join(this=source, on=exp.and_(*parts, copy=False) if parts else None, side=side, kind=None))
