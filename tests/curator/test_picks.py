@@ -200,7 +200,6 @@ def test_a_percentile_of_a_descending_order_counts_from_the_top(clinic: Curator)
         ("quantile(age, 1)", "min and max"),
         ("quantile(age, 0)", "min and max"),
         ("quantile(age, age)", "constant"),
-        ("quantile(age, [0.1, 0.2])", "each by itself"),
         ("quantile(age, 0.12345678)", "six decimals"),
         ("approx_top_k(age, 0)", "constant from 1"),
         ("approx_top_k(age, age)", "constant from 1"),

@@ -341,3 +341,34 @@ def test_a_real_interrupt_ends_the_program_quietly(folder: Path) -> None:
     assert demo.returncode == 130
     assert told.startswith("Interrupted.")
     assert "Traceback" not in told
+
+
+UNITED = "SELECT 'all' AS what, count(*) AS n FROM visits UNION ALL SELECT sex, count(*) FROM visits GROUP BY sex"
+
+
+def test_answers_put_together_are_asked_estimated_and_explained(folder: Path) -> None:
+    answer = json.loads(run("ask", "visits.toml", UNITED, "--epsilon", "1", "--json").stdout)
+    assert [row[0] for row in answer["rows"]] == ["all", "F", "M"]
+    assert answer["receipt"]["epsilon"] == "1"
+    estimate = json.loads(run("estimate", "visits.toml", UNITED, "--epsilon", "1", "--json").stdout)
+    assert [each["column"] for each in estimate["errors"]] == ["n of SELECT 1", "n of SELECT 2"]
+    explained = json.loads(run("explain", "visits.toml", UNITED, "--epsilon", "1", "--json").stdout)
+    assert "SELECT" in explained["query"]
+    assert "SELECT 1" in "\n".join(explained["sentences"])
+
+
+def test_a_histogram_and_a_list_can_be_printed_and_read_by_programs(folder: Path) -> None:
+    text = "SELECT sex, histogram(age, [30, 60]) AS h, quantile(age, [0.25, 0.75]) AS q FROM visits GROUP BY sex"
+    ask = ("ask", "visits.toml", text, "--epsilon", "1")
+    answer = json.loads(run(*ask, "--json").stdout)
+    assert [column["kind"] for column in answer["columns"]] == ["text", "map(integer, integer)", "integer[]"]
+    for (sex, bins, quantiles), intervals in zip(answer["rows"], answer["intervals_95"][1], strict=True):
+        assert sex in ("F", "M")
+        assert [label for label, _ in bins] == [label for label, _ in intervals]
+        assert all(low <= number <= high for (_, number), (_, (low, high)) in zip(bins, intervals, strict=True))
+        assert len(quantiles) == 2
+    rows = list(csv.reader(io.StringIO(run(*ask, "--csv").stdout)))
+    assert [json.loads(row[1]) for row in rows[1:]] == [row[1] for row in answer["rows"]]
+    shown = run(*ask).stdout
+    assert "30: " in shown
+    assert "+/-" in shown

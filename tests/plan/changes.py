@@ -32,7 +32,7 @@ def check_pair(plan: Plan, one: Blocks, other: Blocks) -> None:
     """All norms of the difference, over all cells and levels, of every measure (and of the units of unknown keys)."""
     for measure in plan.measures:
         block = measure.block
-        names = (plan.query, *plan.inner)[block].measure_columns
+        names = plan.counted[block].measure_columns
         changes = _changes(one[block], other[block], names.index(measure.name))
         _check_measure(measure, changes if measure.levels is None else _on_levels(plan, measure, changes))
     if plan.query.unit_column is not None:

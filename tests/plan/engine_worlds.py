@@ -25,7 +25,7 @@ BUILD = "of a test"
 
 def blocks(engine: Engine, policy: Policy, plan: Plan, worlds: Sequence[World]) -> list[Blocks]:
     """The exact results of a plan's queries in every world, each query asked once for all of them."""
-    found = [_cells(engine, query, policy, worlds) for query in (plan.query, *plan.inner)]
+    found = [_cells(engine, query, policy, worlds) for query in plan.counted]
     return [tuple(block[number] for block in found) for number in range(len(worlds))]
 
 

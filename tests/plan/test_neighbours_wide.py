@@ -17,10 +17,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 
+from tacit.curator.uniting import plan_united
 from tacit.errors import QuestionError
 from tacit.plan import Plan, make_plan
 from tacit.policy import Column, PathUnit, Policy, Table
-from tacit.question import read
+from tacit.question import United, read_asked
 from tests.plan.changes import check_neighbours
 from tests.plan.copies import FRAME, clinic, public, table
 from tests.plan.test_neighbours import PHASES
@@ -90,7 +91,7 @@ def _grid(table: Table, name: str) -> tuple[int, int]:
     return column.grid_lower, column.grid_upper
 
 
-SIDES = st.sampled_from(["JOIN", "LEFT JOIN", "RIGHT JOIN"])
+SIDES = st.sampled_from(["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"])
 PER_UNIT = st.sampled_from(
     [
         "(SELECT who, sum(charge) AS total, count(*) AS times FROM visits GROUP BY who)",
@@ -125,6 +126,9 @@ AGGREGATES = st.lists(
             "count(t.total) FILTER (WHERE t.total > 0)",
             "count(DISTINCT t.who) FILTER (WHERE t.total > 1)",
             "count(DISTINCT CASE WHEN t.times = 1 OR t.total < 1 THEN t.who END)",
+            "histogram(t.total, [-1, 0, 2.5, 100])",
+            "histogram(t.total > 1)",
+            "histogram(t.times, [2, 1]) FILTER (WHERE t.total > 0)",
         ]
     ),
     min_size=1,
@@ -136,7 +140,11 @@ AGGREGATES = st.lists(
 @st.composite
 def questions(draw: st.DrawFn) -> str:
     """A question about people, visits and diagnoses put together in some way."""
-    shape = draw(st.integers(0, 5))
+    shape = draw(st.integers(0, 7))
+    if shape == 6:
+        return draw(either_side())
+    if shape == 7:
+        return draw(united())
     if shape == 4:
         return draw(levels())
     if shape == 5:
@@ -167,6 +175,74 @@ def questions(draw: st.DrawFn) -> str:
     )
     keys = draw(st.sampled_from(["", " GROUP BY w.floor", " GROUP BY v.ward"]))
     return f"SELECT count(*), sum(w.floor * v.n), sum(v.charge) FROM {joined}{where}{keys}"
+
+
+@st.composite
+def either_side(draw: st.DrawFn) -> str:
+    """Two private sources of which either may be missing on a row, and conditions on the one that is."""
+    on = draw(
+        st.sampled_from(
+            [
+                "USING (who)",
+                "ON p.who = t.who",
+                "ON p.who = t.who AND p.sex = 'F'",
+                "ON p.who = t.who AND p.born > t.total AND t.times = 1",
+                "ON p.who = t.who AND p.born < -100",
+            ]
+        )
+    )
+    joined = f"{draw(PER_UNIT)} AS t {draw(st.sampled_from(['FULL', 'LEFT', 'RIGHT']))} JOIN people p {on}"
+    if draw(st.booleans()):
+        joined += f" {draw(SIDES)} diagnoses d ON d.who = {draw(st.sampled_from(['p', 't']))}.who"
+        joined += draw(st.sampled_from(["", " AND d.code = 'a'"]))
+    listed = draw(st.sampled_from(["visits WHERE n > 4", "people WHERE sex = 'F'", "diagnoses WHERE code = 'a'"]))
+    side, other = draw(st.sampled_from(["p", "t"])), draw(st.sampled_from(["p", "t"]))
+    where = draw(
+        st.sampled_from(
+            [
+                "",
+                f" WHERE {side}.who IS NULL",
+                f" WHERE {side}.who NOT IN (SELECT who FROM {listed})",
+                f" WHERE ({side}.who IN (SELECT who FROM {listed})) IS NULL",
+                f" WHERE {other}.who IS NULL AND NOT EXISTS (SELECT 1 FROM {listed} AND people.who = {side}.who)"
+                if listed.startswith("people")
+                else f" WHERE {other}.who IS NULL OR {side}.who IN (SELECT who FROM {listed})",
+            ]
+        )
+    )
+    outputs = ["count(*)", "sum(p.born)", "count(t.total)", "histogram(p.sex)", "histogram(t.total, [0, 2])"]
+    outputs += ["count(DISTINCT who)"] if on.startswith("USING") else []
+    chosen = ", ".join(draw(st.lists(st.sampled_from(outputs), min_size=1, max_size=3, unique=True)))
+    keys = draw(st.sampled_from(["", " GROUP BY p.sex", " GROUP BY p.sex, t.total > 1", " GROUP BY t.times"]))
+    if on.startswith("USING") and draw(st.booleans()):
+        return f"SELECT count(*), sum(a) FROM (SELECT who, count(p.born) AS a FROM {joined}{where} GROUP BY who)"
+    return f"SELECT {chosen} FROM {joined}{where}{keys}"
+
+
+PARTS = st.sampled_from(
+    [
+        "SELECT 'v' AS what, count(*) AS n FROM visits",
+        "SELECT 'x', sum(n) FROM visits WHERE ward = 'x'",
+        "SELECT 'y', sum(n) FROM visits WHERE ward = 'y'",
+        "SELECT 'F', count(*) FROM people WHERE sex = 'F'",
+        "SELECT 'M', count(*) FROM people WHERE sex = 'M'",
+        "SELECT sex, count(*) FROM people GROUP BY sex",
+        "SELECT sex, sum(born) FROM people GROUP BY sex",
+        "SELECT 'p', count(DISTINCT who) FROM people",
+        "SELECT ward, count(*) FROM visits GROUP BY ward",
+        "SELECT code, avg(n) FROM diagnoses d JOIN visits v USING (who) GROUP BY code",
+    ]
+)
+
+
+@st.composite
+def united(draw: st.DrawFn) -> str:
+    """Answers put together: what reads the same rows is planned as one."""
+    parts = draw(st.lists(PARTS, min_size=2, max_size=4))
+    whole = " UNION ALL ".join(parts)
+    if draw(st.booleans()):
+        whole = f"SELECT * FROM ({whole}) u WHERE n > 1" if parts[0].endswith("n FROM visits") else whole
+    return whole + draw(st.sampled_from(["", " ORDER BY 2 DESC LIMIT 3"]))
 
 
 SETS = st.sampled_from(
@@ -233,11 +309,14 @@ def questions_with_others_inside(draw: st.DrawFn) -> str:
     return f"SELECT {outputs} FROM visits v JOIN people p ON p.who = v.who{keys}{having}"
 
 
-def planned(text: str, policy: Policy, groups: int | None) -> Plan | None:
-    """The plan of a question, or nothing where it is refused."""
+def planned(text: str, policy: Policy, groups: int | None) -> list[Plan] | None:
+    """The plans of a question, or nothing where it is refused."""
     bounded = None if "GROUPING" in text or "ROLLUP" in text or "CUBE" in text else groups
     try:
-        return make_plan(read(text), policy, epsilon=1, delta="1/1000000", groups_per_unit=bounded)
+        asked = read_asked(text)
+        if isinstance(asked, United):
+            return [plan for _, plan in plan_united(asked, policy, 1, delta="1/1000000").plans]
+        return [make_plan(asked, policy, epsilon=1, delta="1/1000000", groups_per_unit=bounded)]
     except QuestionError:
         return None
 
@@ -249,12 +328,13 @@ def compare(store: Store, made: tuple[Policy, dict[str, Rows]], asked: list[str]
     units = sorted({row["tacit_unit"] for name in ("people", "visits", "diagnoses") for row in rows[name]})
     pairs = 0
     for text in asked:
-        plan = planned(text, policy, groups)
-        if plan is None:
+        plans = planned(text, policy, groups)
+        if plans is None:
             continue
         note(text)
-        note(plan.query.text())
-        pairs += check_neighbours(store, plan, units)
+        for plan in plans:
+            note(plan.query.text())
+            pairs += check_neighbours(store, plan, units)
     return pairs
 
 
@@ -263,6 +343,8 @@ CASE = (databases(), st.lists(questions(), min_size=3, max_size=3), st.sampled_f
 
 CASES_OF = {
     "levels": (CASE[0], st.lists(levels(), min_size=3, max_size=3), st.none()),
+    "either": (CASE[0], st.lists(either_side(), min_size=3, max_size=3), CASE[2]),
+    "united": (CASE[0], st.lists(united(), min_size=3, max_size=3), st.none()),
     "inside": (CASE[0], st.lists(questions_with_others_inside(), min_size=3, max_size=3), st.none()),
 }
 """Of one shape of question alone."""

@@ -24,7 +24,7 @@ from tacit.policy import Policy, Table
 Rows = list[dict[str, Any]]
 Cells = dict[tuple[Any, ...], tuple[int, ...]]
 Blocks = tuple[Cells, ...]
-"""Cell -> measures (and the number of units, for unknown keys): of the query, then of each question inside."""
+"""Cell -> measures (and the number of units, for unknown keys): of each of the plan's `counted` queries."""
 
 COPY, UNIT, WORLD = "tacit_copy", "tacit_unit", "tacit_world"
 
@@ -88,7 +88,7 @@ class Views:
         )
 
     def blocks(self, plan: Plan, worlds: Sequence[World]) -> list[Blocks]:
-        queries = [(query, query.text()) for query in (plan.query, *plan.inner)]
+        queries = [(query, query.text()) for query in plan.counted]
         found = []
         for world in worlds:
             self._enter(world)

@@ -219,3 +219,11 @@ def test_drawings_are_well_formed_and_escape_what_they_say() -> None:
     for each in (*made, *curves, *drawings([Drawn("k", ["a"]), Drawn("n", [0], [0], [0])], "bars")):
         ElementTree.fromstring(each)
     assert drawings([Drawn("k", ["a"])], "bars") == []
+
+
+@pytest.mark.parametrize("asked", ["histogram(sex)", "quantile(bid, [0.25, 0.75])"])
+def test_columns_of_lists_and_maps_are_refused_before_anything_is_paid(asked: str, tmp_path: Path) -> None:
+    owner = clinic()
+    with pytest.raises(QuestionError, match="single values"):
+        owner.publish({"all": f"SELECT {asked} AS x FROM data"}, epsilon=1, to=tmp_path)
+    assert owner.spent().loss == 0

@@ -9,7 +9,6 @@ the sampling of the people in the table.
 from __future__ import annotations
 
 import csv
-import datetime
 import html
 import io
 import json
@@ -21,11 +20,11 @@ from typing import Any, Final
 
 from tacit import parameters
 from tacit.answer.chart import chart_spec
+from tacit.answer.nested import around, bin_kind, element, in_csv, is_nested, plain, read
 from tacit.answer.shown import bars, off, readable, safe, shown
 from tacit.errors import TacitError
 from tacit.parameters import Number
 
-_TIMES: Final = {"date": datetime.date.fromisoformat, "timestamp": datetime.datetime.fromisoformat}
 _MOST_SHOWN: Final = 200
 _WIDE: Final = 2**63
 _NOTE: Final = "+/- covers the noise in 95 of 100 cases, not what clamping left out"
@@ -76,7 +75,7 @@ class Answer:
 
     def to_bytes(self) -> bytes:
         """What the ledger stores."""
-        columns = [[_plain(value) for value in column] for column in self.columns]
+        columns = [[plain(value) for value in column] for column in self.columns]
         content = {
             "names": self.names,
             "kinds": self.kinds,
@@ -92,7 +91,7 @@ class Answer:
         """What `to_bytes` wrote."""
         content = json.loads(payload)
         columns = tuple(
-            tuple(_read(kind, value) for value in column)
+            tuple(read(kind, value) for value in column)
             for kind, column in zip(content["kinds"], content["columns"], strict=True)
         )
         deviations = tuple(None if each is None else tuple(each) for each in content["deviations"])
@@ -123,19 +122,19 @@ class Answer:
         """Who paid what for it, and where it stands in the ledger."""
         return dict(self.facts)
 
-    def intervals(self, level: Number = "0.95") -> dict[str, list[tuple[float, float] | None]]:
+    def intervals(self, level: Number = "0.95") -> dict[str, list[Any]]:
         """For each noisy column an interval around every value that holds the exact one with about this probability.
 
+        An interval is (low, high), None beside NULL, and of a histogram a dict with one for each bin.
         About: several noises are combined to first order, and the wider of the normal and the Laplace law is taken.
         They cover the noise only, not what clamping and bounding left out.
         """
         wanted = float(parameters.open_probability("level", level))
-        found: dict[str, list[tuple[float, float] | None]] = {}
+        found: dict[str, list[Any]] = {}
         for name, column, reaches in zip(self.names, self.columns, self._reaches(wanted), strict=True):
             if reaches is not None:
                 found[name] = [
-                    None if value is None else (value - each, value + each)
-                    for value, each in zip(column, reaches, strict=True)
+                    None if value is None else around(value, each) for value, each in zip(column, reaches, strict=True)
                 ]
         return found
 
@@ -143,7 +142,7 @@ class Answer:
         """How far each value may be off. Whole numbers are off by whole numbers, so theirs is rounded up."""
         reach = _reach(level, self.heavy_tailed)
         for kind, spread in zip(self.kinds, self.deviations, strict=True):
-            exact = kind == "integer"
+            exact = kind == "integer" or bin_kind(kind) is not None
             yield None if spread is None else [_up(reach * each) if exact else reach * each for each in spread]
 
     def __str__(self) -> str:
@@ -161,7 +160,10 @@ class Answer:
     def _repr_html_(self) -> str:
         header, *body = ([html.escape(cell) for cell in row] for row in self._cells(_MOST_SHOWN))
         head = "".join(f"<th>{cell}</th>" for cell in header)
-        drawn = [bars(column, reaches) for column, reaches in zip(self.columns, self._reaches(0.95), strict=True)]
+        drawn = [
+            bars(column, None if is_nested(kind) else reaches)
+            for kind, column, reaches in zip(self.kinds, self.columns, self._reaches(0.95), strict=True)
+        ]
         rows = "".join(
             "<tr>" + "".join(f"<td>{cell}{bar[place]}</td>" for cell, bar in zip(row, drawn, strict=True)) + "</tr>"
             for place, row in enumerate(body)
@@ -199,7 +201,8 @@ class Answer:
 
     def chart_spec(self) -> dict[str, Any]:
         """The same chart as Vega-Lite: a bar for every value, a line for where the exact one lies (95 of 100 times)."""
-        columns = list(zip(self.names, self.columns, self._reaches(0.95), strict=True))
+        listed = zip(self.names, self.kinds, self.columns, self._reaches(0.95), strict=True)
+        columns = [(name, column, reaches) for name, kind, column, reaches in listed if not is_nested(kind)]
         if all(reaches is None for _, _, reaches in columns):
             raise TacitError("This answer holds keys alone. A chart draws noisy columns: ask for count(*) beside them.")
         return chart_spec(columns)
@@ -226,29 +229,48 @@ class Answer:
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(self.names)
-        writer.writerows(self.rows())
+        writer.writerows([in_csv(value) for value in row] for row in self.rows())
         return out.getvalue()
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame."""
         pandas = library("pandas")
         return pandas.DataFrame(
-            {name: pandas.Series(column, dtype=_PANDAS[kind]) for name, kind, column in self._typed()}
+            {name: pandas.Series(column, dtype=_PANDAS.get(kind, "object")) for name, kind, column in self._typed()}
         )
 
     def to_polars(self) -> Any:
         """A polars DataFrame."""
         polars = library("polars")
-        schema = {name: getattr(polars, _POLARS[kind]) for name, kind, _ in self._typed()}
-        return polars.DataFrame({name: column for name, _, column in self._typed()}, schema=schema)
+
+        def typed(kind: str) -> Any:
+            inside, key = element(kind), bin_kind(kind)
+            if inside is not None:
+                return polars.List(typed(inside))
+            if key is not None:  # polars has no maps
+                return polars.List(polars.Struct({"key": typed(key), "value": polars.Int64}))
+            return getattr(polars, _POLARS[kind])
+
+        schema = {name: typed(kind) for name, kind, _ in self._typed()}
+        columns = {name: [_pairs(value) for value in column] for name, _, column in self._typed()}
+        return polars.DataFrame(columns, schema=schema)
 
     def to_arrow(self) -> Any:
         """A pyarrow Table."""
         arrow = library("pyarrow")
 
-        def array(kind: str, column: list[Any]) -> Any:
+        def typed(kind: str) -> Any:
+            inside, key = element(kind), bin_kind(kind)
+            if inside is not None:
+                return arrow.list_(typed(inside))
+            if key is not None:
+                return arrow.map_(typed(key), arrow.int64())
             name, *unit = _ARROW[kind]
-            return arrow.array(column, type=getattr(arrow, name)(*unit))
+            return getattr(arrow, name)(*unit)
+
+        def array(kind: str, column: list[Any]) -> Any:
+            values = [list(value.items()) if isinstance(value, dict) else value for value in column]
+            return arrow.array(values, type=typed(kind))
 
         return arrow.table({name: array(kind, column) for name, kind, column in self._typed()})
 
@@ -270,16 +292,12 @@ def _reach(level: float, heavy_tailed: bool) -> float:
     return max(normal, -math.log1p(-level) / math.sqrt(2)) if heavy_tailed else normal
 
 
+def _pairs(value: Any) -> Any:
+    return [{"key": key, "value": number} for key, number in value.items()] if isinstance(value, dict) else value
+
+
 def _up(reach: float) -> float:
     return math.ceil(reach) if math.isfinite(reach) else reach
-
-
-def _plain(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, (datetime.date, datetime.datetime)) else value
-
-
-def _read(kind: str, value: Any) -> Any:
-    return _TIMES[kind](value) if kind in _TIMES and value is not None else value
 
 
 def library(name: str) -> Any:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from tacit import parameters
 from tacit.answer.shown import readable
 from tacit.loss import compose
-from tacit.plan import Plan
+from tacit.plan import Plan, UnitedPlan
 from tacit.plan.expected import made_up
 from tacit.plan.pick_words import off_by
 from tacit.plan.plan import Expected, Measure
@@ -24,6 +24,7 @@ _KINDS = {
     "count_units": "count of units",
     "count_some_units": "count of units",
     "sum": "sum",
+    "histogram": "count in each bin",
 }
 
 
@@ -31,7 +32,7 @@ _KINDS = {
 class Estimate:
     """Prints as a small table. `share` is the part of the whole budget that it would take, None where unknown."""
 
-    plan: Plan
+    plan: Plan | UnitedPlan
     errors: tuple[Expected, ...]
     share: Fraction | None = None
 
@@ -52,7 +53,7 @@ class Estimate:
     __repr__ = __str__
 
 
-def worth(plan: Plan) -> Fraction:
+def worth(plan: Plan | UnitedPlan) -> Fraction:
     """The epsilon asked for; for a rho, what it is worth at the delta asked for, rounded up to six digits behind."""
     if plan.epsilon is not None:
         return plan.epsilon

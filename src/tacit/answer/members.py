@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tacit.answer.answer import Answer
+from tacit.answer.arranged import arranged
 from tacit.question.together import Family, Member
 
 
@@ -16,13 +17,7 @@ def member_answer(answer: Answer, family: Family, member: Member) -> Answer:
     rows = [row for row in range(len(answer)) if _belongs(answer, member, keys, row)]
     if member.having is not None:
         rows = [row for row in rows if answer.columns[member.having][row] is True]
-    for column, descending, nulls_first in reversed(member.order):
-        values = answer.columns[column]
-        present = sorted((row for row in rows if values[row] is not None), key=values.__getitem__, reverse=descending)
-        absent = [row for row in rows if values[row] is None]
-        rows = absent + present if nulls_first else present + absent
-    rows = rows[member.offset :]
-    rows = rows if member.limit is None else rows[: member.limit]
+    rows = arranged(answer.columns, rows, member.order, member.offset, member.limit)
     return Answer(
         member.names,
         tuple(answer.kinds[column] for column in member.columns),

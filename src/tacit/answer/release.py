@@ -25,6 +25,7 @@ from tacit.noise import BitSource, SecureBits, secure
 from tacit.plan import KnownKeys, Measure, Plan, Query, finish
 from tacit.plan.levels import Levels
 from tacit.plan.pick_words import off_by
+from tacit.plan.plan import Bins
 
 Run = Callable[[Query], Exact]
 """Runs one of the plan's queries, all of which have been paid for."""
@@ -83,6 +84,9 @@ def release(plan: Plan, run: Run, receipt: Receipt, unit: str, bits: BitSource) 
     draws = dict(zip((each.name for each in measures), own, strict=True))
     for block, query in enumerate(plan.inner, start=1):
         draws |= _inner(plan, block, run(query), bits, len(cells))
+    for each in plan.measures:
+        if each.bins is not None:
+            draws[each.name] = _in_bins(each, each.bins, run(each.bins.query), cells, bits)
     picks = [column for pick in plan.picks for column in picked(pick, run, cells, bits)]
     table = finish(plan, cells, [draws[each.name] for each in plan.measures], picks)
     laplace = not all(isinstance(each.mechanism, Gaussian) for each in plan.measures)
@@ -126,6 +130,21 @@ def _inner(plan: Plan, block: int, exact: Exact, bits: BitSource, size: int) -> 
         return {each.name: _drawn(each, columns[each.name], bits) for each in measures}
 
     return {name: np.repeat(value, size) for name, value in exact.open_for(noisy).items()}
+
+
+def _in_bins(measure: Measure, bins: Bins, exact: Exact, cells: Keys, bits: BitSource) -> Any:
+    """The noisy counts of a histogram, a row for each cell that is shown; bins without rows are zero and noisy too."""
+    rows = {cell: place for place, cell in enumerate(cells)}
+    places = {value: place for place, value in enumerate(bins.values)}
+
+    def noisy(keys: Keys, columns: Columns) -> Any:
+        counts = np.zeros((len(cells), len(bins.values)), dtype=np.int64)
+        for row, (*cell, value) in enumerate(keys):
+            if tuple(cell) in rows and value in places:
+                counts[rows[tuple(cell)], places[value]] = columns[measure.name][row]
+        return _drawn(measure, counts.reshape(-1), bits)
+
+    return np.reshape(exact.open_for(noisy), (len(cells), len(bins.values)))
 
 
 def _drawn(measure: Measure, column: Any, bits: BitSource) -> Any:

@@ -15,11 +15,20 @@ def shown(value: Any) -> str:
     """A value of a cell."""
     if value is None:
         return "NULL"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_label(key)}: {shown(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(shown, value)) + "]"
     if isinstance(value, bool):
         return str(value)
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:,.6g}" if isinstance(value, float) else safe(str(value))
+
+
+def _label(key: Any) -> str:
+    """What a bin is called: a year has no thousands separator."""
+    return str(key) if isinstance(key, int) else shown(key)
 
 
 def safe(text: str) -> str:

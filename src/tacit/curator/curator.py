@@ -21,26 +21,30 @@ from tacit import parameters
 from tacit.answer import Answer, Standing
 from tacit.answer.members import member_answer
 from tacit.answer.release import released
+from tacit.answer.united import united_answer
 from tacit.curator.asking_all import plan_together
 from tacit.curator.expressions import sql_of
 from tacit.curator.fluent import AskedSteps
 from tacit.curator.keys import key_of, with_units
 from tacit.curator.ledgers import head_of, ledger_of
-from tacit.curator.planner import Planner, as_written
+from tacit.curator.planner import Planner
 from tacit.curator.public_keys import with_public_keys
 from tacit.curator.publish import Publication, publish
 from tacit.curator.studies import Rows, rows_of
 from tacit.curator.suggest import Suggestion, question_for, suggestion
+from tacit.curator.written import as_written
 from tacit.engines.engine import STALE, Engine, open_engine
 from tacit.engines.working_copy import Progress, digest
 from tacit.errors import EngineError
 from tacit.ledger import Entry, Ledger
+from tacit.loss.events import Composed
 from tacit.loss.filters import Spent
 from tacit.parameters import Number
-from tacit.plan import Plan
+from tacit.plan import Plan, UnitedPlan
 from tacit.policy import Policy, RowUnit
 from tacit.question import read
 from tacit.question.stack import room
+from tacit.question.together import Family
 
 
 class Curator(Planner):
@@ -109,7 +113,7 @@ class Curator(Planner):
 
         Say what it may cost (epsilon, or rho), or how exact it must be (`within`, e.g. 100 or "5%" with `rows`).
         """
-        plan = self.plan(
+        plan = self.planned(
             sql,
             epsilon,
             delta=delta,
@@ -120,10 +124,12 @@ class Curator(Planner):
             rows_per_unit=rows_per_unit,
             groups_per_unit=groups_per_unit,
         )
-        names = tuple(output.name for output in plan.outputs)
         asker = self.analyst if analyst is None else analyst
         if self.policy.analysts:
             self._ledger.filter(asker)  # who may not ask is refused here, whether or not the answer is stored
+        if isinstance(plan, UnitedPlan):
+            return united_answer(self._all_of(plan.plans, asker), plan)
+        names = tuple(output.name for output in plan.outputs)
         key, text = key_of(plan, [*self._tables, self._engine.fingerprint()])
         stored = self._ledger.answer(key)
         if stored is not None:
@@ -153,8 +159,12 @@ class Curator(Planner):
         asker = self.analyst if analyst is None else analyst
         if self.policy.analysts:
             self._ledger.filter(asker)
+        return self._all_of(together.plans, asker)
+
+    def _all_of(self, plans: Sequence[tuple[Family, Plan]], asker: str) -> tuple[Answer, ...]:
+        """The answers of all members of these plans, in order: released for one charge, or the stored ones."""
         data = [*self._tables, self._engine.fingerprint()]
-        keyed = [key_of(plan, data) for _, plan in together.plans]
+        keyed = [key_of(plan, data) for _, plan in plans]
         key = hashlib.sha256(json.dumps([each for each, _ in keyed]).encode()).hexdigest()
         text = json.dumps({"is": "Questions", "questions": [json.loads(said) for _, said in keyed]})
         stored = self._ledger.answer(key)
@@ -162,17 +172,17 @@ class Curator(Planner):
         if stored is None:
             if self._engine.is_stale():
                 raise EngineError(STALE)
-            receipt = self._ledger.charge(asker, key, text, together.event)
+            receipt = self._ledger.charge(asker, key, text, Composed(tuple(plan.event for _, plan in plans)))
             payloads = [
                 released(plan, lambda query: self._engine.run(with_units(query)), receipt, self._unit(plan))
-                for _, plan in together.plans
+                for _, plan in plans
             ]
             stored = self._ledger.store_answer(receipt, json.dumps([each.decode() for each in payloads]).encode())
         answers: dict[int, Answer] = {}
-        for (family, _), payload in zip(together.plans, json.loads(stored), strict=True):
+        for (family, _), payload in zip(plans, json.loads(stored), strict=True):
             whole = Answer.from_bytes(payload.encode(), repeated=repeated)
             answers |= {member.place: member_answer(whole, family, member) for member in family.members}
-        return tuple(answers[place] for place in range(len(questions)))
+        return tuple(answers[place] for place in sorted(answers))
 
     def rows(self, sql: str, columns: Sequence[str] | None = None, *, rows_per_unit: int | None = None) -> Rows:
         """Rows for a study: `clinic.rows("SELECT age FROM visits")`, or `clinic.rows("visits", ["age"])`. Free."""

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tacit import parameters
 from tacit.answer import Answer
 from tacit.answer.members import member_answer
+from tacit.answer.nested import is_nested
 from tacit.answer.release import released
 from tacit.curator.asking_all import Together, plan_together
 from tacit.curator.expressions import sql_of
 from tacit.curator.keys import key_of, with_units
 from tacit.curator.studies import Price, Run, release
+from tacit.errors import QuestionError
 from tacit.loss.events import Composed
 from tacit.question import read
 from tacit.question.stack import room
@@ -68,6 +70,13 @@ def release_jointly(
         together = Together(())
         if questions:
             together = plan_together([read(sql_of(each)) for each in questions], curator.policy, *left)
+        for _, plan in together.plans:
+            nested = [output for output in plan.outputs if is_nested(output.kind)]
+            if nested:  # found out here, before anything is paid: what is made of answers takes single values
+                raise QuestionError(
+                    "A publication holds single values, and a column of lists or maps was asked for. "
+                    "Give each quantile a column of its own; for a histogram, GROUP BY the bins."
+                )
         keyed = [key_of(plan, []) for _, plan in together.plans]
         asked = {"study": "publish", "questions": keyed, "studies": [dict(each.asked) for each in parts]}
         event = Composed((together.event, *(each.price.event for each in parts)))

@@ -6,11 +6,8 @@ depend on the data. A curator is a planner that can also answer.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
-from decimal import Decimal
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -19,17 +16,17 @@ from tacit.answer import Estimate, reasons
 from tacit.answer.standing import share_of
 from tacit.curator.expressions import sql_of
 from tacit.curator.fluent import Steps
-from tacit.loss.budget import Budget, written
+from tacit.curator.uniting import plan_united
+from tacit.curator.written import as_written
+from tacit.loss.budget import Budget
 from tacit.loss.filters import Filter, Spent, choose_filter
 from tacit.parameters import Number
-from tacit.plan import Plan, make_plan
+from tacit.plan import Plan, UnitedPlan, make_plan
 from tacit.plan.levers import Levers, merged
 from tacit.plan.within import epsilon_for
 from tacit.policy import Policy
-from tacit.question import read
+from tacit.question import United, read, read_asked
 from tacit.question.stack import room
-
-_HUGE = re.compile(r"[eE][+-]?\d{4,}")
 
 
 class Planner:
@@ -59,7 +56,8 @@ class Planner:
         """How the question would be answered.
 
         `sql` is a text or an Ibis expression. Say what it may cost (epsilon, or rho), or how exact it must be
-        (`within`, e.g. 100 or "5%" with `rows`); the text may say it too.
+        (`within`, e.g. 100 or "5%" with `rows`); the text may say it too. Where it may be a UNION ALL of answers, ask
+        for `planned`.
         """
         question = read(sql_of(sql))
         exact_delta = None if delta is None else as_written("delta", delta)
@@ -87,11 +85,19 @@ class Planner:
             groups_per_unit=groups_per_unit,
         )
 
+    @room()
+    def planned(self, sql: object, epsilon: Number | None = None, **options: Any) -> Plan | UnitedPlan:
+        """As `plan`, also for a UNION ALL of answers, which has a plan for each of its SELECTs or for some together."""
+        asked = read_asked(sql_of(sql))
+        if isinstance(asked, United):
+            return plan_united(asked, self.policy, epsilon, **options)
+        return self.plan(sql, epsilon, **options)
+
     def estimate(
         self, sql: object, epsilon: Number | None = None, *, rows: int | None = None, **options: Any
     ) -> Estimate:
         """Cost and error before spending. `rows` is a guess of how many rows a cell has, for means and the like."""
-        plan = self.plan(sql, epsilon, rows=rows, **options)
+        plan = self.planned(sql, epsilon, rows=rows, **options)
         committed, limit = _rule(self.policy.budget)
         price = committed.price(plan.event)
         errors = plan.errors if rows is None else plan.errors_at(parameters.whole("rows", rows, least=1))
@@ -100,9 +106,8 @@ class Planner:
     @room()
     def explain(self, sql: object, epsilon: Number | None = None, **options: Any) -> str:
         """The plan in numbered sentences, and the query that will run."""
-        plan = self.plan(sql, epsilon, **options)
-        queries = [plan.query, *plan.inner, *(pick.query for pick in plan.picks)]
-        return "\n".join([*plan.sentences, *(f"\n{query.text(pretty=True)}" for query in queries)])
+        plan = self.planned(sql, epsilon, **options)
+        return "\n".join([*plan.sentences, *(f"\n{query.text(pretty=True)}" for query in plan.queries)])
 
     def why(self, sql: object, epsilon: Number | None = None, *, rows: int = 1000, **options: Any) -> str:
         """Why the answer will be as imprecise as it is, and what to change, with how much it would help."""
@@ -125,10 +130,3 @@ def _rule(budget: Budget) -> tuple[Filter, Spent]:
     """The filter that a dataset with this budget commits to, and its limit."""
     committed = choose_filter(budget)
     return committed, committed.limit
-
-
-def as_written(name: str, value: Number) -> Fraction:
-    """A number as a person wrote it (0.1 is a tenth), refused where writing it out would take all memory."""
-    if isinstance(value, (str, Decimal)) and (len(str(value)) > 100 or _HUGE.search(str(value))):
-        raise parameters.refuse(name, "a number of at most 100 characters and 3 digits of exponent", value)
-    return parameters.rational(name, written(value))

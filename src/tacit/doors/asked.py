@@ -120,5 +120,6 @@ _WRITERS: Final[Mapping[str, Callable[[Node, Callable[[Any], str]], str]]] = {
     "Inner": lambda node, _: f"({_select(node['question'], node['question']['keys'], node['question']['outputs'])})",
     "Over": lambda node, text: f"{node['function']}({text(node['argument']) if node['argument'] else ''}) over (...)",
     "Total": lambda node, text: f"{node['function']}({text(node['argument']) if node['argument'] else '*'}) of all",
+    "Several": lambda node, text: f"[{', '.join(map(text, node['items']))}]",
     "LeftOut": lambda node, text: f"grouping({text(node['key'])})",
 }

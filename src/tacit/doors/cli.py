@@ -221,13 +221,14 @@ def explain(
 ) -> None:
     """How it would be answered, in sentences; free.  tacit explain clinic.toml "SELECT count(*) FROM visits" """
     planner, options = _planner(policy), _asked(epsilon, delta, rho, within, weights, rows_per_unit, groups_per_unit)
-    plan = planner.plan(sql, rows=rows, **options)
+    plan = planner.planned(sql, rows=rows, **options)
     reasons = planner.why(sql, rows=1000 if rows is None else rows, **options) if why else ""
     if as_json:
-        content = {"sentences": plan.sentences, "query": plan.query.text(), "event": plan.event.to_dict()}
+        query = ";\n".join(each.text() for each in plan.queries)
+        content = {"sentences": plan.sentences, "query": query, "event": plan.event.to_dict()}
         print_json({**content, "why": reasons.splitlines()} if why else content)
         return
-    out().print("\n".join([*plan.sentences, "", plan.query.text(pretty=True)]))
+    out().print("\n".join([*plan.sentences, *(f"\n{query.text(pretty=True)}" for query in plan.queries)]))
     if why:
         out().print(f"\n{reasons}")
 
@@ -255,12 +256,13 @@ def ask(
     """
     if as_json and as_csv:
         raise typer.BadParameter("Choose one of --json and --csv.")
+    from tacit.answer.nested import plain
     from tacit.curator import open_policy
     from tacit.doors import tables
     from tacit.doors.registering import registering
 
     options = {"rows": rows, **_asked(epsilon, delta, rho, within, weights, rows_per_unit, groups_per_unit)}
-    _planner(policy).plan(sql, **options)  # a mistake is told before anything is registered or committed to
+    _planner(policy).planned(sql, **options)  # a mistake is told before anything is registered or committed to
     beside = aside()
     with registering(beside) as progress:
         # the engine's worker lives in another folder, so the path is made absolute
@@ -271,7 +273,9 @@ def ask(
     if as_json:
         facts = {"receipt": answer.receipt, "repeated": answer.repeated}
         columns = [{"name": name, "kind": kind} for name, kind in zip(answer.names, answer.kinds, strict=True)]
-        print_json({"columns": columns, "rows": list(answer.rows()), "intervals_95": tables.intervals(answer), **facts})
+        rows_of = [list(map(plain, row)) for row in answer.rows()]
+        around = [None if each is None else list(map(plain, each)) for each in tables.intervals(answer)]
+        print_json({"columns": columns, "rows": rows_of, "intervals_95": around, **facts})
     elif as_csv:
         typer.echo(answer.to_csv(), nl=False)
     else:

@@ -49,6 +49,8 @@ def key(cell: Any) -> str:
     """What a group is called: a year has no thousands separator."""
     if cell is None:
         return "NULL"
+    if isinstance(cell, tuple):
+        return plain(", ".join(map(key, cell)))
     return f"{cell:.12g}" if isinstance(cell, float) else plain(cell)
 
 
@@ -65,10 +67,12 @@ def _digits(spread: float) -> int:
     return decimals
 
 
-def noisy(cell: float | None, around: tuple[float, float] | None) -> str:
-    """A released number with its error, to as many digits as mean something."""
+def noisy(cell: Any, around: Any) -> str:
+    """A released number with its error, to as many digits as mean something; of a histogram one for each bin."""
     if cell is None:
         return "NULL"
+    if isinstance(cell, dict):
+        return "; ".join(f"{key(label)}: {noisy(number, around[label])}" for label, number in cell.items())
     if around is None:
         return f"{cell:,.6g} +/- ?"
     spread = (around[1] - around[0]) / 2
@@ -78,13 +82,15 @@ def noisy(cell: float | None, around: tuple[float, float] | None) -> str:
     return f"{cell:,.{decimals}f} +/- {spread:,.{decimals}f}"
 
 
-def intervals(released: Answer) -> list[list[tuple[float, float] | None] | None]:
+def intervals(released: Answer) -> list[list[Any] | None]:
     """The 95 % intervals of each column in turn; None for keys. A value that the noise drowned altogether has none."""
     columns = map(released.intervals().get, released.names)
     return [None if column is None else list(map(_useful, column)) for column in columns]
 
 
-def _useful(interval: tuple[float, float] | None) -> tuple[float, float] | None:
+def _useful(interval: Any) -> Any:
+    if isinstance(interval, dict):
+        return {label: _useful(each) for label, each in interval.items()}
     return interval if interval is not None and interval[1] - interval[0] < HOPELESS else None
 
 

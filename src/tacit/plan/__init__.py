@@ -12,6 +12,7 @@ from __future__ import annotations
 from tacit.plan.finish import Finished, finish
 from tacit.plan.make import RULES, make_plan
 from tacit.plan.plan import Expected, KnownKeys, Measure, OutputPlan, Plan, Query, UnknownKeys
+from tacit.plan.united import UnitedPlan, unite_plans
 
 __all__ = [
     "RULES",
@@ -22,7 +23,9 @@ __all__ = [
     "OutputPlan",
     "Plan",
     "Query",
+    "UnitedPlan",
     "UnknownKeys",
     "finish",
     "make_plan",
+    "unite_plans",
 ]

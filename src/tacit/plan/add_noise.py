@@ -225,5 +225,6 @@ def _sizes(draft: Draft) -> list[int]:
     for part, each in zip(draft.parts, draft.sensitivities, strict=True):
         cells = draft.block(part).cells
         size = 1 if cells is None else len(cells) if part.levels is None else sum(part.levels.lengths)
+        size *= 1 if part.bins is None else len(part.bins.values)
         found.append(int(each.l2 * each.l2) if cells is None else max(size, 1))
     return found

@@ -3,7 +3,8 @@
 Theorem. Neighbours differ in all rows of one unit, of which the question reads at most r (rows_per_unit). Let every row
 add at most b in size to one cell of a measure. Then the vector of cells changes by at most r b in L1, hence in L2 and
 in Linf: all rows may lie in one cell. A count of units changes by at most 1 in each cell that the unit's rows reach, of
-which there are at most k = min(r, cells): L1 k, L2 sqrt(k), Linf 1. With several levels of cells see `levels`.
+which there are at most k = min(r, cells): L1 k, L2 sqrt(k), Linf 1. A histogram is a vector over cells and bins (see
+`bins`). With several levels of cells see `levels`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ def _sensitivity(part: Part, draft: Draft) -> Sensitivity:
     rows = block.rows_per_unit
     if part.levels is not None:
         return _on_levels(part, part.levels, rows)
-    reached = rows if block.cells is None else min(rows, max(len(block.cells), 1))
+    bins = 1 if part.bins is None else len(part.bins.values)
+    reached = rows if block.cells is None else min(rows, max(len(block.cells), 1) * bins)
     reached = min(reached, block.groups_per_unit or reached)
     if part.kind in ("count_units", "count_some_units"):
         reason = f"{part.reason}, and reaches at most {reached:,} cell{'s' * (reached > 1)}"

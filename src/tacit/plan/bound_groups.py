@@ -1,10 +1,10 @@
 """Rule: at most g groups of one unit, where the question asks for it (`groups_per_unit`).
 
 Theorem. Of the cells that a unit's rows reach, the first g are kept: those of its rows of least rank (`tacit_rank`, a
-keyed hash of what the row is), and where the rows come from a SELECT inside, which has no ranks, those whose keys have
-the least hash. Its rows in other cells are left out. Which cells these are depends on the unit's own rows alone, so it
-has rows in at most g cells, and every other unit's rows stay as they are. A count of units then changes by at most g in
-L1 and sqrt(g) in L2; sums and counts of rows change by no more than before.
+keyed hash of what the row is), and where there are no ranks (rows of a SELECT inside, or of either side of a FULL JOIN)
+those whose keys have the least hash. Its rows in other cells are left out. Which cells these are depends on the unit's
+own rows alone, so it has rows in at most g cells, and every other unit's rows stay as they are. A count of units then
+changes by at most g in L1 and sqrt(g) in L2; sums and counts of rows change by no more than before.
 
 The number of the unit (`tacit_unit`) must not decide: with one unit less, those of others may be different numbers.
 The keys themselves come last, so that no two cells of a unit are ever alike.
@@ -51,7 +51,8 @@ def ranked_rows(draft: Draft) -> exp.Expr | None:
     """The rank of a row within its unit, where the rows that say whose they are come from a table."""
     assert draft.joined is not None
     unit = draft.unit_sql
-    assert isinstance(unit, exp.Column)
+    if not isinstance(unit, exp.Column):
+        return None  # of one side or the other of a FULL JOIN
     owner = unit.table
     place = next(place for place in draft.joined.places if place.alias == owner)
     return None if place.table is None else exp.column(RANK, quoted(owner))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from sqlglot import exp
 
@@ -34,6 +35,17 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Binned:
+    """The bins of a histogram: `sql` is one of `values` on every row where `counted` is not NULL (None: on all)."""
+
+    sql: exp.Expr
+    counted: exp.Expr | None
+    values: tuple[RawKey, ...]
+    labels: tuple[Any, ...]  # what the bins are called in the answer
+    kind: str  # of the labels
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
     """A measure without its noise: an integer aggregate over the working copy."""
 
@@ -46,7 +58,8 @@ class Part:
     typical: Fraction = Fraction(1)  # what a row adds on average where values are spread evenly over their bounds
     additive: bool = True  # whether the number of a sum of cells is the sum of their numbers
     levels: Levels | None = None  # on which levels it is measured, where there are several
-    block: int = 0  # 0 for the question itself, 1, 2, ... for the questions inside it
+    block: int = 0  # 0 for the question itself, 1, 2, ... for the questions inside it, then for its histograms
+    bins: Binned | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +99,7 @@ class Draft:
 
     def block(self, part: Part) -> Draft:
         """The draft that a part belongs to: this one, or that of a question inside."""
-        return self if part.block == 0 else self.inner[part.block - 1]
+        return self if part.block == 0 or part.bins is not None else self.inner[part.block - 1]
 
     @property
     def shown_columns(self) -> tuple[KeyColumn, ...]:

@@ -13,7 +13,8 @@ import numpy as np
 from tacit.mechanisms import Gaussian
 from tacit.plan.finish import read_key
 from tacit.plan.formulas import Cells, Linear
-from tacit.plan.plan import Expected, KnownKeys, Plan
+from tacit.plan.nested import MapFormula
+from tacit.plan.plan import Expected, KnownKeys, Measure, Plan
 
 _NORMAL_95 = NormalDist().inv_cdf(0.975)
 
@@ -27,7 +28,7 @@ def expected_errors(plan: Plan, rows: int | None) -> tuple[Expected, ...]:
             continue
         if plan.summary is not None and not isinstance(plan.keys, KnownKeys):
             continue  # how many rows are added up is not known before
-        fixed = isinstance(output.formula, Linear)
+        fixed = isinstance(output.formula, (Linear, MapFormula))
         if not fixed and rows is None:
             continue
         spread = float(output.formula.of(made_up(plan, rows or 1)).deviation(deviations)[0])
@@ -39,8 +40,12 @@ def made_up(plan: Plan, rows: int) -> Cells:
     """The made-up cell."""
     if plan.summary is not None and isinstance(plan.keys, KnownKeys):
         return _all_cells(plan, plan.keys, rows)
-    sums = [np.array([float(rows * measure.typical)]) for measure in plan.measures]
+    sums = [np.full(_shape(measure), float(rows * measure.typical)) for measure in plan.measures]
     return Cells(1, sums, [[None] for _ in plan.shown_columns])
+
+
+def _shape(measure: Measure) -> tuple[int, ...]:
+    return (1,) if measure.bins is None else (1, len(measure.bins.values))
 
 
 def _all_cells(plan: Plan, keys: KnownKeys, rows: int) -> Cells:
@@ -56,6 +61,8 @@ def _within_95(plan: Plan, formula: object, spread: float) -> float:
     if isinstance(formula, Linear) and len(formula.terms) == 1:
         place, factor = formula.terms[0]
         return float(plan.measures[place].mechanism.error("0.95")) * abs(float(factor))
+    if isinstance(formula, MapFormula):
+        return float(plan.measures[formula.measure].mechanism.error("0.95"))
     several = len(plan.measures) > 1 and not all(isinstance(each.mechanism, Gaussian) for each in plan.measures)
     # a sum of a few Laplace numbers has heavier tails than the normal law: ln(20)/sqrt 2 = 2.12 deviations at the most
     return spread * (2.1184 if several else _NORMAL_95)

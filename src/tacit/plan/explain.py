@@ -99,6 +99,8 @@ def _words(part: Part) -> str:
         "count_some_units": "count of units",
         "sum": "sum",
     }
+    if part.bins is not None:
+        return f"histogram of {len(part.bins.values):,} bins"
     return names[part.kind] + (f" around {_number(part.centre)}" if part.centre else "")
 
 

@@ -115,8 +115,16 @@ def _missing(value: Any) -> bool:
 def _shown(output: OutputPlan, value: Any) -> Any:
     if _missing(value):
         return None
-    if output.kind == "integer":
+    if isinstance(value, tuple):
+        return tuple(_of_kind(output.kind.removesuffix("[]"), item) for item in value)
+    if isinstance(value, dict):
+        return {label: round(number) for label, number in value.items()}
+    return _of_kind(output.kind, value)
+
+
+def _of_kind(kind: str, value: Any) -> Any:
+    if kind == "integer":
         return value if isinstance(value, int) else round(float(value))
-    if output.kind == "boolean":
+    if kind == "boolean":
         return bool(value)
     return float(value) if isinstance(value, (float, int, Fraction)) else value

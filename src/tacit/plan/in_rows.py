@@ -1,7 +1,10 @@
 """x IN (SELECT ...): x beside a public list of values; or a unit beside a list of units.
 
 Whether a unit is on a list of units depends on that unit's own rows alone, so a condition on it keeps every promise of
-`scope.Place`; whether any other value occurs in private rows depends on other people, and is refused before this.
+`scope.Place`. A row without a unit there, which an outer join has kept, is on no list and off none: the answer is NULL.
+(SQL says FALSE where the list is empty. Whether it is depends on other people, so that must not matter: with NOT IN,
+one person on the list would decide about all such rows.) Whether any other value occurs in private rows depends on
+other people, and is refused before this.
 """
 
 from __future__ import annotations
@@ -22,7 +25,11 @@ def unit_in_rows(node: tree.InRows, scope: Scope) -> Truth:
     if place.kind != opened.kind:
         raise QuestionError("IN (SELECT ...): the two tables protect units of different kinds.")
     units = exp.select(exp.column(UNIT)).from_(opened.query.subquery("tacit_in"))
-    return Truth(exp.In(this=place.unit_sql, query=units.subquery()), place.optional)
+    found = exp.In(this=place.unit_sql, query=units.subquery())
+    if not place.optional:
+        return Truth(found, nullable=False)
+    present = exp.Not(this=exp.Is(this=place.unit_sql, expression=exp.Null()))
+    return Truth(exp.Case().when(present, found), nullable=True)
 
 
 def in_rows(left: Value, node: tree.InRows, scope: Scope) -> Truth:

@@ -40,6 +40,9 @@ def inner_questions(draft: Draft) -> Draft:
 def _measured(question: tree.Question, outer: Draft) -> Draft:
     from tacit.plan.make import INNER_RULES
 
+    shown = question.outputs[0].expression
+    if isinstance(shown, tree.Several) or (isinstance(shown, tree.Aggregate) and shown.kind == "histogram"):
+        raise QuestionError("A SELECT that stands for a number has one number, and no list or histogram.")
     draft = Draft(replace(question, rows_per_unit=outer.asked.rows_per_unit), outer.policy, outer.asked)
     for rule in INNER_RULES:
         draft = rule(draft)

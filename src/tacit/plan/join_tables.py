@@ -12,12 +12,22 @@ R rows stay R. LEFT keeps a row that meets none once, which is no more than the 
 RIGHT on the other side, except along a key: there R rows may all meet the same one of r, and the r - 1 others are kept
 beside them, R + r - 1 in all.
 
+Theorem (FULL). A row of either side that meets none is kept once. Of a unit let a of R rows and b of r rows meet some
+of the other side: there are at most a b pairs, and R - a + r - b rows alone. Where a and b are at least 1 that grows in
+both, up to R r; where none meet it is R + r. So at most max(R r, R + r) rows result. Where equality of the unit is all
+that is asked, and the side it is compared with is never empty, the rows of a unit all meet, or one side has none: at
+most R r. Along a key each of the a rows makes one pair: R + r - b, at most R + r. Whose row it is says whichever side
+is there; where both are, they agree.
+
+Rows of a public source that meet none are nobody's, and how many they are depends on everybody: with one unit less,
+rows of nobody may appear. RIGHT and FULL JOIN of a public source would keep them, and are refused.
+
 A join that is bounded in neither way is refused: an explosion cannot raise a sensitivity silently.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -78,6 +88,7 @@ def join_tables(
     seen = {first.alias: first.place}
     rows, unit, kind = first.place.rows, None if first.place.public else first.place.unit_sql, first.place.kind
     sql, resolved = [], []
+    merged = False
     for step in steps:
         place = step.place
         near = replace(names, places={**seen, step.alias: place})
@@ -88,17 +99,22 @@ def join_tables(
         else:
             assert rows is not None
             on, source, rows = _private(step, near, kind, rows)
+            if step.kind == "full":
+                assert unit is not None
+                unit = exp.Coalesce(this=unit.copy(), expressions=[place.unit_sql])
+                merged = _unit_using(joins, step, names)
         parts = [condition_of(part, scope).sql if not _units(part) else _unit_sql(part, scope) for part in on]
         side = step.kind.upper() if step.kind != "inner" else None
         sql.append(exp.Join(this=source, on=exp.and_(*parts, copy=False) if parts else None, side=side, kind=None))
         if not parts:
             sql[-1].set("kind", "CROSS")
         resolved.append(tree.Join(step.source, conjunction(on), step.kind))  # type: ignore[arg-type]
-        if step.kind == "right":
+        if step.kind in ("right", "full"):
             seen = {alias: replace(each, optional=True) for alias, each in seen.items()}
-            unit = place.unit_sql
-        seen[step.alias] = replace(place, optional=step.kind == "left")
-    found = replace(names, places={alias: seen[alias] for alias in names.places})
+        if step.kind == "right":
+            unit, merged = place.unit_sql, False
+        seen[step.alias] = replace(place, optional=step.kind in ("left", "full"))
+    found = replace(names, places={alias: seen[alias] for alias in names.places}, merged=merged)
     used = {part for step in steps if step.from_where for part in step.parts}
     places = tuple(seen.values())
     return Joined(
@@ -142,7 +158,7 @@ def _ordered(
     if private == 0:
         return steps[0], steps[1:]
     first, main = steps[0], steps[private]
-    if main.kind == "left" or any(step.kind == "right" for step in steps[1:private]):
+    if main.kind in ("left", "full") or any(step.kind in ("right", "full") for step in steps[1:private]):
         raise QuestionError(
             f"The public table {first.place.shown!r} stands first, so rows of nobody would be kept. "
             f"Put the private table first; keys that the policy lists are shown even where they are empty."
@@ -161,9 +177,11 @@ def _ordered(
 def _refuse_late_conditions(steps: Sequence[_Step]) -> None:
     """WHERE holds after all joins: what it says of a join without ON cannot be said before a RIGHT JOIN adds rows."""
     first = next((number for number, step in enumerate(steps) if step.from_where), None)
-    if first is not None and any(step.kind == "right" for step in steps[first:]):
+    after = [] if first is None else [step.kind.upper() for step in steps[first:] if step.kind in ("right", "full")]
+    if first is not None and after:
         raise QuestionError(
-            f"Table {steps[first].place.shown!r} is tied by WHERE, and a RIGHT JOIN comes after it. Use JOIN ... ON."
+            f"Table {steps[first].place.shown!r} is tied by WHERE, and a {after[0]} JOIN comes after it. "
+            "Use JOIN ... ON."
         )
 
 
@@ -171,6 +189,8 @@ def _parts(joins: Sequence[tree.Join], aliases: Sequence[str], number: int, name
     """The parts of ON, or of USING."""
     join = joins[number - 1]
     parts = conjuncts(join.on)
+    if join.using and any(each.kind == "full" for each in joins[: number - 1]):
+        raise QuestionError("USING after a FULL JOIN is not understood. Write ON, and of which table the column is.")
     for column in join.using:
         mine = [alias for alias in aliases[:number] if _has(names.places[alias], column)]
         # after a RIGHT JOIN its own column is the one that is always there
@@ -201,9 +221,11 @@ def _has(place: Place, column: str) -> bool:
 
 
 def _public(step: _Step, names: Names, seen: set[str]) -> tuple[list[tree.Scalar], exp.Expr, int]:
-    if step.kind == "right":
+    if step.kind in ("right", "full"):
+        instead = "JOIN" if step.kind == "right" else "LEFT JOIN"
         raise QuestionError(
-            f"RIGHT JOIN would keep rows of the public table {step.place.shown!r} that belong to nobody. Use JOIN."
+            f"{step.kind.upper()} JOIN would keep rows of the public table {step.place.shown!r} that belong to nobody, "
+            f"and how many there are depends on everybody. Use {instead}."
         )
     on = [names.in_rows(part) for part in step.parts]
     known = {names.places[alias].alias for alias in seen}
@@ -278,9 +300,26 @@ def _private(step: _Step, names: Names, kind: str | None, rows: int) -> tuple[li
             f"or along the path to the unit that the policy states."
         )
     assert place.rows is not None
+    if step.kind == "full":
+        alone = not on and not any(names.places[alias].optional for alias in _linked(links, names))
+        most = rows + place.rows if keyed else rows * place.rows if alone else max(rows * place.rows, rows + place.rows)
+        return [*links, *on], place.sql, _few(most)
     if not keyed:
         return [*links, *on], place.sql, _few(rows * place.rows)
     return [*links, *on], place.sql, _few(rows + place.rows - 1) if step.kind == "right" else rows
+
+
+def _linked(links: Sequence[tree.Scalar], names: Names) -> Iterator[str]:
+    """The names of the sources whose units are compared."""
+    ends = {side.table for link in links for side in tree.walk(link) if isinstance(side, tree.UnitOf)}
+    return (alias for alias, place in names.places.items() if place.alias in ends)
+
+
+def _unit_using(joins: Sequence[tree.Join], step: _Step, names: Names) -> bool:
+    """Whether USING names the unit, so that its bare name stands for whichever side is there."""
+    number = list(names.places).index(step.alias)
+    unit = (step.place.unit or "").casefold()
+    return any(column.casefold() == unit for column in joins[number - 1].using)
 
 
 def _unit_ends(part: tree.Scalar, names: Names, place: Place) -> str | None:

@@ -10,6 +10,7 @@ from tacit import parameters
 from tacit.loss.targets import epsilon_of_concentrated
 from tacit.parameters import Number
 from tacit.plan.add_noise import add_noise
+from tacit.plan.bins import bins, bins_of
 from tacit.plan.bound_change import bound_change
 from tacit.plan.bound_groups import bound_groups
 from tacit.plan.build_query import UNITS, build_query, key_column, measure_column
@@ -40,6 +41,7 @@ RULES: tuple[Callable[[Draft], Draft], ...] = (
     find_keys,
     measure,
     pick,
+    bins,
     outputs,
     sum_up,
     choose_levels,
@@ -127,6 +129,7 @@ def _plan(draft: Draft) -> Plan:
             typical=part.typical,
             block=part.block,
             levels=part.levels,
+            bins=bins_of(part, place, draft),
         )
         for place, (part, each, mechanism) in enumerate(
             zip(draft.parts, draft.sensitivities, draft.mechanisms, strict=True)

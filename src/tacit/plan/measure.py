@@ -36,11 +36,13 @@ from tacit.question import tree
 LARGEST_ROW = 1 << 32
 PICKS = ("quantile", "min", "max", "mode")
 """Aggregates that are no measures: `pick` plans them."""
+HISTOGRAM = "histogram"
+"""The aggregate that is a measure of many numbers in each cell: `bins` plans it."""
 
 
 def measure(draft: Draft) -> Draft:
     """The measures, and for each aggregate the formula that gives it."""
-    aggregates = [each for each in aggregates_of(draft.question) if each.kind not in PICKS]
+    aggregates = [each for each in aggregates_of(draft.question) if each.kind not in (*PICKS, HISTOGRAM)]
     book = Book(draft)
     formulas: dict[tree.Aggregate, Formula] = {}
     # sums last: they look at what the others have bought

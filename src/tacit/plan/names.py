@@ -20,10 +20,14 @@ OpenRows = Callable[[tree.Rows | tree.Union], tuple[tree.Rows | tree.Union, bool
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The places by the alias that was written (in small letters; "#1" where none was), the first one first."""
+    """The places by the alias that was written (in small letters; "#1" where none was), the first one first.
+
+    `merged`: FULL JOIN ... USING (unit), so that the unit's bare name is that of whichever side is there.
+    """
 
     places: Mapping[str, Place]
     open_rows: OpenRows
+    merged: bool = False
 
     def in_rows(self, expression: tree.Scalar) -> tree.Scalar:
         """An expression about single rows."""
@@ -86,10 +90,16 @@ class Names:
         naming = [place for place in self.places.values() if _is_unit(place, node.column)]
         if naming and any(place.find(node.column) for place in self.places.values() if place not in naming):
             raise self._ambiguous(node, naming[0])
+        if len(naming) > 1 and all(place.optional for place in naming):  # a FULL JOIN: either may be missing
+            raise self._ambiguous(node, naming[0])
         return next((place for place in naming if not place.optional), naming[0] if naming else None)
 
     def own_unit(self, node: object) -> Place | None:
         """As `unit`, where it is to stand for whose row it is: a join must not leave it empty on some rows."""
+        if self.merged and isinstance(node, tree.Name) and node.table is None:
+            naming = [place for place in self.places.values() if _is_unit(place, node.column)]
+            if naming and not any(place.find(node.column) for place in self.places.values() if place not in naming):
+                return replace(naming[0], optional=False)
         place = self.unit(node)
         if place is not None and place.optional:
             raise QuestionError(

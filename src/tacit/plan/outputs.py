@@ -16,7 +16,8 @@ from tacit.plan.draft import Draft
 from tacit.plan.formulas import Apply, Constant, Formula, KeyFormula, LeftOut, Linear, Operation, Test
 from tacit.plan.inner_questions import Beside
 from tacit.plan.listing import Listing
-from tacit.plan.measure import PICKS
+from tacit.plan.measure import HISTOGRAM, PICKS
+from tacit.plan.nested import ListFormula, MapFormula, list_of, map_of
 from tacit.plan.over import RANKS, Sorting, Window
 from tacit.plan.plan import OutputPlan
 from tacit.question import tree
@@ -25,6 +26,7 @@ from tacit.question.scalars import moment
 Kind: TypeAlias = OneOf["integer", "real", "text", "date", "timestamp", "boolean"]
 _FUNCTIONS = ("abs", "sign", "floor", "ceil", "round")
 _LONGEST = 1_000
+_ALONE = "is a column of the answer by itself: nothing computes with it, and nothing is sorted or filtered by it."
 _WORDS = ("lower", "upper", "concat", "substring")
 
 
@@ -33,16 +35,25 @@ def outputs(draft: Draft) -> Draft:
     question = draft.question
     if question.summary is not None:
         return draft  # they are totals of the rows, which `sum_up` plans
-    planned = tuple(
-        OutputPlan(
-            output.name, kind_of(output.expression, draft), formula_of(output.expression, draft), is_picked(output)
-        )
-        for output in question.outputs
-    )
+    planned = tuple(_planned(output, draft) for output in question.outputs)
     having = None if question.having is None else condition(question.having, draft)
     qualify = None if question.qualify is None else condition(question.qualify, draft)
     order = tuple((formula_of(each.expression, draft), each.descending, each.nulls_first) for each in question.order)
     return replace(draft, outputs=planned, having=having, qualify=qualify, order=order)
+
+
+def _planned(output: tree.Output, draft: Draft) -> OutputPlan:
+    node = output.expression
+    if isinstance(node, tree.Several):
+        parts = tuple(formula_of(item, draft) for item in node.items)
+        return OutputPlan(output.name, list_of(kind_of(node.items[0], draft)), ListFormula(parts), picked=True)
+    if isinstance(node, tree.Aggregate) and node.kind == HISTOGRAM:
+        formula = draft.formulas[node]
+        assert isinstance(formula, MapFormula)
+        binned = draft.parts[formula.measure].bins
+        assert binned is not None
+        return OutputPlan(output.name, map_of(binned.kind), formula)
+    return OutputPlan(output.name, kind_of(node, draft), formula_of(node, draft), is_picked(output))
 
 
 def condition(node: tree.Scalar, draft: Draft) -> Formula:
@@ -100,7 +111,14 @@ def formula_of(node: tree.Scalar, draft: Draft) -> Formula:
 
 @formula_of.register
 def _(node: tree.Aggregate, draft: Draft) -> Formula:
+    if node.kind == HISTOGRAM:
+        raise QuestionError(f"A histogram {_ALONE}")
     return draft.formulas[node]
+
+
+@formula_of.register
+def _(node: tree.Several, draft: Draft) -> Formula:
+    raise QuestionError(f"A list of quantiles {_ALONE}")
 
 
 @formula_of.register

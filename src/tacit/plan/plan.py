@@ -7,7 +7,8 @@ How an answer is made from a plan (`tacit.plan.finish` does the last step):
 1. run `query`: columns `query.key_columns`, then `query.measure_columns`, and `query.unit_column` for unknown keys;
 2. known keys: arrange the cells as `keys.cells` lists them, zero where the query had no row, and drop any other row;
    unknown keys: keep what `keys.selection.choose(unit counts)` keeps, and look at nothing else of the others;
-3. measure i: `measures[i].mechanism.release(column i)`; where that is `keys.selection` itself, steps 2 and 3 are one:
+3. measure i: `measures[i].mechanism.release(column i)`, with `bins` of its own query's numbers of all bins of the
+   cells, zero where there was no row; where the mechanism is `keys.selection` itself, steps 2 and 3 are one:
    `keys.selection.release_counts(unit counts)` says which keys are kept, and their noisy counts;
 4. `finish(plan, keys, noisy)`.
 """
@@ -33,7 +34,7 @@ from tacit.plan.rank_query import Keyed
 from tacit.plan.summaries import Summary
 from tacit.question import tree
 
-MeasureKind: TypeAlias = OneOf["count_rows", "count", "count_units", "count_some_units", "sum"]
+MeasureKind: TypeAlias = OneOf["count_rows", "count", "count_units", "count_some_units", "sum", "histogram"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,14 @@ class Query:
     def text(self, dialect: str = "duckdb", *, pretty: bool = False) -> str:
         """The query as SQL."""
         return self.ast.sql(dialect=dialect, pretty=pretty)
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """The bins of a histogram: a query with a row for each key and bin, and the bins as it calls them, in order."""
+
+    query: Query
+    values: tuple[RawKey, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +82,9 @@ class Measure:
     mechanism: Laplace | Gaussian | KeySelection  # the last where the rule for unknown keys releases the count too
     deviation: float  # the noise's standard deviation in grid units
     levels: Levels | None  # the levels it is released on, where there are several
-    block: int  # 0: a column of the query; 1, 2, ...: of the query of a question inside
+    block: int  # 0: a column of the query; 1, 2, ...: of the query of a question inside; beyond: of its own (`bins`)
     typical: Fraction  # what a row adds on average where values are spread evenly over their bounds, in grid units
+    bins: Bins | None = None  # where it has a number for every bin of a cell
 
     @property
     def l1(self) -> int:
@@ -142,7 +152,7 @@ class OutputPlan:
     """A column of the answer: computed from noisy measures by a formula, or a key shown as it is."""
 
     name: str
-    kind: OneOf["integer", "real", "text", "date", "timestamp", "boolean"]
+    kind: str  # integer, real, text, date, timestamp or boolean; or several of them in a cell (`nested`)
     formula: Formula
     picked: bool = False  # whether a picked value is part of it: then no deviation can be told
 
@@ -190,6 +200,16 @@ class Plan:
     def shown_columns(self) -> tuple[KeyColumn, ...]:
         """The keys, then the values that are picked."""
         return (*self.keys.columns, *(column for pick in self.picks for column in pick.columns))
+
+    @property
+    def queries(self) -> tuple[Query, ...]:
+        """Every query that is pushed down whatever the data are."""
+        return (*self.counted, *(pick.query for pick in self.picks))
+
+    @property
+    def counted(self) -> tuple[Query, ...]:
+        """The queries of the measures, by their `block`."""
+        return (self.query, *self.inner, *(each.bins.query for each in self.measures if each.bins is not None))
 
     @property
     def errors(self) -> tuple[Expected, ...]:

@@ -17,6 +17,7 @@ from tacit.parameters import Number
 from tacit.plan.formulas import Linear, Mean, Root, Variance
 from tacit.plan.make import make_plan
 from tacit.plan.measure import PICKS
+from tacit.plan.nested import MapFormula
 from tacit.plan.plan import Plan
 from tacit.policy import Policy
 from tacit.question import tree
@@ -74,7 +75,7 @@ def _worst(plan: Plan, rows: int | None, share: bool) -> float:
     for output in plan.outputs:
         if not output.formula.measures:
             continue
-        if rows is None and (share or not isinstance(output.formula, Linear)):
+        if rows is None and (share or not isinstance(output.formula, (Linear, MapFormula))):
             raise QuestionError(
                 f"How exact {output.name!r} is depends on how many rows a cell has. Say about how many: rows=1000."
             )

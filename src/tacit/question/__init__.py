@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from tacit.question import picks  # noqa: F401  # adds its readers
 from tacit.question.canonical import canonical
-from tacit.question.read import read
-from tacit.question.tree import Question
+from tacit.question.read import read, read_asked
+from tacit.question.tree import Question, United
 
-__all__ = ["Question", "canonical", "read"]
+__all__ = ["Question", "United", "canonical", "read", "read_asked"]

@@ -38,10 +38,20 @@ _PAIRS: Mapping[type[exp.Expr], tree.AggregateKind] = MappingProxyType(
 )
 
 
+NAMED_AGGREGATES = frozenset({"HISTOGRAM", "PERCENTILE", "PERCENTILE_APPROX", "APPROX_PERCENTILE"})
+"""Aggregates of one dialect or another that the parser knows by their names alone."""
+
+
+def is_aggregate(node: object) -> bool:
+    """Whether a node is an aggregate itself."""
+    named = isinstance(node, exp.Anonymous) and str(node.this).upper() in NAMED_AGGREGATES
+    return named or isinstance(node, exp.AggFunc)
+
+
 def contains_aggregate(node: exp.Expr) -> exp.Expr | None:
     """The first aggregate in or below a node; those of a SELECT inside it are not its own."""
     inside = node.walk(prune=lambda part: isinstance(part, (exp.Select, exp.SetOperation)))
-    return next((part for part in inside if isinstance(part, exp.AggFunc)), None)
+    return next((part for part in inside if is_aggregate(part)), None)
 
 
 def argument(node: exp.Expr) -> exp.Expr:
@@ -107,9 +117,14 @@ def _filter(node: exp.Expr) -> tree.Scalar:
     inner = contains_aggregate(node.expression.this)
     if inner is not None:
         raise refused(inner, "FILTER speaks of rows and cannot hold an aggregate", "Use HAVING for that.")
+    condition = scalar(node.expression.this)
+    if isinstance(aggregate, tree.Several) and all(isinstance(each, tree.Aggregate) for each in aggregate.items):
+        return tree.Several(
+            tuple(_where(each, condition) for each in aggregate.items if isinstance(each, tree.Aggregate))
+        )
     if not isinstance(aggregate, tree.Aggregate):
         raise refused(node, "FILTER goes with an aggregate")
-    return _where(aggregate, scalar(node.expression.this))
+    return _where(aggregate, condition)
 
 
 def _where(aggregate: tree.Aggregate, condition: tree.Scalar) -> tree.Scalar:

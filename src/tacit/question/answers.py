@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from tacit.question import clauses, tree
-from tacit.question.aggregates import contains_aggregate
+from tacit.question.aggregates import contains_aggregate, is_aggregate
 from tacit.question.refusals import refused
 from tacit.question.rows import outputs_of_rows, source_of
 
@@ -19,8 +19,9 @@ Meaning = Callable[[tree.Scalar], tree.Scalar]
 _PLAIN = frozenset({"expressions", "from_", "where", "order", "limit", "offset"})
 
 
-def over_answer(select: exp.Select) -> tree.Question | None:
-    """The question of a SELECT over an answer; None where it is none."""
+def over_answer(select: exp.Select, names: Sequence[str] = ()) -> tree.Question | None:
+    """The question of a SELECT over an answer; None where it is none. `names` are what the answer's columns are called
+    where that is not what the inner SELECT calls them: in a UNION ALL, the names that the first SELECT gives."""
     if any(value and name not in _PLAIN for name, value in select.args.items()):
         return None
     source = select.args["from_"].this
@@ -31,9 +32,12 @@ def over_answer(select: exp.Select) -> tree.Question | None:
     inner = derived.rows
     if isinstance(inner, tree.Union) or inner.distinct or not _is_answer(inner):
         return None
-    meanings = {output.name.lower(): output for output in inner.outputs if isinstance(output, tree.Output)}
-    if len(meanings) != len(inner.outputs):
+    found = [output for output in inner.outputs if isinstance(output, tree.Output)]
+    if len(found) != len(inner.outputs):
         raise refused(select, "'*' cannot stand beside aggregates", "Name the columns.")
+    if names:
+        found = [tree.Output(name, output.expression) for name, output in zip(names, found, strict=True)]
+    meanings = {output.name.lower(): output for output in found}
 
     def meant(expression: tree.Scalar) -> tree.Scalar:
         def change(node: tree.Scalar) -> tree.Scalar | None:
@@ -87,7 +91,7 @@ def _adds_up(node: exp.Expr) -> bool:
     """Whether an output aggregates the rows of the inner SELECT once more (a window function does not)."""
     if contains_aggregate(node) is None:
         return False
-    return any(part.find_ancestor(exp.Window) is None for part in node.find_all(exp.AggFunc))
+    return any(is_aggregate(part) and part.find_ancestor(exp.Window) is None for part in node.walk())
 
 
 def _is_answer(rows: tree.Rows) -> bool:

@@ -14,7 +14,7 @@ from tacit.errors import QuestionError
 
 _MOST: Mapping[str, int] = MappingProxyType(
     {
-        **dict.fromkeys(("quantile", "quantile_cont", "quantile_disc"), 2),
+        **dict.fromkeys(("quantile", "quantile_cont", "quantile_disc", "percentile"), 2),
         **dict.fromkeys(("date_diff", "datediff", "timestamp_diff", "timestampdiff", "datetime_diff"), 3),
         **dict.fromkeys(("date_trunc", "datetrunc", "timestamp_trunc", "datetime_trunc", "trunc"), 2),
         **dict.fromkeys(("strftime", "format_date", "format_timestamp", "to_char", "date_format"), 2),

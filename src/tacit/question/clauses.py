@@ -172,13 +172,13 @@ def qualify_of(select: exp.Select, outputs: Sequence[tree.Output]) -> tree.Scala
     return None if node is None else _by_name(scalar(node.this), outputs)
 
 
-def limit_of(select: exp.Select) -> int | None:
+def limit_of(select: exp.Query) -> int | None:
     """How many rows of the answer to show."""
     node = select.args.get("limit")
     return None if node is None else _rows(node, "LIMIT")
 
 
-def offset_of(select: exp.Select) -> int:
+def offset_of(select: exp.Query) -> int:
     """How many rows of the answer to pass over first."""
     node = select.args.get("offset")
     return 0 if node is None else _rows(node, "OFFSET")

@@ -79,7 +79,7 @@ def check_tree(root: exp.Expr) -> None:
             stack.append((child, depth if chained or isinstance(child, exp.Paren) else depth + 1))
 
 
-def check_written_out(question: tree.Question) -> None:
+def check_written_out(question: tree.Question | tree.United) -> None:
     """Refuse a question whose tree, walked node by node, is much larger than its text.
 
     Equal operands are one object there, so the sizes are added up from below without walking any of them twice.

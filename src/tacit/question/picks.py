@@ -29,7 +29,28 @@ def _quantile(node: exp.Expr) -> tree.Scalar:
     if share is None:
         advice = "Write quantile(x, 0.9), or percentile_cont(0.9) WITHIN GROUP (ORDER BY x)."
         raise refused(node, f"{shown(node)!r} does not say both the column and the share", advice)
-    return tree.Aggregate("quantile", scalar(argument(node)), tree.Literal(_share(share, node)))
+    return _quantiles(scalar(argument(node)), share, node)
+
+
+def _quantiles(column: tree.Scalar, share: exp.Expr, whole: exp.Expr, *, descending: bool = False) -> tree.Scalar:
+    """The quantile of one share, or the list of those of a list of shares, in its order."""
+    listed = share.expressions if isinstance(share, exp.Array) else None
+    if listed is not None and not 1 <= len(listed) <= _MOST_OF_A_LIST:
+        raise refused(whole, f"A list of quantiles has from 1 to {_MOST_OF_A_LIST} of them")
+    shares = [_share(each, whole) for each in ([share] if listed is None else listed)]
+    found = tuple(tree.Aggregate("quantile", column, tree.Literal(1 - each if descending else each)) for each in shares)
+    return found[0] if listed is None else tree.Several(found)
+
+
+def percentile(node: exp.Expr) -> tree.Scalar:
+    """percentile(x, q) and percentile_approx(x, q), as Spark calls them; q may be a list."""
+    if len(node.expressions) != 2:
+        raise refused(node, f"{shown(node)!r} takes a column and a share", "Write percentile(x, 0.9).")
+    column, share = node.expressions
+    inner = contains_aggregate(column)
+    if inner is not None:
+        raise refused(inner, f"An aggregate inside an aggregate ({shown(node)!r}) is not understood")
+    return _quantiles(scalar(column), share, node)
 
 
 def _within_group(node: exp.Expr) -> tree.Scalar:
@@ -52,14 +73,10 @@ def _within_group(node: exp.Expr) -> tree.Scalar:
         advice = "It goes with percentile_cont, percentile_disc and mode."
         raise refused(node, f"WITHIN GROUP is not understood in {shown(node)!r}", advice)
     only(call, "this")
-    share = _share(call.this, node)
-    return tree.Aggregate("quantile", column, tree.Literal(1 - share if ordered.args.get("desc") else share))
+    return _quantiles(column, call.this, node, descending=bool(ordered.args.get("desc")))
 
 
 def _share(node: exp.Expr, whole: exp.Expr) -> Fraction:
-    if isinstance(node, exp.Array):
-        advice = "Ask for each by itself, quantile(x, 0.25), quantile(x, 0.75): together they cost less than apart."
-        raise refused(whole, "A list of quantiles is not understood", advice)
     value = scalar(node)
     exact = value.value if isinstance(value, tree.Literal) else None
     if isinstance(exact, bool) or not isinstance(exact, (int, Fraction)) or not 0 < exact < 1:

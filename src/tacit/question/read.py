@@ -1,4 +1,4 @@
-"""Text to tree: `read(sql)`.
+"""Text to tree: `read(sql)`, and `read_asked(sql)` where the answers of several SELECTs may be put together.
 
 Promise: the text is parsed by the dialect named and never executed. What comes back is made of the kinds in `tree`
 only; everything else is refused with `QuestionError`, which says where it stands and what to write instead. Reading
@@ -27,6 +27,7 @@ from tacit.question.rows import joins_of, source_of
 from tacit.question.scalars import add_readers
 from tacit.question.semi_joins import as_exists
 from tacit.question.stack import room
+from tacit.question.united import BIGQUERY, over_union, united_of
 
 _DIALECTS = ("duckdb", "postgres", "bigquery", "snowflake", "mysql", "sqlite", "spark", "trino")
 _CLAUSES = (
@@ -50,13 +51,33 @@ _ADVICE = {
 
 
 def read(sql: str, dialect: str = "duckdb") -> tree.Question:
-    """The question that `sql` asks."""
+    """The one question that `sql` asks."""
+    asked = read_asked(sql, dialect)
+    if isinstance(asked, tree.United):
+        raise QuestionError(
+            f"UNION ALL puts the answers of {len(asked.parts)} SELECTs together, and one question is needed here. "
+            "Ask them one by one."
+        )
+    return asked
+
+
+def read_asked(sql: str, dialect: str = "duckdb") -> tree.Question | tree.United:
+    """What `sql` asks: a question, or the answers of several, one below the other."""
     text = limits.check_text(sql)
     with room():
-        select, privacy = _parsed(text, dialect)
-        question = replace(question_of(select), privacy=privacy)
-        limits.check_written_out(question)
-    return question
+        statement, privacy = _parsed(text, dialect)
+        asked: tree.Question | tree.United
+        if isinstance(statement, exp.SetOperation):
+            asked = united_of(statement, question_of)
+        else:
+            asked = over_union(statement) or question_of(statement)
+        asked = replace(asked, privacy=privacy)
+        limits.check_written_out(asked)
+        if isinstance(asked, tree.United) and privacy is not None and BIGQUERY.search(text):
+            raise QuestionError(
+                "The SELECTs of a UNION ALL have one price: write it at the end, WITH PRIVACY (epsilon = ...)."
+            )
+    return asked
 
 
 def question_of(select: exp.Select) -> tree.Question:
@@ -132,7 +153,7 @@ def _inner(node: exp.Expr) -> tree.Scalar:
 add_readers({exp.Subquery: _inner})
 
 
-def _parsed(text: str, dialect: str) -> tuple[exp.Select, tree.Privacy | None]:
+def _parsed(text: str, dialect: str) -> tuple[exp.Select | exp.SetOperation, tree.Privacy | None]:
     if dialect not in _DIALECTS:
         raise QuestionError(f"The dialect {dialect!r} is not known. Known: {', '.join(_DIALECTS)}.")
     try:
@@ -158,9 +179,10 @@ def _parsed(text: str, dialect: str) -> tuple[exp.Select, tree.Privacy | None]:
     limits.check_tree(statement)
     statement = as_exists(written_out(statement))
     limits.check_tree(statement)
-    if isinstance(statement, exp.SetOperation):
-        raise QuestionError("UNION, INTERSECT and EXCEPT are not understood. Ask two questions.")
-    if not isinstance(statement, exp.Select):
+    while isinstance(statement, exp.Subquery):  # brackets around all of it
+        only(statement, "this")
+        statement = statement.this
+    if not isinstance(statement, (exp.Select, exp.SetOperation)):
         kind = "This statement" if isinstance(statement, exp.Command) else shown(statement).split(" ")[0].upper()
         raise QuestionError(f"{kind} is no question. Only SELECT is understood.")
     return statement, privacy

@@ -14,8 +14,10 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from tacit.question import tree
-from tacit.question.aggregates import count_different
+from tacit.question.aggregates import NAMED_AGGREGATES, count_different
+from tacit.question.histograms import read_histogram
 from tacit.question.more_scalars import NAMED
+from tacit.question.picks import percentile
 from tacit.question.refusals import histogram, is_histogram, only, refused, shown
 from tacit.question.scalars import Reader, add_readers, call, scalar, unknown
 
@@ -82,6 +84,11 @@ def _anonymous(node: exp.Expr) -> tree.Scalar:
         only(node, "this", "expressions")
         return call(node, "magnitude", tuple(map(scalar, node.expressions)))
     assert isinstance(node, exp.Anonymous)
+    only(node, "this", "expressions")
+    if str(node.this).upper() == "HISTOGRAM":
+        return read_histogram(node)
+    if str(node.this).upper() in NAMED_AGGREGATES:
+        return percentile(node)
     raise histogram(node) if is_histogram(node) else unknown(node)
 
 

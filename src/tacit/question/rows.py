@@ -14,7 +14,7 @@ from tacit.question.refusals import only, refused, shown
 from tacit.question.scalars import add_readers, identifier, scalar, values_in
 
 _CLAUSES = frozenset({"expressions", "from_", "joins", "where", "group", "having", "distinct", "order"})
-_SIDES = {"": "inner", "LEFT": "left", "RIGHT": "right"}
+_SIDES = {"": "inner", "LEFT": "left", "RIGHT": "right", "FULL": "full"}
 _KINDS = ("", "INNER", "OUTER", "CROSS")
 
 
@@ -40,7 +40,7 @@ def _join(node: exp.Join) -> tree.Join:
     only(node, "this", "on", "using", "side", "kind")
     side, kind = (node.args.get("side") or "").upper(), (node.args.get("kind") or "").upper()
     if side not in _SIDES or kind not in _KINDS:
-        advice = "Use JOIN, LEFT JOIN or RIGHT JOIN; IN (SELECT ...) for a semi-join."
+        advice = "Use JOIN, LEFT JOIN, RIGHT JOIN or FULL JOIN; IN (SELECT ...) for a semi-join."
         raise refused(node, f"A {side or kind} JOIN is not understood", advice)
     on = node.args.get("on")
     if on is not None:

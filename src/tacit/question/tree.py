@@ -12,57 +12,25 @@ from fractions import Fraction
 from typing import Literal as OneOf
 from typing import TypeAlias
 
+from tacit.question.kinds import AggregateKind, ArithmeticSign, CastKind, CompareSign, TotalFunction, WindowFunction
 from tacit.question.nodes import Branch, Order, Scalar, children, rewrite, walk
 
-__all__ = ["Branch", "Order", "Scalar", "children", "rewrite", "walk"]  # the others are defined here
+__all__ = [  # what is not defined here
+    "AggregateKind",
+    "ArithmeticSign",
+    "Branch",
+    "CastKind",
+    "CompareSign",
+    "Order",
+    "Scalar",
+    "TotalFunction",
+    "WindowFunction",
+    "children",
+    "rewrite",
+    "walk",
+]
 
 Constant: TypeAlias = int | Fraction | str | bool | datetime.date | datetime.datetime | None
-ArithmeticSign: TypeAlias = OneOf["+", "-", "*", "/", "//", "%"]
-CompareSign: TypeAlias = OneOf["=", "<>", "<", "<=", ">", ">="]
-CastKind: TypeAlias = OneOf["integer", "real", "date", "timestamp", "boolean", "text"]
-AggregateKind: TypeAlias = OneOf[
-    "count_rows",
-    "count",
-    "count_units",
-    "count_distinct",
-    "quantile",
-    "min",
-    "max",
-    "mode",
-    "sum",
-    "avg",
-    "var_samp",
-    "var_pop",
-    "stddev_samp",
-    "stddev_pop",
-    "bool_and",
-    "bool_or",
-    "corr",
-    "covar_pop",
-    "covar_samp",
-    "regr_slope",
-    "regr_intercept",
-    "regr_r2",
-    "regr_count",
-]
-
-TotalFunction: TypeAlias = OneOf["count", "sum", "avg", "min", "max"]
-WindowFunction: TypeAlias = OneOf[
-    "row_number",
-    "rank",
-    "dense_rank",
-    "percent_rank",
-    "cume_dist",
-    "sum",
-    "avg",
-    "min",
-    "max",
-    "count",
-    "lag",
-    "lead",
-    "first_value",
-    "last_value",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,13 +146,20 @@ class Cast(Scalar):
 class Aggregate(Scalar):
     """One number from all rows of a cell. `count_units` names the unit's column as its argument.
 
-    `second` is the second column of aggregates of two, such as corr(y, x), the share of a quantile, and the condition
-    of count(DISTINCT ...) FILTER (WHERE ...).
+    `second` is the second column of aggregates of two, such as corr(y, x), the share of a quantile, the ends of the
+    bins of a histogram, and the condition of count(DISTINCT ...) FILTER (WHERE ...).
     """
 
     kind: AggregateKind
     argument: Scalar | None
     second: Scalar | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Several(Scalar):
+    """A list of values, which is one column of the answer: several quantiles of one column."""
+
+    items: tuple[Scalar, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +263,7 @@ class Join:
 
     source: Source
     on: Scalar | None
-    kind: OneOf["inner", "left", "right"]
+    kind: OneOf["inner", "left", "right", "full"]
     using: tuple[str, ...] = ()
 
 
@@ -383,3 +358,23 @@ class Question:
     privacy: Privacy | None = None
     offset: int = 0
     summary: Summary | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """One sort key of answers put together: the column at this place."""
+
+    place: int
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class United:
+    """The answers of several questions, one below the other (UNION ALL); the names are those of the first."""
+
+    parts: tuple[Question, ...]
+    order: tuple[Sorted, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+    privacy: Privacy | None = None
