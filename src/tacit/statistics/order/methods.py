@@ -32,6 +32,7 @@ from tacit.mechanisms import Extreme, ProposeTestRelease, Quantiles, Refused
 from tacit.mechanisms.grid import floor_log2
 from tacit.noise import BitSource
 from tacit.statistics.order.rank_interval import RankInterval
+from tacit.statistics.order.roundest import roundest
 from tacit.statistics.order.smooth_choice import choose_smooth
 from tacit.statistics.order.windows import (
     Rank,
@@ -64,6 +65,7 @@ class Frame:
     rows: int
     replaced: bool
     bits: int = MOST_BITS  # a choice by rank is made from about 2**bits points
+    step: Fraction = Fraction(1)  # what a code is worth
 
     @property
     def coarser(self) -> int:
@@ -82,6 +84,10 @@ class Frame:
     def code_of(self, point: int) -> int:
         """The least code of a point."""
         return self.low + (point << self.coarser)
+
+    def shown(self, point: int) -> int:
+        """The code of a point that is shown for it."""
+        return roundest(self.code_of(point), min(self.code_of(point + 1) - 1, self.high), self.step)
 
     @property
     def moved(self) -> int:
@@ -166,7 +172,7 @@ class ByRank:
         below = np.cumsum(counts) - counts
         chosen = self.choice.choose(values, below, counts, int(counts.sum()), bits=bits)
         if not self.intervals:
-            return [(self.frame.code_of(point), None, None) for point in chosen]
+            return [(self.frame.shown(point), None, None) for point in chosen]
         ends: list[tuple[int, int]] = []
         for interval in self.intervals:
             group = chosen[len(ends) : len(ends) + len(interval.shares)]
@@ -174,7 +180,7 @@ class ByRank:
         # the least code of the lower point, the greatest of the upper one
         code = self.frame.code_of
         return [
-            (code(point), code(low), min(code(high + 1) - 1, self.frame.high))
+            (self.frame.shown(point), code(low), min(code(high + 1) - 1, self.frame.high))
             for point, (low, high) in zip(chosen, ends, strict=True)
         ]
 

@@ -81,7 +81,7 @@ def ranked(source: Source, *, epsilon: Number, delta: Number, level: Number, nei
             allowed = "'add_remove' with a curator: its ledger is about adding or removing units"
             raise parameters.refuse("neighbours", allowed, neighbours)
         source = _filled(source, (low + high) // 2)
-    frame = Frame(low, high, source.rows_per_unit, replaced, bits_for(exact))
+    frame = Frame(low, high, source.rows_per_unit, replaced, bits_for(exact), variable.step)
     return Ranked(source, variable, frame, exact, slip, parameters.open_probability("level", level))
 
 
