@@ -222,7 +222,16 @@ def test_the_noise_of_bins_has_the_planned_deviation(clinic: Curator) -> None:
             0
         ].values()
     mean_size = sum(map(abs, numbers)) / len(numbers)
-    assert 23 < mean_size < 37  # 30, deviation 0.95: a false alarm has probability below 1e-12
+    assert 23 < mean_size < 37  # 30, deviation 0.95: a false alarm has probability below 1e-10
+
+
+def test_every_bin_of_every_cell_has_noise_of_its_own(clinic: Curator) -> None:
+    """Noise alone, of scale 30: that two cells have 40 equal numbers has probability below 1e-60."""
+    found = clinic.ask("SELECT ward, histogram(age) AS h FROM visits WHERE age < 0 GROUP BY ward", "0.1")["h"]
+    assert len(found) == 3
+    assert len({tuple(cell.values()) for cell in found}) == 3
+    assert all(len(set(cell.values())) > 5 for cell in found)
+    assert len({one - two for one, two in zip(found[0].values(), found[1].values(), strict=True)}) > 5
 
 
 # -- where answers go --------------------------------------------------------------------------------------

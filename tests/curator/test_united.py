@@ -298,3 +298,40 @@ def test_names_and_types_do_not_depend_on_rows(curator: tacit.Curator) -> None:
     assert len(none) == 0
     assert (some.names, some.kinds) == (none.names, none.kinds)
     assert some.to_arrow().schema == none.to_arrow().schema
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT n FROM (SELECT count(*) AS n FROM data UNION ALL SELECT sum(pay) FROM data) u TABLESAMPLE 1%",
+        "SELECT n FROM (SELECT count(*) AS n FROM data UNION ALL SELECT sum(pay) FROM data) u TABLESAMPLE 0 ROWS",
+        "SELECT n FROM (SELECT count(*) AS n FROM data UNION ALL SELECT sum(pay) FROM data) PIVOT (sum(n) FOR n IN (1))",
+        "SELECT WITH /* a */ DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, privacy_unit_column=sex) count(*) FROM data "
+        "UNION ALL SELECT sum(pay) FROM data",
+        "SELECT sum(pay) FROM data UNION ALL SELECT WITH\n-- a\nDIFFERENTIAL_PRIVACY count(*) FROM data",
+    ],
+)
+def test_nothing_that_is_said_about_a_union_is_dropped(curator: tacit.Curator, text: str) -> None:
+    with pytest.raises(QuestionError):
+        curator.ask(text, 1)
+    assert charges(curator) == 0
+
+
+def test_words_in_a_text_are_no_price(curator: tacit.Curator) -> None:
+    found = curator.ask(
+        "SELECT 'WITH DIFFERENTIAL_PRIVACY' AS what, count(*) AS n FROM data UNION ALL SELECT 'b', count(*) FROM data "
+        "WITH PRIVACY (epsilon = 1)"
+    )
+    assert found["what"] == ("WITH DIFFERENTIAL_PRIVACY", "b")
+
+
+@pytest.mark.parametrize(
+    "chance", ["rank() OVER (ORDER BY count(*))", "CASE WHEN count(*) > 133 THEN 1 ELSE 0 END", "median(pay)"]
+)
+def test_values_that_chance_decides_untold_leave_their_column_without_intervals(
+    curator: tacit.Curator, chance: str
+) -> None:
+    found = curator.ask(f"SELECT {chance} AS n FROM data GROUP BY town UNION ALL SELECT count(*) FROM data", MUCH)
+    assert found.intervals() == {}
+    known = curator.ask("SELECT 7 AS n, count(*) AS m FROM data UNION ALL SELECT count(*), 8 FROM data", MUCH)
+    assert known.intervals()["n"][0] == (7, 7)

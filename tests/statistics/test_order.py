@@ -345,3 +345,36 @@ def test_quartiles_move_no_further_than_said_within_a_distance() -> None:
 
 def test_findings_of_this_room_are_findings() -> None:
     assert isinstance(interquartile_range(np.arange(50), bounds=(0, 100), epsilon=1), Finding)
+
+
+@pytest.mark.parametrize("method", ["smooth", "ptr", "exponential"])
+def test_a_share_is_read_as_it_is_written_and_one_that_outgrows_a_word_is_refused(method: str) -> None:
+    """0.9 as a float has a denominator of 2**52: times a thousand rows that is no word, and ranks would jump."""
+    options: dict[str, Any] = {"bounds": (0, 100), "epsilon": 5, "delta": "1e-6" if method == "ptr" else 0}
+    options |= {"bound": 1} if method == "ptr" else {}
+    for rows in (1137, 1138, 3413, 3414):
+        found = quantile(np.full(rows, 100.0), q=0.9, method=method, **options)
+        assert found.receipt["event"] == quantile(np.full(5, 1.0), q="0.9", method=method, **options).receipt["event"]
+        assert found.value is None or found.value > 50
+    for q in (0.123456789, "0.1234567", "1/3000001"):
+        with pytest.raises(ParameterError, match="six decimals"):
+            quantile(np.zeros(5), q=q, method=method, **options)
+
+
+@pytest.mark.parametrize("q", ["0.9", "0.3", "1/3"])
+def test_ranks_are_exact_for_every_number_of_rows_and_never_jump(q: str) -> None:
+    share = Fraction(q)
+    rows = np.array([*range(2000), 10**6, 10**9, 2**40])
+    assert Rank(share).of(rows).tolist() == [max(math.ceil(share * int(n)), 0) for n in rows]
+    with pytest.raises(ParameterError, match="six decimals"):
+        Rank(Fraction(0.9))
+
+
+@pytest.mark.parametrize("rows", [3_000, 30_000])
+def test_a_sensitivity_beyond_what_floats_divide_by_is_still_found(rows: int) -> None:
+    """All rows but a few are alike, so the bound is a range times exp(-720) or less."""
+    codes = np.full(rows, 2**40)
+    codes[: rows // 20] = 0
+    line = Sorted(codes, 0, 2**40, Rank(Fraction(9, 10)), 1)
+    found = smooth_sensitivity(line, Fraction(5))
+    assert 0 <= found < 1e-200

@@ -19,6 +19,7 @@ from tacit.answer.report import file_names
 from tacit.curator import Price
 from tacit.errors import BudgetExceeded, EngineError, ParameterError, QuestionError
 from tacit.loss import compose, events
+from tacit.policy import Column, ColumnUnit, Policy, RowUnit, Source, Table
 from tacit.statistics.finding import Content, Finding, column
 from tacit.statistics.order.ranked import median
 from tacit.statistics.planning import planned
@@ -177,6 +178,34 @@ def test_a_share_of_delta_reaches_the_studies_that_have_a_use_for_it() -> None:
     assert found["Best price of data.bid"].receipt["delta"] == "0"
 
 
+def test_intervals_of_studies_have_the_level_of_the_publication_or_say_their_own(tmp_path: Path) -> None:
+    def short(data: Any, *, epsilon: Fraction) -> Finding:
+        made = Content("x", (column("n", [1], [0], [2]),))
+        return source_of(data).release(
+            {"study": "s"}, Price(events.Pure(epsilon), epsilon), lambda *_: made, level="0.5"
+        )
+
+    wanted = {"a": planned(median, "data.bid"), "b": planned(short, "data.bid"), "c": BY_SEX}
+    found = clinic().publish(wanted, 1, level="0.999", to=tmp_path)
+    assert found["a"].level == 0.999
+    assert found["b"].level == 0.5
+    page = (tmp_path / "index.html").read_text()
+    assert page.count("Intervals of this one: 50 %") == 1
+    assert page.count("Intervals of this one") == 1
+
+
+def test_the_receipt_names_every_unit_that_is_protected() -> None:
+    frame = pd.DataFrame({"who": [1, 1, 2], "x": [1, 2, 3]})
+    columns = {"x": Column("x", "integer", lower=0, upper=9)}
+    tables = {
+        "a": Table("a", Source("frame", "a"), ColumnUnit("who"), 2, columns),
+        "b": Table("b", Source("frame", "b"), RowUnit(), 1, columns),
+    }
+    with tacit.Curator(Policy("both", tables, tacit.Budget(5)), frames={"a": frame, "b": frame}) as owner:
+        found = owner.publish(["SELECT count(*) FROM a", "SELECT count(*) FROM b"], 1)
+    assert found.receipt["unit"] == "all rows of one who or one row"
+
+
 @pytest.mark.parametrize(
     ("statistics", "facts", "words"),
     [
@@ -184,6 +213,7 @@ def test_a_share_of_delta_reaches_the_studies_that_have_a_use_for_it() -> None:
         ([], {}, "in a list"),
         (BY_SEX, {}, "in a list"),
         (3, {}, "in a list"),
+        ({1: BY_SEX, "1": BY_SEX}, {}, "all different"),
         ({"a": BY_SEX}, {"epsilon": 0}, "above 0"),
         ({"a": BY_SEX}, {"level": 1}, "strictly between"),
     ],

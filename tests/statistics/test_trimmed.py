@@ -53,6 +53,24 @@ def test_the_values_are_those_of_the_definition_and_of_scipy() -> None:
 
 
 @pytest.mark.parametrize(("value", "bound"), BOTH)
+@pytest.mark.parametrize(("span", "r"), [(2**61, 4), (2**62 - 1, 2), (2**40, 2**25)])
+def test_the_widest_columns_and_the_largest_units_have_the_bound_of_narrow_ones(
+    value: Any, bound: Any, span: int, r: int
+) -> None:
+    """The bound is proportional to the range, but for rounding; a product of 64 bits would not be."""
+    narrow, trim = 2**20, Fraction(1, 10)
+    few = min(r, 4)
+    rows = np.repeat(np.array([0, 1]), [210, 190])
+    small = bound(Frame(0, narrow, few, False), rows * narrow, trim, Fraction(1, 4))
+    large = bound(Frame(0, span, few, False), rows * span, trim, Fraction(1, 4))
+    assert large / span == pytest.approx(small / narrow, rel=1e-6)
+    frame = Frame(0, span, r, False)
+    more = np.sort(np.append(rows * span, np.full(min(r, 300), span)))
+    moved = abs(value(frame, rows * span, trim) - value(frame, more, trim))
+    assert moved <= bound(frame, rows * span, trim, Fraction(1, 4)) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("value", "bound"), BOTH)
 @pytest.mark.parametrize("r", [1, 2])
 def test_the_bound_is_smooth_and_above_every_move_of_every_small_data_set(value: Any, bound: Any, r: int) -> None:
     values, smoothness = (0, 1, 9), Fraction(1, 4)

@@ -35,6 +35,7 @@ class Reported:
     csv: str
     title: str = ""
     drawing: str = "bars"
+    level: float | None = None  # of its intervals, where it is not that of the whole report
 
 
 def write_report(
@@ -140,7 +141,8 @@ def _page(
         parts.append(f"<h2>{html.escape(safe(name))}</h2>")
         parts += drawings(result.columns, result.drawing)
         parts.append(_table(result.columns))
-        parts += [f"<p>{html.escape(safe(note))}</p>" for note in result.notes]
+        own = () if result.level in (None, level) else (f"Intervals of this one: {100 * (result.level or 0):g} %.",)
+        parts += [f"<p>{html.escape(safe(note))}</p>" for note in (*own, *result.notes)]
         parts.append(f'<p class="small"><a href="{names[name]}.csv">{names[name]}.csv</a></p>')
     parts.append('<p class="small"><a href="statistics.json">All figures and intervals</a></p>')
     head = f'<meta charset="utf-8"><title>{said}</title><style>{_STYLE}</style>'

@@ -61,10 +61,11 @@ def _deviations(answers: Sequence[Answer], plan: UnitedPlan, place: int) -> list
 
 
 def _untold(plan: UnitedPlan, place: int) -> Iterator[bool]:
-    """Of each SELECT, whether its value in a column was chosen by chance in a way that no deviation tells."""
+    """Of each SELECT, whether chance is part of a column's value in a way that no deviation tells: picks and ranks."""
     members = [(member, each) for family, each in plan.plans for member in family.members]
     for member, each in sorted(members, key=lambda pair: pair[0].place):
-        yield each.outputs[member.columns[place]].picked
+        output = each.outputs[member.columns[place]]
+        yield output.picked or bool(output.formula.measures)
 
 
 def _facts(answers: Sequence[Answer], plan: UnitedPlan) -> dict[str, str]:

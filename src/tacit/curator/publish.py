@@ -53,8 +53,8 @@ class Study(Protocol):
     def label(self) -> str:
         """What it is called where it is given no name."""
 
-    def part(self, curator: Curator, name: str, epsilon: Fraction, delta: Fraction) -> Part:
-        """Its part of a joint release, priced for this epsilon and delta. Reads no row."""
+    def part(self, curator: Curator, name: str, epsilon: Fraction, delta: Fraction, level: Fraction) -> Part:
+        """Its part of a joint release, at this epsilon and delta, with intervals of this level. Reads no row."""
 
     def read(self, text: str, *, repeated: bool) -> Released:
         """What its part released."""
@@ -92,14 +92,14 @@ def publish(
     """What `Curator.publish` does."""
     wanted = _named(statistics)
     whole, slip = parameters.positive("epsilon", epsilon), parameters.probability("delta", delta)
-    exact_level = float(parameters.open_probability("level", level))
+    exact_level = parameters.open_probability("level", level)
     share = (whole / len(wanted), slip / len(wanted))
     studies = {name: each for name, each in wanted.items() if isinstance(each, Study)}
     questions = {name: each for name, each in wanted.items() if name not in studies}
     folder = None if to is None else Path(to)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)  # before anything is paid
-    parts = [each.part(curator, name, *share) for name, each in studies.items()]
+    parts = [each.part(curator, name, *share, exact_level) for name, each in studies.items()]
     joint = release_jointly(curator, list(questions.values()), parts, whole, slip, analyst)
     answers = dict(zip(questions, joint.answers, strict=True))
     found = {
@@ -108,7 +108,7 @@ def publish(
     }
     results: dict[str, Answer | Released] = {name: answers[name] if name in answers else found[name] for name in wanted}
     receipt = {
-        "unit": next(iter(results.values())).receipt["unit"],
+        "unit": " or ".join(dict.fromkeys(each.receipt["unit"] for each in results.values())),
         "epsilon": parameters.as_text(whole),
         "delta": parameters.as_text(slip),
         "entry": joint.entry,
@@ -118,16 +118,20 @@ def publish(
     files: tuple[Path, ...] = ()
     if folder is not None:
         shown = {
-            name: reported(answers[name], exact_level) if name in answers else found[name].reported() for name in wanted
+            name: reported(answers[name], float(exact_level)) if name in answers else found[name].reported()
+            for name in wanted
         }
-        files = write_report(folder, str(title), shown, receipt, exact_level)
+        files = write_report(folder, str(title), shown, receipt, float(exact_level))
     return Publication(results, receipt, files, joint.repeated)
 
 
 def _named(statistics: object) -> dict[str, object]:
     """Each statistic with its name: a given one, or the study's own, or the question's text."""
     if isinstance(statistics, Mapping) and statistics:
-        return {str(name): each for name, each in statistics.items()}
+        names = [str(name) for name in statistics]
+        if len(set(names)) < len(names):
+            raise parameters.refuse("names of statistics", "all different", ", ".join(names))
+        return dict(zip(names, statistics.values(), strict=True))
     if isinstance(statistics, (str, Mapping)) or not isinstance(statistics, Iterable):
         raise _nothing(statistics)
     named: dict[str, object] = {}

@@ -9,6 +9,7 @@ also empty ones. Beyond the last end the bin up to the column's own upper bound 
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -113,6 +114,9 @@ def _between(argument: tree.Scalar, ends: list[tree.Constant], draft: Draft) -> 
             "histogram needs a column with bounds, because the last bin ends there. State them in the policy: "
             "between = [low, high]. Or bound it here: least(greatest(x, 0), 100)."
         )
+    if not all(_fits(number.meaning, end) for end in ends):
+        found = ", ".join(dict.fromkeys(type(end).__name__ for end in ends))
+        raise QuestionError(f"The ends of a histogram's bins are of its column's kind, {number.meaning}; got {found}.")
     branches = tuple(
         tree.Branch(tree.Compare("<=", argument, tree.Literal(end)), tree.Literal(place))
         for place, end in enumerate(ends)
@@ -126,6 +130,14 @@ def _between(argument: tree.Scalar, ends: list[tree.Constant], draft: Draft) -> 
         ends = [*ends, highest]
     kind, labels = _labels(column, ends)
     return Binned(place.sql, number.sql if number.nullable else None, tuple(range(len(ends))), labels, kind)
+
+
+def _fits(meaning: str, end: tree.Constant) -> bool:
+    if meaning == "timestamp":
+        return isinstance(end, datetime.datetime)
+    if meaning == "date":
+        return isinstance(end, datetime.date) and not isinstance(end, datetime.datetime)
+    return meaning == "number" and isinstance(end, (int, Fraction)) and not isinstance(end, bool)
 
 
 def _read(column: KeyColumn, values: tuple[RawKey, ...]) -> tuple[str, tuple[Any, ...]]:

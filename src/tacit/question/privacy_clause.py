@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from types import MappingProxyType
@@ -55,10 +56,10 @@ def _cut_prefix(tokens: list[Token]) -> tuple[list[Token], tree.Privacy | None]:
         return tokens, None
     end = found + 2
     if not (_spells(tokens, end, "OPTIONS") and _is(tokens, end + 1, _OPEN)):
-        return tokens[:found] + tokens[end:], tree.Privacy()
+        return tokens[:found] + tokens[end:], tree.Privacy(of_select=True)
     close = _closing(tokens, end + 1)
     stated = _options(tokens[end + 2 : close], tokens[end], _BIGQUERY)
-    return tokens[:found] + tokens[close + 1 :], stated
+    return tokens[:found] + tokens[close + 1 :], replace(stated, of_select=True)
 
 
 def _cut_suffix(tokens: list[Token]) -> tuple[list[Token], tree.Privacy | None]:

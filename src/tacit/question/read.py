@@ -27,7 +27,7 @@ from tacit.question.rows import joins_of, source_of
 from tacit.question.scalars import add_readers
 from tacit.question.semi_joins import as_exists
 from tacit.question.stack import room
-from tacit.question.united import BIGQUERY, over_union, united_of
+from tacit.question.united import over_union, united_of
 
 _DIALECTS = ("duckdb", "postgres", "bigquery", "snowflake", "mysql", "sqlite", "spark", "trino")
 _CLAUSES = (
@@ -73,7 +73,7 @@ def read_asked(sql: str, dialect: str = "duckdb") -> tree.Question | tree.United
             asked = over_union(statement) or question_of(statement)
         asked = replace(asked, privacy=privacy)
         limits.check_written_out(asked)
-        if isinstance(asked, tree.United) and privacy is not None and BIGQUERY.search(text):
+        if isinstance(asked, tree.United) and privacy is not None and privacy.of_select:
             raise QuestionError(
                 "The SELECTs of a UNION ALL have one price: write it at the end, WITH PRIVACY (epsilon = ...)."
             )

@@ -322,6 +322,7 @@ class Privacy:
     rows_per_unit: int | None = None
     groups_per_unit: int | None = None
     unit: str | None = None
+    of_select: bool = False  # said behind the word SELECT, and so of that one
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,7 @@ the union of the same SELECT over each part: rows are looked at one by one, so i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
 
 from sqlglot import exp
 
@@ -21,9 +19,6 @@ from tacit.question.aggregates import contains_aggregate
 from tacit.question.answers import over_answer
 from tacit.question.refusals import only, refused, shown
 from tacit.question.scalars import scalar
-
-BIGQUERY: Final = re.compile(r"\bWITH\s+DIFFERENTIAL_PRIVACY\b", re.IGNORECASE)
-"""A price that is one SELECT's own."""
 
 _OVER_ROWS = frozenset({"expressions", "from_", "where", "order", "limit", "offset"})
 
@@ -93,6 +88,7 @@ def over_union(select: exp.Select) -> tree.United | None:
     source = None if clause is None else clause.this
     if not isinstance(source, exp.Subquery) or not isinstance(source.this, exp.Union):
         return None
+    only(source, "this", "alias")
     if any(value and name not in _OVER_ROWS for name, value in select.args.items()):
         return None
     if any(contains_aggregate(node) is not None or node.find(exp.Window) for node in select.expressions):

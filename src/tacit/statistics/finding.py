@@ -152,7 +152,7 @@ class Finding:
     def reported(self) -> Reported:
         """As a report shows it."""
         drawn = [Drawn(each.name, each.values, each.low, each.high) for each in self.columns]
-        return Reported(drawn, self.notes, self.to_csv(), self.title, self.drawing)
+        return Reported(drawn, self.notes, self.to_csv(), self.title, self.drawing, self.level)
 
     def card(self) -> str:
         """A paragraph to paste beside the figures."""

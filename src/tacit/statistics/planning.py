@@ -46,16 +46,17 @@ class Planned:
             columns = self.of if isinstance(self.of, str) else ", ".join(map(str, self.of))
         return f"{study} of {columns}".capitalize()
 
-    def part(self, curator: Curator, name: str, epsilon: Fraction, delta: Fraction) -> Part:
-        """Its part of a joint release, priced for this epsilon and delta."""
+    def part(self, curator: Curator, name: str, epsilon: Fraction, delta: Fraction, level: Fraction) -> Part:
+        """Its part of a joint release, priced for this epsilon and delta, with intervals of this level."""
         options = dict(self.options)
         rows = options.pop("rows_per_unit", None)
         source = source_of(self.of) if isinstance(self.of, Rows) else source_of(curator, self.of, rows_per_unit=rows)
         if not isinstance(source, CuratorSource) or source.rows.curator is not curator:
             raise QuestionError(f"{name!r} is about the rows of another curator.")
         asking: dict[str, Any] = {**options, "epsilon": epsilon}
-        if delta and "delta" in (_options(self.study) or ()):
-            asking["delta"] = delta
+        known = _options(self.study) or ()
+        asking |= {"delta": delta} if delta and "delta" in known else {}
+        asking |= {"level": level} if "level" in known else {}
 
         def study(data: Source) -> Finding:
             return self.study(data, **asking)
@@ -77,7 +78,7 @@ class Planned:
 
 def planned(study: Callable[..., Finding], of: str | Sequence[str] | Rows, **options: Any) -> Planned:
     """A study for `Curator.publish`: `planned(median, "visits.age")`. Its epsilon and delta are given there."""
-    for name in ("epsilon", "delta", "analyst"):
+    for name in ("epsilon", "delta", "level", "analyst"):
         if name in options:
             raise parameters.refuse(name, "given to publish, for all statistics together", options[name])
     known = _options(study)

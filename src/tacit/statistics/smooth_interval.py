@@ -49,6 +49,7 @@ from tacit.noise import BitSource
 INTERVAL_SHARE = "0.2"
 """The part of epsilon that buys intervals unless the caller says otherwise."""
 
+_LEAST_SHARE, _LEAST_EPSILON = Fraction(1, 1000), Fraction(1, 10**9)
 _SLACK = Fraction(1, 2**39)
 _GENTLE = Fraction(2, 5)
 _FINENESS, _FINEST = 16, -20
@@ -63,8 +64,9 @@ Enclosed: TypeAlias = tuple[Any, Any, Any] | tuple[Any, None, None]
 def read_share(interval_share: parameters.Number) -> Fraction:
     """A part of epsilon, from 0 to below 1."""
     share = parameters.rational("interval_share", interval_share)
-    if not 0 <= share < 1:
-        raise parameters.refuse("interval_share", "a number from 0 to below 1; 0 for no intervals", interval_share)
+    if share != 0 and not _LEAST_SHARE <= share < 1:
+        allowed = "a number from 0.001 to below 1, or 0 for no intervals"
+        raise parameters.refuse("interval_share", allowed, interval_share)
     return share
 
 
@@ -82,6 +84,8 @@ class SmoothInterval:
         """`epsilon` is what the interval may cost, besides what the noise does."""
         if not epsilon:
             return cls(noise, noise.smoothness, None, level)
+        if epsilon < _LEAST_EPSILON:
+            raise parameters.refuse("epsilon of an interval", f"at least {float(_LEAST_EPSILON)}", float(epsilon))
         gentle = min(epsilon * _GENTLE, noise.smoothness)
         step = Fraction(2) ** min(floor_log2(gentle) - _FINENESS, _FINEST)
         size = Laplace(gentle + _SLACK, epsilon, grid=step)

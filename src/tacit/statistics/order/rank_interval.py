@@ -42,6 +42,7 @@ from tacit import parameters
 from tacit.loss import events
 from tacit.mechanisms import Exponential
 from tacit.noise import BitSource
+from tacit.statistics.order.windows import MOST_PARTS
 from tacit.statistics.source import Whole
 
 Tally: TypeAlias = tuple[Whole, Whole]
@@ -63,6 +64,8 @@ class RankInterval:
     @classmethod
     def of(cls, points: int, shares: Sequence[Fraction], rows: int, epsilon: Fraction, level: Fraction) -> RankInterval:
         """Neighbours differ by at most `rows` rows. All intervals together hold with probability `level`."""
+        if _parts(shares) > MOST_PARTS:
+            raise parameters.refuse("q", "numbers of at most six decimals, together", [float(q) for q in shares])
         steepest = max(max(share, 1 - share) for share in shares) * _parts(shares)
         choice = Exponential(rows * steepest, epsilon)
         target = math.ceil(choice.shortfall(len(widths_of(points)), confidence=level))

@@ -30,6 +30,7 @@ from tacit.statistics.domains import limits_of, reading
 from tacit.statistics.finding import Content, Finding, column
 from tacit.statistics.moments.known_size import one_replaced
 from tacit.statistics.order.methods import ByRank, BySmooth, ByTest, Found, Frame, Method, best, bits_for
+from tacit.statistics.order.windows import MOST_PARTS
 from tacit.statistics.smooth_interval import INTERVAL_SHARE, read_share
 from tacit.statistics.source import ArraySource, Opened, Source, source_of
 
@@ -119,17 +120,28 @@ def quartiles(data: Any, columns: Any = None, *, epsilon: Number, **options: Unp
 
 def quantile(data: Any, columns: Any = None, *, q: Number, epsilon: Number, **options: Unpack[Options]) -> Finding:
     """One quantile, 0 <= q <= 1."""
-    return _released(data, columns, (parameters.probability("q", q),), "quantile", epsilon=epsilon, **options)
+    return _released(data, columns, (_share(q),), "quantile", epsilon=epsilon, **options)
 
 
 def quantiles(
     data: Any, columns: Any = None, *, q: Sequence[Number], epsilon: Number, **options: Unpack[Options]
 ) -> Finding:
     """Several quantiles, in ascending order, chosen together."""
-    wanted = tuple(parameters.probability("q", share) for share in q)
+    wanted = tuple(map(_share, q))
     if not wanted or list(wanted) != sorted(set(wanted)):
         raise parameters.refuse("q", "different numbers in ascending order", [float(share) for share in wanted])
     return _released(data, columns, wanted, "quantiles", epsilon=epsilon, **options)
+
+
+def _share(q: Number) -> Fraction:
+    """A share as it reads: 0.9 is nine tenths, though the float is a little more."""
+    exact = parameters.probability("q", q)
+    if exact.denominator <= MOST_PARTS:
+        return exact
+    plain = exact.limit_denominator(MOST_PARTS)
+    if isinstance(q, float) and float(plain) == q:
+        return plain
+    raise parameters.refuse("q", "a number of at most six decimals", q)
 
 
 def minimum(data: Any, columns: Any = None, *, epsilon: Number, **options: Unpack[Options]) -> Finding:

@@ -12,12 +12,13 @@ linear in the heights.
 Theorem. Let neighbours differ by at most r rows, added or removed. All choices, of heights and of intervals, are of
 bounded range what each is said to cost, if a unit is taken to have 2 r h rows, h the number of matchings.
 Proof. Add one row w to n rows. If n is odd, a uniformly random pairing leaves out one row, uniformly; with w paired to
-it, it is a uniformly random pairing of n + 1 rows: one pair more. If n is even, leave out a uniformly random row of
-the n + 1, and where that is not w, let w take its place in its pair: again a uniformly random pairing of n + 1 rows, in
+it, it is a uniformly random pairing of n + 1 rows: one pair more. If n is even, leave out a uniformly random row of the
+n + 1, and where that is not w, let w take its place in its pair: again a uniformly random pairing of n + 1 rows, in
 which one pair has been replaced. So the two data sets' pairings can be drawn jointly such that the pairs differ by at
-most one removed and one added; r rows differ by at most 2 r of them, and h matchings by at most 2 r h. Given the
-pairings, that is what the choices are private for, and a mixture of pairs of laws with the same weights keeps every
-bound on their ratio. What a pair says is a function of its two rows alone, so it may be computed in floating point.
+most one removed and one added; r rows differ by at most 2 r of them, and h matchings by at most 2 r h. The draw of both
+pairings has the same law for both data sets; releasing it as well costs nothing, and given it the choices compose as
+choices do for lists that differ in so many rows. What a pair says is a function of its two rows alone, so it may be
+computed in floating point.
 
 Neighbours: one unit's rows, added or removed. No bounds on slopes are needed.
 Source: Alabi, McMillan, Sarathy, Smith, Vadhan 2022 (DPTheilSen); the argument about random pairings is made here.
@@ -197,13 +198,15 @@ def pairs(rows: int, bits: BitSource) -> tuple[Whole, Whole]:
 
 def heights(x: Reals, y: Reals, first: Whole, second: Whole, places: tuple[float, float]) -> tuple[Reals, Reals]:
     """What each pair says at the two points; a function of its two rows alone, whichever comes first."""
-    run, rise = x[second] - x[first], y[second] - y[first]
-    slope = np.divide(rise, run, out=np.zeros(len(first)), where=run != 0)
-    middle_x, middle_y = (x[first] + x[second]) / 2, (y[first] + y[second]) / 2
-    return middle_y + slope * (places[0] - middle_x), middle_y + slope * (places[1] - middle_x)
+    with np.errstate(all="ignore"):  # what is no number becomes one on the grid, and must not be warned about
+        run, rise = x[second] - x[first], y[second] - y[first]
+        slope = np.divide(rise, run, out=np.zeros(len(first)), where=run != 0)
+        middle_x, middle_y = (x[first] + x[second]) / 2, (y[first] + y[second]) / 2
+        return middle_y + slope * (places[0] - middle_x), middle_y + slope * (places[1] - middle_x)
 
 
 def on_grid(values: Reals, low: float, high: float) -> Whole:
     """Heights as points of the grid between the bounds; those beyond are clamped."""
-    share = np.clip(np.nan_to_num((values - low) / (high - low), nan=0.5, posinf=1.0, neginf=0.0), 0.0, 1.0)
+    with np.errstate(all="ignore"):
+        share = np.clip(np.nan_to_num((values - low) / (high - low), nan=0.5, posinf=1.0, neginf=0.0), 0.0, 1.0)
     return np.rint(share * _POINTS).astype(np.int64)

@@ -153,7 +153,8 @@ def trimmed_bound(frame: Frame, codes: Whole, trim: Fraction, smoothness: Fracti
     rate = float(smoothness / r)
     distance = np.arange(max(n - r, 0))
     lower, upper = _ends(frame, codes, trim)
-    width = upper.highest(distance + r) + lower.highest(distance + r)
+    # in floats: r times a width may be wider than a word
+    width = upper.highest(distance + r).astype(float) + lower.highest(distance + r)
     moved = np.minimum(r * width / ((n - distance) * float(1 - 2 * trim)), span)
     worst = float((moved * np.exp(-rate * distance)).max(initial=0.0))
     return max(worst, span * float(np.exp(-rate * distance.size)))

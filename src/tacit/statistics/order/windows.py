@@ -47,10 +47,15 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit import parameters
+
 Whole: TypeAlias = NDArray[np.int64]
 
 REACH = 1 << 14
 _HALF = Fraction(1, 2)
+
+MOST_PARTS = 10**6
+"""The largest denominator of a share: with it ranks of up to 2**43 rows are words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,10 @@ class Rank:
     """Which row is meant: the quantile q of n rows is row m(n) of them, in ascending order."""
 
     q: Fraction
+
+    def __post_init__(self) -> None:
+        if self.q.denominator > MOST_PARTS:  # then q n could outgrow 64 bits, and one row more would move m(n) anywhere
+            raise parameters.refuse("q", "a number of at most six decimals", float(self.q))
 
     def __call__(self, rows: int) -> int:
         """m(rows)."""
@@ -150,7 +159,8 @@ def smooth_sensitivity(line: Sorted, smoothness: Fraction) -> float:
     for added in range(min(REACH, stop)):
         if math.exp(-rate * added) * span <= best:
             break  # whoever adds so many rows cannot gain any more
-        useful = math.ceil(math.log(span / best) / rate) + 1 if best > 0 else stop
+        # by two logarithms, because the quotient of a range and a very small number is no float
+        useful = math.ceil((math.log(span) - math.log(best)) / rate) + 1 if best > 0 else stop
         distance = np.arange(added, min(REACH, stop, useful))
         found = line.moves(distance, np.full(distance.shape, added)) * np.exp(-rate * distance)
         best = max(best, float(found.max(initial=0.0)))
