@@ -305,7 +305,7 @@ def test_names_and_types_do_not_depend_on_rows(curator: tacit.Curator) -> None:
     [
         "SELECT n FROM (SELECT count(*) AS n FROM data UNION ALL SELECT sum(pay) FROM data) u TABLESAMPLE 1%",
         "SELECT n FROM (SELECT count(*) AS n FROM data UNION ALL SELECT sum(pay) FROM data) u TABLESAMPLE 0 ROWS",
-        "SELECT n FROM (SELECT count(*) AS n FROM data UNION ALL SELECT sum(pay) FROM data) PIVOT (sum(n) FOR n IN (1))",
+        "SELECT n FROM (SELECT count(*) n FROM data UNION ALL SELECT sum(pay) FROM data) PIVOT (sum(n) FOR n IN (1))",
         "SELECT WITH /* a */ DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, privacy_unit_column=sex) count(*) FROM data "
         "UNION ALL SELECT sum(pay) FROM data",
         "SELECT sum(pay) FROM data UNION ALL SELECT WITH\n-- a\nDIFFERENTIAL_PRIVACY count(*) FROM data",
