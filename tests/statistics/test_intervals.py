@@ -22,6 +22,8 @@ from tacit.loss import compose, events
 from tacit.mechanisms import Laplace, Smooth
 from tacit.mechanisms.smooth_calibration import ROUNDING_SLACK
 from tacit.noise import SeededBitsForTestsOnly
+from tacit.statistics.frameworks.own_functions import outputs
+from tacit.statistics.frameworks.sample_and_aggregate import SampleAndAggregate, _Median
 from tacit.statistics.graphs.smooth_count import SmoothCount
 from tacit.statistics.order.methods import ByRank, BySmooth, Frame, best
 from tacit.statistics.order.rank_interval import RankInterval, widths_of
@@ -406,3 +408,24 @@ def test_quantiles_of_several_rows_of_a_unit_make_room_for_all_of_them() -> None
         for rows in (1, 3)
     )
     assert three.target >= 3 * one.target - 2
+
+
+def test_one_block_that_says_something_else_moves_the_losses_of_widths_by_their_sensitivity_at_most() -> None:
+    """All pairs of three results on a small grid that differ in one block; the sensitivity is reached."""
+    study = SampleAndAggregate(len, blocks=3, output_bounds=(0, 1))
+    (output,) = outputs((0, 1))
+    combiner = study._combiner(output, Fraction(2), Fraction(0), Fraction(1, 2), Fraction(19, 20))
+    assert isinstance(combiner, _Median)
+    interval = combiner.interval
+    assert interval is not None
+    widths, places = widths_of(interval.points), (0, 1, 2048, 4096)
+
+    def losses(results: tuple[int, ...], chosen: int) -> Any:
+        return interval._losses([chosen], [np.unique(np.array(results), return_counts=True)], widths)
+
+    most = 0
+    for results in itertools.product(places, repeat=3):
+        for other, chosen in itertools.product(places, places):
+            moved = np.abs(losses(results, chosen) - losses((other, *results[1:]), chosen))
+            most = max(most, int(moved.max()))
+    assert most == Fraction(1) / (2 * interval.choice.factor)  # the interval has an epsilon of 1
