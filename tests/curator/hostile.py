@@ -305,6 +305,9 @@ REFUSED: dict[str, list[str]] = {
         WHERE + "age << 62 > 1", WHERE + "range(age) IS NULL", WHERE + "xpath('//a', town::XML) IS NULL",
     ],
     "casts and numbers that cannot be": [
+        WHERE + "CASE WHEN age > 50 THEN 1e20 * 1e20 ELSE 0 END > 5", WHERE + "least(age, 1e25 * 1e25) > 5",
+        WHERE + "greatest(age, 1e25 * 1e25) > 5", WHERE + "abs(age - 1e25 * 1e25) > 5",
+        "SELECT sum(least(CASE WHEN age > 50 THEN 1e25 * 1e25 ELSE age END, 100)) FROM people",
         WHERE + "big * big > 5", WHERE + "substring(code, -5, 2) = '99'", WHERE + "substring(code, 2000000000) = ''",
         WHERE + "CAST(code AS INTEGER) = 1", WHERE + "code::BIGINT > 0", WHERE + "TRY_CAST(code AS DOUBLE) > 0",
         WHERE + "town::DATE > day", WHERE + "code::UUID IS NULL", WHERE + "age::TINYINT::BLOB IS NULL",

@@ -172,6 +172,12 @@ ANSWERED: dict[str, list[str]] = {
         WHERE + "(age / 7) IN (" + ", ".join(f"{n}.12345" for n in range(200)) + ")",
         "SELECT " + ", ".join(f"sum(age + {n})" for n in range(60)) + " FROM people", "SELECT sum(age % 0) FROM people",
         "SELECT count(*) AS a, sum(age) AS a FROM people",
+        WHERE + "sqrt(age * 1000000000000000000 * 1700000000000000000) > 5",
+        WHERE + "sqrt(CASE WHEN age > 50 THEN 1 ELSE 0 END * 1000000000000000000 * 1700000000000000000000) > 5",
+        "SELECT avg(sqrt(age * 1e25 * 1e25)), sum(sqrt(big) * 1e20) FROM people",
+        WHERE + "CASE WHEN age > 50 THEN exp(age / 1e20 / 1e17) ELSE 0 END > 5",
+        "SELECT sum(exp(age / 1e25 / 1e25)), avg(exp(-age / 1e25)) FROM people",
+        "SELECT sum(ln(age * 1e25 * 1e25)), avg(log2(age / 1e25 / 1e25)) FROM people",
     ],
     "after the noise, and nothing at all": [
         "SELECT sex, count(*) FROM people GROUP BY sex ORDER BY count(*) DESC, sex", "SELECT count(*) / 0 FROM people",

@@ -102,7 +102,8 @@ class Grid:
         if array.dtype.kind in "iu":
             return _points_of_integers(integers(array), self.exponent)
         if array.dtype.kind == "f" and array.dtype.itemsize <= 8:
-            return _points_of_floats(array.astype(np.float64), self.exponent)
+            with np.errstate(all="ignore"):  # a signalling NaN is no reason to warn
+                return _points_of_floats(array.astype(np.float64), self.exponent)
         raise parameters.refuse("values", _READABLE, f"values of type {array.dtype}", _CONVERT)
 
     def _point(self, value: object) -> int:

@@ -43,6 +43,7 @@ from tacit.loss.events import Event
 from tacit.mechanisms.candidates import public_candidates
 from tacit.mechanisms.exponential import Exponential
 from tacit.mechanisms.grid import Grid, exponent_of
+from tacit.mechanisms.whole_numbers import as_array
 from tacit.noise import BitSource
 
 _FINENESS = 20
@@ -120,7 +121,7 @@ class PosteriorSampling:
 
     def choose(self, log_likelihoods: Any, *, bits: BitSource | None = None) -> Any:
         """A candidate, by an array of private log-likelihoods: a row for each unit, a column for each candidate."""
-        array = np.asarray(log_likelihoods, dtype=np.float64)
+        array = as_reals(log_likelihoods)
         if array.ndim != 2 or array.shape[1] != len(self.candidates):
             found = f"an array of shape {array.shape}"
             raise parameters.refuse("log_likelihoods", f"rows of {len(self.candidates)} numbers", found)
@@ -128,8 +129,9 @@ class PosteriorSampling:
 
     def totals(self, log_likelihoods: NDArray[np.float64]) -> NDArray[np.int64]:
         """Each candidate's clamped log-likelihoods above the lower bound, in steps of the grid, summed. Private."""
-        # fmax takes the number where the other one is NaN
-        clamped = np.minimum(np.fmax(log_likelihoods, self.low), self.high)
+        # not by fmax, which hands on a signalling NaN or not by where in the array it stands
+        known = np.where(np.isnan(log_likelihoods), self.low, log_likelihoods)
+        clamped = np.minimum(np.maximum(known, self.low), self.high)
         lowest = self.grid.points(np.array([self.low]))
         above = self.grid.points(clamped) - lowest
         # In Python integers where int64 might overflow; clamped, which moves no two totals apart.
@@ -141,6 +143,23 @@ class PosteriorSampling:
     def choose_by_totals(self, totals: Any, *, bits: BitSource | None = None) -> Any:
         """A candidate, by private whole totals such as `totals` computes, perhaps summed over several places."""
         return self.choice.choose(self.candidates, scores=totals, prior=self.prior, bits=bits)
+
+
+def as_reals(values: Any) -> NDArray[np.float64]:
+    """Numbers as float64: no content raises an error or warns, also no whole number beyond all floats."""
+    with np.errstate(all="ignore"):
+        array = as_array(values)
+        if array.dtype != object:
+            return array.astype(np.float64)
+        reals = [_real(item) for item in array.flat]
+        return np.array(reals, dtype=np.float64).reshape(array.shape)
+
+
+def _real(item: Any) -> float:
+    try:
+        return float(item)
+    except OverflowError:
+        return math.inf if item > 0 else -math.inf
 
 
 def _weights(prior: Sequence[float], count: int) -> tuple[float, ...]:

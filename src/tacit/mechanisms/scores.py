@@ -47,10 +47,12 @@ def read_scores(scores: Any, losses: Any, count: int, factor: Fraction) -> Score
         whole = whole_scores(array)
         return whole if name == "scores" else np.negative(whole, out=whole)
     if array.dtype.kind == "f" and array.dtype.itemsize <= 8:
-        reals = array.astype(np.float64, copy=False)
+        with np.errstate(all="ignore"):  # a signalling NaN is no reason to warn
+            reals = array.astype(np.float64, copy=False)
         bound = float_down(min(_LARGEST_LOG_WEIGHT, _LARGEST_LOG_WEIGHT / (2 * factor)))
-        # fmax takes the number where the other is NaN; the sign is turned first, so that an unknown loss is the worst
-        floats = np.fmax(reals if name == "scores" else -reals, -bound)
+        # the sign is turned first, so that an unknown loss is the worst; not by fmax, which hands on a signalling NaN
+        signed = reals if name == "scores" else -reals
+        floats = np.maximum(np.where(np.isnan(signed), -bound, signed), -bound)
         return np.asarray(np.minimum(floats, bound, out=floats))
     raise parameters.refuse(name, "integers, or floats of at most 64 bits", f"values of type {array.dtype}")
 

@@ -30,9 +30,14 @@ _LOGARITHMS = {"ln": math.e, "log10": 10.0, "log2": 2.0}
 
 def curve(function: str, number: Number) -> Number:
     """sqrt, exp, or a logarithm."""
-    if function == "sqrt":
-        return _root(number)
-    return _power(number) if function == "exp" else _logarithm(number, _LOGARITHMS[function])
+    try:
+        if function == "sqrt":
+            return _root(number)
+        return _power(number) if function == "exp" else _logarithm(number, _LOGARITHMS[function])
+    except OverflowError:  # of the public bounds, before anything is asked
+        raise QuestionError(
+            f"{function} is asked of numbers beyond what a float can hold. Use narrower bounds."
+        ) from None
 
 
 def _root(number: Number) -> Number:
@@ -63,7 +68,8 @@ def _power(number: Number) -> Number:
             f"exp is understood of numbers up to {_LARGEST_POWER}, and this one can be {high:,.6g}. "
             f"Use least(x, {_LARGEST_POWER}), or narrower bounds."
         )
-    floor = math.ceil(_LEAST_POWER / number.step)
+    # never below its own bounds: a constant beyond them could be one that the engine cannot hold
+    floor = max(math.ceil(_LEAST_POWER / number.step), number.bounds.low)
     inside = _double(_at_least(number, floor, number.bounds.high))
     value = exp.Exp(this=exp.Mul(this=inside, expression=_real(float(number.step))))
     return _on_grid(number, value, math.exp(max(low, float(_LEAST_POWER))), math.exp(high), least=None)
@@ -72,7 +78,8 @@ def _power(number: Number) -> Number:
 def _on_grid(number: Number, value: exp.Expr, low: float, high: float, *, least: int | None) -> Number:
     """The value rounded to a grid and held to its bounds; NULL where the number is NULL or below `least`."""
     size = max(abs(low), abs(high), 1.0)
-    bits = max(0, min(_FINEST, _MOST_BITS - math.frexp(size)[1] - 2))
+    # negative for large values, so that every end is below 2**51: exact as a float, and far from the end of a BIGINT
+    bits = min(_FINEST, _MOST_BITS - math.frexp(size)[1] - 2)
     unit = 2.0**bits
     # one unit outwards, because the floating-point logarithm or root of an end may be off in its last digit
     bounds = Interval(math.floor(low * unit) - 1, math.ceil(high * unit) + 1)
@@ -91,7 +98,7 @@ def _on_grid(number: Number, value: exp.Expr, low: float, high: float, *, least:
     return Number(
         sql,
         bounds,
-        Fraction(1, 2**bits),
+        Fraction(2) ** -bits,
         nullable=number.nullable or leaves_out,
         rounded=True,
         stated=number.stated,

@@ -60,11 +60,12 @@ class Estimate:
     def deviation(self, deviations: Sequence[float | Floats]) -> Floats:
         """The standard deviation that noise of these deviations (grid units) gives the value."""
         total = np.zeros(len(self.value))
-        for measure, slope in self.slopes.items():
-            total = total + np.square(slope * deviations[measure])
-        for measure, squares in self.far.items():
-            total = total + squares * np.square(deviations[measure])
-        return np.asarray(np.sqrt(total))
+        with np.errstate(over="ignore"):  # infinite for the largest bounds, and so it is told
+            for measure, slope in self.slopes.items():
+                total = total + np.square(slope * deviations[measure])
+            for measure, squares in self.far.items():
+                total = total + squares * np.square(deviations[measure])
+            return np.asarray(np.sqrt(total))
 
 
 class Formula(Protocol):

@@ -105,7 +105,14 @@ def integer(value: int) -> exp.Expr:
 
 
 def bare(value: int) -> exp.Expr:
-    """A whole constant without a type, to compare with."""
+    """A whole constant without a type, to compare with.
+
+    Refused where no engine has room for it: it would be found out only where a row gets there, after the charge.
+    """
+    if abs(value) >= WIDEST:
+        raise QuestionError(
+            "A constant of the question is beyond 2**100 on the grid of what it meets. Use a smaller one."
+        )
     number = exp.Literal.number(abs(value))
     return exp.Neg(this=number) if value < 0 else number
 

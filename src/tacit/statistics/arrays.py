@@ -24,6 +24,7 @@ from tacit.plan.row_plan import Variable
 from tacit.statistics.source import ArraySource
 
 _STEPS = 32
+_LEAST_RANGE, _LARGEST_RANGE = Fraction(1, 10**290), Fraction(10**300)
 
 
 def array_source(data: Any, names: Sequence[str] | None, bounds: Any, values: Any) -> ArraySource:
@@ -128,6 +129,9 @@ def _number_codes(
     if vector.dtype.kind not in "iufb":
         raise parameters.refuse(f"data of {name!r}", "numbers, or texts with listed values", str(vector.dtype))
     whole = stated and low.denominator == high.denominator == 1
+    if not whole and not _LEAST_RANGE <= high - low <= _LARGEST_RANGE:
+        allowed = "between 1e-290 and 1e300 apart, so that every step between them is a float"
+        raise parameters.refuse(f"bounds of {name!r}", allowed, (float(low), float(high)))
     step = Fraction(1) if whole else Fraction(2) ** (math.frexp(float(high - low))[1] - _STEPS)
     first, last = math.ceil(low / step), math.floor(high / step)
     if max(abs(first), abs(last)) >= 1 << 52:
@@ -138,7 +142,8 @@ def _number_codes(
         missing = np.zeros(len(vector), dtype=bool)
         codes = np.clip(vector, first, last).astype(np.int64)
     else:
-        real = vector.astype(np.float64)
+        with np.errstate(all="ignore"):  # what is no 64-bit number is missing or clamped, and not warned about
+            real = vector.astype(np.float64)
         missing = np.isnan(real)
         scaled = np.clip(np.where(missing, 0.0, real), float(low), float(high)) / float(step)
         codes = np.clip(np.rint(scaled), first, last).astype(np.int64)

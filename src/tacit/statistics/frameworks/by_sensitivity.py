@@ -238,7 +238,8 @@ class DistanceToProperty:
     seconds: float = 10.0
 
     def __post_init__(self) -> None:
-        parameters.whole("most", self.most, least=1)
+        if parameters.whole("most", self.most, least=1) > 2**53:
+            raise parameters.refuse("most", "at most 2**53: distances travel as floats", self.most)
         Isolated(self.distance, 1, self.seconds, 1)
 
     def release(

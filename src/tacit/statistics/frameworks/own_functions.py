@@ -38,7 +38,8 @@ class Asked:
         variables = self.source.variables
         codes = opened.values(*(each.name for each in variables))
         steps = np.array([float(each.step) for each in variables])
-        matrix: Rows = codes.astype(np.float64) * steps
+        with np.errstate(all="ignore"):  # rows too large for a float are infinite, and not warned about
+            matrix: Rows = codes.astype(np.float64) * steps
         order = np.lexsort(matrix.T[::-1]) if len(matrix) else np.arange(0)
         return np.asarray(matrix[order])
 

@@ -30,6 +30,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit import parameters
 from tacit.curator import Price
@@ -38,7 +39,7 @@ from tacit.mechanisms.candidates import public_candidates
 from tacit.noise import BitSource
 from tacit.plan.row_plan import Cut, Variable
 from tacit.statistics.finding import Content, Finding, column
-from tacit.statistics.source import Opened, Source, Whole, source_of
+from tacit.statistics.source import Opened, Source, source_of
 
 _LARGEST = 1 << 31
 
@@ -66,11 +67,12 @@ class Offers:
         place = round if bids.rounded else math.ceil  # rounded bids: a price goes where an equal bid went
         return cls(tuple(exact), unit, whole, Cut(bids.name, tuple(place(each / bids.step) for each in exact)))
 
-    def revenues(self, opened: Opened) -> Whole:
+    def revenues(self, opened: Opened) -> NDArray[Any]:
         """In units, at every price."""
         counts = opened.counts(self.cut, shape=(len(self.prices) + 1,))
         buyers = np.cumsum(counts[::-1])[::-1][1:]
-        return np.asarray(self.whole, dtype=np.int64) * buyers
+        # in Python's own integers: a price times many buyers may be wider than a word
+        return np.array([price * int(each) for price, each in zip(self.whole, buyers, strict=True)], dtype=object)
 
 
 def best_price(
