@@ -56,6 +56,11 @@ def bits_for(epsilon: Fraction) -> int:
     return min(max(MOST_BITS + floor_log2(epsilon), LEAST_BITS), MOST_BITS)
 
 
+def bits_of(codes: Fraction, span: int) -> int:
+    """A grid for choices by rank whose points are at most so many codes apart, or as fine as it can be."""
+    return min(max(span.bit_length() - max(floor_log2(codes), 0), 1), MOST_BITS)
+
+
 @dataclass(frozen=True, slots=True)
 class Frame:
     """What is public: the ends of the grid of codes, the rows of a unit, and whether neighbours replace a row."""

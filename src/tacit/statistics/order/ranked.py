@@ -29,7 +29,7 @@ from tacit.plan.row_plan import Variable
 from tacit.statistics.domains import limits_of, reading
 from tacit.statistics.finding import Content, Finding, column
 from tacit.statistics.moments.known_size import one_replaced
-from tacit.statistics.order.methods import ByRank, BySmooth, ByTest, Found, Frame, Method, best, bits_for
+from tacit.statistics.order.methods import ByRank, BySmooth, ByTest, Found, Frame, Method, best, bits_for, bits_of
 from tacit.statistics.order.windows import MOST_PARTS
 from tacit.statistics.smooth_interval import INTERVAL_SHARE, read_share
 from tacit.statistics.source import ArraySource, Opened, Source, source_of
@@ -65,7 +65,15 @@ class Ranked:
         return one_replaced(finding) if self.frame.replaced else finding
 
 
-def ranked(source: Source, *, epsilon: Number, delta: Number, level: Number, neighbours: str) -> Ranked:
+def ranked(
+    source: Source,
+    *,
+    epsilon: Number,
+    delta: Number,
+    level: Number,
+    neighbours: str,
+    resolution: Number | None = None,
+) -> Ranked:
     """The column, refused where it has no order or no bounds."""
     variable = source.only
     if variable.meaning in ("text", "boolean"):
@@ -82,7 +90,10 @@ def ranked(source: Source, *, epsilon: Number, delta: Number, level: Number, nei
             allowed = "'add_remove' with a curator: its ledger is about adding or removing units"
             raise parameters.refuse("neighbours", allowed, neighbours)
         source = _filled(source, (low + high) // 2)
-    frame = Frame(low, high, source.rows_per_unit, replaced, bits_for(exact), variable.step)
+    bits = bits_for(exact)
+    if resolution is not None:
+        bits = bits_of(parameters.positive("resolution", resolution) / variable.step, high - low)
+    frame = Frame(low, high, source.rows_per_unit, replaced, bits, variable.step)
     return Ranked(source, variable, frame, exact, slip, parameters.open_probability("level", level))
 
 
@@ -99,6 +110,7 @@ class Options(TypedDict, total=False):
     method: str
     bound: Number | None  # the proposed one of "ptr", in the unit of the column
     interval_share: Number  # the part of epsilon that buys intervals; "ptr" has them anyway
+    resolution: Number | None  # how fine a choice by rank needs to be, in the unit of the column
     neighbours: str
     bounds: Any
     values: Any
@@ -165,6 +177,7 @@ def _released(
     method: str = "best",
     bound: Number | None = None,
     interval_share: Number = INTERVAL_SHARE,
+    resolution: Number | None = None,
     neighbours: str = "add_remove",
     bounds: Any = None,
     values: Any = None,
@@ -173,7 +186,7 @@ def _released(
     analyst: str | None = None,
 ) -> Finding:
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
-    asked = ranked(source, epsilon=epsilon, delta=delta, level=level, neighbours=neighbours)
+    asked = ranked(source, epsilon=epsilon, delta=delta, level=level, neighbours=neighbours, resolution=resolution)
     bought = read_share(interval_share)
     plan = _planned(asked, shares, method, bound, bought)
     variable = asked.variable
@@ -192,6 +205,7 @@ def _released(
         "method": type(plan).__name__,  # what "best" stood for
         "bound": str(bound),
         "interval_share": str(bought),
+        "points": asked.frame.points,
     }
     price = Price(plan.event, asked.epsilon, plan.delta)
     return asked.finished(asked.source.release(text, price, compute, level=asked.level, analyst=analyst))
