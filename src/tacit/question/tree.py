@@ -7,7 +7,7 @@ thing here (BETWEEN is two comparisons, COALESCE is a CASE), so that whoever rea
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal as OneOf
 from typing import TypeAlias
@@ -322,7 +322,7 @@ class Privacy:
     rows_per_unit: int | None = None
     groups_per_unit: int | None = None
     unit: str | None = None
-    of_select: bool = False  # said behind the word SELECT, and so of that one
+    of_select: bool = field(default=False, compare=False)  # said behind the word SELECT, and so of that one
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from tacit.plan.row_plan import Variable
 from tacit.statistics.source import ArraySource
 
 _STEPS = 32
-_LEAST_RANGE, _LARGEST_RANGE = Fraction(1, 10**290), Fraction(10**300)
+_LEAST_RANGE, _LARGEST_RANGE = Fraction(1, 10**290), Fraction(10**307)
 
 
 def array_source(data: Any, names: Sequence[str] | None, bounds: Any, values: Any) -> ArraySource:
@@ -130,7 +130,7 @@ def _number_codes(
         raise parameters.refuse(f"data of {name!r}", "numbers, or texts with listed values", str(vector.dtype))
     whole = stated and low.denominator == high.denominator == 1
     if not whole and not _LEAST_RANGE <= high - low <= _LARGEST_RANGE:
-        allowed = "between 1e-290 and 1e300 apart, so that every step between them is a float"
+        allowed = "between 1e-290 and 1e307 apart, so that every step between them is a float"
         raise parameters.refuse(f"bounds of {name!r}", allowed, (float(low), float(high)))
     step = Fraction(1) if whole else Fraction(2) ** (math.frexp(float(high - low))[1] - _STEPS)
     first, last = math.ceil(low / step), math.floor(high / step)
