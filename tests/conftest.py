@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from typing import Any
 
 import mpmath
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import draws
 from tests.postgres_server import BINARIES, MISSING, Server, running
 
 DIGITS = 60
@@ -24,6 +26,25 @@ settings.load_profile("tacit")
 # that interrupt a program would then wait for nothing.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+if not draws.FRESH:
+    draws.begin()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
+    with draws.named(item.nodeid):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> Iterator[Any]:
+    if fixturedef.scope == "function":
+        return (yield)
+    # Which test meets a shared fixture first depends on how tests were dealt to processes.
+    with draws.named(f"{fixturedef.baseid} {fixturedef.argname} {getattr(request, 'param', '')}"):
+        return (yield)
 
 
 @pytest.fixture(autouse=True)

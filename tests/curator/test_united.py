@@ -29,8 +29,8 @@ ROWS = pd.DataFrame(
         "free": [f"word {number % 3}" for number in range(400)],
     }
 )
-MUCH = 10**5
-"""So much that no noise is left: another count than the true one has probability below e**-1,000."""
+MUCH = 10**8
+"""So much that no noise is left: a sum that moves by a cent has probability below e**-1,000."""
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def curator() -> Iterator[tacit.Curator]:
             "pay": between(0, 50, nullable=False),
             "free": tacit.anything(),
         },
-        budget=Budget(10**7, "1/10"),
+        budget=Budget(10**10, "1/10"),
     ) as found:
         yield found
 

@@ -2,12 +2,20 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 from tacit.noise import bits
 from tacit.noise.bits import SecureBits, SeededBitsForTestsOnly, secure
+from tests import draws
+
+
+@pytest.fixture(autouse=True)
+def _in_earnest() -> Iterator[None]:
+    with draws.in_earnest():
+        yield
 
 
 def test_the_stream_is_aes_256_in_counter_mode(monkeypatch: pytest.MonkeyPatch) -> None:
