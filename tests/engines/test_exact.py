@@ -88,3 +88,23 @@ def test_a_secret_is_not_shown_or_pickled() -> None:
         pickle.dumps(secret)
     with pytest.raises(TypeError):
         copy.copy(secret)
+
+
+def test_a_column_of_words_is_taken_as_it_is_where_it_fits() -> None:
+    def columns(*numbers: int) -> Any:
+        return Exact([()] * len(numbers), {"n": np.array(numbers, dtype=np.int64)}).open_for(
+            lambda _, found: found["n"]
+        )
+
+    assert columns(2**62 - 1, 1 - 2**62).dtype == np.int64
+    assert columns().tolist() == []
+    for wide in (2**62, -(2**62), 2**63 - 1, -(2**63)):
+        assert columns(wide, 0).dtype == object
+        assert columns(wide, 0).tolist() == [wide, 0]
+    for wrong in (np.array([1.0]), np.array([[1]]), np.ma.masked_array([1], mask=[True])):
+        with pytest.raises(ValueError, match="whole numbers"):
+            Exact([()], {"n": wrong})
+    given = np.array([4711], dtype=np.int64)
+    kept = Exact([()], {"n": given})
+    given[0] = 0
+    assert kept.open_for(lambda _, found: found["n"].tolist()) == [4711]

@@ -15,6 +15,7 @@ import sqlglot
 import tacit
 from tacit.curator import describe_sources
 from tacit.engines.engine import describe, open_engine
+from tacit.engines.exact import Exact
 from tacit.engines.postgres_engine import PostgresEngine
 from tacit.engines.process import FAILED, Limits
 from tacit.errors import EngineError, PolicyError
@@ -279,6 +280,29 @@ def test_with_reading_rights_only_contributions_are_bounded_inside_each_query(pl
     finally:
         place.sql("DROP OWNED BY looker")
         place.sql("DROP ROLE looker")
+
+
+def test_queries_of_one_moment_see_the_same_rows_whatever_others_write(place: Place) -> None:
+    count = asking("SELECT count(*) AS m FROM tacit_copy.visits AS t")
+
+    def found(run: Callable[[Any], Exact]) -> int:
+        return run(count).open_for(lambda _, columns: int(columns["m"][0]))
+
+    with PostgresEngine.register(place.policy(copy="query")) as engine:
+        with engine.moment() as run:
+            before = found(run)
+            place.sql("INSERT INTO visits VALUES (50, 1, '')")
+            assert found(run) == before
+            assert found(engine.run) == before + 1  # others ask meanwhile, about their own moment
+            assert not engine.is_stale()
+        with engine.moment() as run:
+            assert found(run) == before + 1
+        with pytest.raises(EngineError) as failed, engine.moment() as run:
+            run(asking("SELECT sum(t.nothing) AS m FROM tacit_copy.visits AS t"))
+        assert (str(failed.value), failed.value.__context__) == (FAILED, None)
+        with pytest.raises(KeyboardInterrupt), engine.moment():
+            raise KeyboardInterrupt
+        assert found(engine.run) == before + 1
 
 
 def test_a_session_that_the_server_ended_is_opened_again(place: Place) -> None:

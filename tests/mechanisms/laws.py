@@ -45,7 +45,7 @@ class Draws:
             for run in range(len(tops))
             for place in range(int(lengths[run]))
         ]
-        return lambda bits: self._draw(outcomes)
+        return lambda bits, count: (self._draw(outcomes) for _ in range(count))
 
     def bernoulli_exp(self, exponent: Fraction, size: None, bits: object) -> bool:
         assert exponent >= 0

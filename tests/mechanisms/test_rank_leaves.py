@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tacit.errors import TacitError
 from tacit.mechanisms import Extreme, Quantiles, quantiles, rank_choice
 from tacit.mechanisms.quantiles import Choosing
-from tacit.mechanisms.ranks import Asked, Found, Leaves, Line
+from tacit.mechanisms.ranks import Asked, Found, Leaves, Line, with_values
 from tests.mechanisms.laws import Draws, draws
 from tests.mechanisms.test_quantiles import HALF, THREE, Definition, assert_same, clamp, listed
 
@@ -153,6 +155,48 @@ def test_a_line_that_has_learned_every_point_is_the_line_of_all_values() -> None
         assert [line.mass(place) for place in range(41)] == [full.mass(place) for place in range(41)]
 
 
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.one_of(st.integers(0, 40), st.sampled_from([7, 8])), max_size=60),
+    st.lists(st.integers(0, 40), max_size=6),
+    st.lists(st.booleans(), min_size=8, max_size=8),
+    st.integers(1, 6),
+)
+def test_leaves_whose_rows_are_read_fall_apart_into_small_ones_with_exact_ranks(
+    rows: list[int], cuts: list[int], opened: list[bool], grain: int
+) -> None:
+    ends = sorted({*cuts, 40})
+    known, total = leaves(rows, list(zip([0, *(end + 1 for end in ends)], ends, strict=False)))
+    mask = np.array(opened[: len(known[0])], dtype=np.bool_)
+    stretches = [(known[0][place], known[1][place]) for place in np.flatnonzero(mask)]
+    values = np.array(sorted(row for row in rows if any(low <= row <= high for low, high in stretches)), dtype=np.int64)
+    found = with_values(known, mask, values, grain)
+    Line(41, 1, found, total)  # they are in order, and none overlaps another
+    for first, last, below, held in zip(*(column.tolist() for column in found), strict=True):
+        assert below == sum(row < first for row in rows)
+        assert held == sum(first <= row <= last for row in rows) > 0
+        if any(low <= first <= high for low, high in stretches):
+            assert first == last or held < 2 * grain
+            assert {first, last} <= set(rows)
+        else:
+            assert (first, last) in zip(known[0], known[1], strict=True)
+    assert sum(found[3].tolist()) == total
+
+
+@pytest.mark.parametrize("values", [[1], [1, 2, 3], [3, 1], [0, 2], [2, 4]], ids=str)
+def test_rows_that_cannot_be_those_of_a_leaf_are_refused(values: list[int]) -> None:
+    with pytest.raises(ValueError, match="contradict"):
+        with_values(([1], [3], [0], [2]), np.array([True]), np.array(values), 1)
+
+
+def test_a_leaf_that_is_hardly_ever_refused_is_drawn_from_once() -> None:
+    """At epsilon 1e-6 a row changes next to nothing: the first candidate is kept, and no other is asked for."""
+    rows = list(range(100))
+    times: list[int] = []
+    chosen(Quantiles(100, HALF, 1, Fraction(1, 10**6)).choosing(([0], [99], [0], [100]), 100), rows, times)
+    assert times == [1]
+
+
 @pytest.mark.parametrize(
     "found",
     [
@@ -173,7 +217,7 @@ def test_answers_that_cannot_be_true_are_refused(found: Found) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "total"),
+    ("listed_leaves", "total"),
     [
         (([0, 1], [1, 2], [0, 1], [1, 1]), 2),
         (([0], [4], [0], [0]), 0),
@@ -186,6 +230,6 @@ def test_answers_that_cannot_be_true_are_refused(found: Found) -> None:
     ],
     ids=str,
 )
-def test_leaves_that_cannot_be_are_refused(given: Any, total: int) -> None:
+def test_leaves_that_cannot_be_are_refused(listed_leaves: Any, total: int) -> None:
     with pytest.raises(ValueError, match="contradict"):
-        Line(5, 1, given, total)
+        Line(5, 1, listed_leaves, total)

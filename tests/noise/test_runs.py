@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tacit.noise import runs
+from tacit.noise import race, runs
 from tacit.noise.bits import SeededBitsForTestsOnly
-from tacit.noise.runs import choose_from_runs
+from tacit.noise.runs import choose_from_runs, drawing_from_runs
 
 TOPS = np.array([-3, 0, -1, -2], dtype=np.int64)
 STEPS = np.array([0, 2, 0, 1], dtype=np.int64)
@@ -39,6 +39,36 @@ def test_candidates_are_chosen_as_often_as_their_weights_say() -> None:
     for key, chance in law().items():
         assert abs(found.get(key, 0) - size * chance) < 6.5 * math.sqrt(size * chance * (1 - chance))
     assert set(found) <= set(law())
+
+
+@pytest.mark.statistical
+def test_choices_made_at_once_are_as_often_and_independent_of_each_other() -> None:
+    """4,000 times four: each candidate at each place, and each pair of runs at places 1 and 2, within 6.5 deviations.
+
+    15 * 4 + 16 frequencies: false alarms below 1e-8 (seeded).
+    """
+    bits, size = SeededBitsForTestsOnly(8), 4_000
+    draw = drawing_from_runs(TOPS, STEPS, LENGTHS, FACTOR)
+    drawn = [list(draw(bits, 4)) for _ in range(size)]
+    assert {len(each) for each in drawn} == {4}
+    runs_law = [math.fsum(chance for (run, _), chance in law().items() if run == wanted) for wanted in range(4)]
+    events = [
+        (chance, sum(each[place] == key for each in drawn)) for place in range(4) for key, chance in law().items()
+    ]
+    for first in range(4):
+        for second in range(4):
+            together = sum((each[0][0], each[1][0]) == (first, second) for each in drawn)
+            events.append((runs_law[first] * runs_law[second], together))
+    for chance, found in events:
+        assert abs(found - size * chance) < 6.5 * math.sqrt(size * chance * (1 - chance))
+
+
+def test_more_races_than_fit_a_chunk_are_run_one_by_one() -> None:
+    weights = np.zeros(10_000)
+    winners = race.run_again(weights, lambda *_: pytest.fail("close"), SeededBitsForTestsOnly(9), 3)
+    assert len(winners) == 3
+    assert all(0 <= winner < 10_000 for winner in winners)
+    assert len(set(winners)) == 3
 
 
 @pytest.mark.parametrize("step", [Fraction(0), Fraction(1, 7), Fraction(1, 10**15), Fraction(40)], ids=str)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +16,7 @@ from sqlglot import exp
 
 from tacit.mechanisms.ranks import Line
 from tacit.plan import rank_query as module
-from tacit.plan.rank_probe import Probe, probe_query
+from tacit.plan.rank_probe import Probe, probe_query, reading_query
 from tacit.plan.rank_query import Keyed, Window, rank_query
 
 ROWS = "SELECT k AS k0, n AS k1, x AS v FROM t WHERE NOT x IS NULL"
@@ -52,10 +53,15 @@ def near(window: Window, below: int, count: int, total: int) -> bool:
     return below <= wanted + window.reach and below + count >= wanted - window.reach
 
 
+def likely(window: Window) -> Window:
+    return window if window.likely is None else replace(window, reach=window.likely)
+
+
+LIKELY = st.one_of(st.none(), st.integers(0, 4))
 WINDOWS = st.lists(
     st.one_of(
-        st.builds(Window, st.integers(1, 9), st.just(10), st.integers(0, 5)),
-        st.builds(Window, st.just(1), st.just(2), st.integers(0, 3), st.integers(2, 20), st.booleans()),
+        st.builds(Window, st.integers(1, 9), st.just(10), st.integers(0, 5), likely=LIKELY),
+        st.builds(Window, st.just(1), st.just(2), st.integers(0, 3), st.integers(2, 20), st.booleans(), LIKELY),
     ),
     min_size=1,
     max_size=4,
@@ -94,7 +100,8 @@ def test_leaves_near_the_wanted_ranks_come_back_with_their_exact_ranks(
             assert below == sum(value < first for value in values)
             assert held == sum(first <= value <= last for value in values) > 0
             # small enough, or a single point; what has no more rows than the grain may have come together
-            assert first == last or held <= max(3 * grain, 1)
+            small = first == last or held <= max(3 * grain, 1)
+            assert small or not any(near(each, below, held, total) for each in map(likely, windows))
         # none overlaps another: the line takes them as they are
         columns = [[leaf[place] for leaf in listed] for place in range(4)]
         Line(POINTS, 1, (columns[0], columns[1], columns[2], columns[3]), len(values))
@@ -153,6 +160,23 @@ def test_a_probe_counts_the_rows_on_either_side_of_a_point(
         expected = (len(below), inside.count(probe.point), max(below) + 1 if below else None, min(above, default=None))
         assert found.get(number, (0, 0, None, None)) == expected
         assert (number in found) == bool(inside)
+
+
+@settings(max_examples=40, deadline=None)
+@given(TABLES, st.lists(st.tuples(PLACES, PLACES), min_size=1, max_size=12), st.integers(0, 3))
+def test_a_reading_returns_all_rows_of_a_stretch(
+    rows: list[tuple[Any, ...]], places: list[tuple[int, ...]], start: int
+) -> None:
+    cells = cells_of(rows)
+    keys: list[Any] = [*cells, ("nobody", 5)]
+    stretches = [Probe((start + number) % len(keys), min(two), max(two), min(two)) for number, two in enumerate(places)]
+    found = sorted(divmod(packed, POINTS) for (packed,) in run(rows, reading_query(table(POINTS), keys, stretches)))
+    assert found == sorted(
+        (number, value)
+        for number, stretch in enumerate(stretches)
+        for value in cells.get(keys[stretch.cell], [])
+        if stretch.first <= value <= stretch.last
+    )
 
 
 def test_without_keys_a_probe_reads_all_rows() -> None:

@@ -12,17 +12,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from tacit.engines.exact import Columns, Exact, Key, Keys
+from tacit.answer.leaves import NOTHING, Near, Rows, read, split
+from tacit.engines.exact import Columns, Exact, Keys
 from tacit.mechanisms import Mode
 from tacit.mechanisms.quantiles import Choosing
-from tacit.mechanisms.ranks import Asked, Found, Leaves
+from tacit.mechanisms.ranks import Asked, Found
 from tacit.noise import BitSource
 from tacit.plan.columns import RawKey
 from tacit.plan.plan import Pick, Query
 from tacit.plan.rank_probe import AFTER, AT, BEFORE, UNDER, Probe
-from tacit.plan.rank_query import LEAF, ROWS
+from tacit.plan.rank_query import ROWS
 
 Run = Callable[[Query], Exact]
 _MOST_PROBES = 10_000
@@ -33,28 +32,36 @@ def picked(pick: Pick, run: Run, cells: Keys, bits: BitSource) -> list[list[RawK
     if isinstance(pick.mechanism, Mode):
         chosen = run(pick.query).open_for(lambda keys, columns: _modes(pick, keys, columns, cells, bits))
     else:
-        chosen = run(pick.query).open_for(lambda keys, columns: _ranked(pick, run, _split(keys, columns), cells, bits))
+        chosen = run(pick.query).open_for(lambda keys, columns: _ranked(pick, run, split(keys, columns), cells, bits))
     return [[pick.raw(points[place]) for points in chosen] for place in range(len(pick.columns))]
 
 
-def _ranked(pick: Pick, run: Run, near: dict[Key, tuple[Leaves, int]], cells: Keys, bits: BitSource) -> list[list[int]]:
+def _ranked(pick: Pick, run: Run, near: Near, cells: Keys, bits: BitSource) -> list[list[int]]:
     assert not isinstance(pick.mechanism, Mode)
     chosen: list[list[int]] = [[] for _ in cells]
     answers: dict[int, list[Found] | None] = dict.fromkeys(range(len(cells)))
-    choosing = [pick.mechanism.choosing(*near.get(cell, (_NOTHING, 0)), bits=bits) for cell in cells]
+    near, shelves = read(pick, run, near, cells)
+    choosing = [pick.mechanism.choosing(*near.get(cell, (NOTHING, 0)), bits=bits) for cell in cells]
     while answers:
         asked: dict[int, list[Asked]] = {}
         for cell, found in answers.items():
             try:
-                asked[cell] = _next(choosing[cell], found)
+                asked[cell] = _next(choosing[cell], found, shelves.get(cell))
             except StopIteration as done:
                 chosen[cell] = done.value
         answers = dict(_found(pick, run, cells, asked))
     return chosen
 
 
-def _next(choosing: Choosing, found: list[Found] | None) -> list[Asked]:
-    return next(choosing) if found is None else choosing.send(found)
+def _next(choosing: Choosing, found: list[Found] | None, rows: Rows | None) -> list[Asked]:
+    """What it asks next that the rows that were read do not tell."""
+    asked = next(choosing) if found is None else choosing.send(found)
+    while rows is not None:
+        known = [each for each in map(rows.find, asked) if each is not None]
+        if len(known) < len(asked):
+            break
+        asked = choosing.send(known)
+    return asked
 
 
 def _found(pick: Pick, run: Run, cells: Keys, asked: dict[int, list[Asked]]) -> dict[int, list[Found]]:
@@ -75,24 +82,6 @@ def _read(size: int, keys: Keys, columns: Columns) -> list[Found]:
     for (number,), under, at, before, after in zip(keys, *listed, strict=True):
         assert isinstance(number, int)
         found[number] = Found(under, at, before - 1 if before else None, after or None)
-    return found
-
-
-_NOTHING: Leaves = (np.zeros(0, dtype=np.int64),) * 4
-
-
-def _split(keys: Keys, columns: Columns) -> dict[Key, tuple[Leaves, int]]:
-    """The leaves of each cell in order, and its rows in all."""
-    numbers: dict[Key, int] = {}
-    cell = np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
-    order = np.lexsort((columns[LEAF[0]], cell))
-    ends = np.searchsorted(cell[order], np.arange(len(numbers) + 1))
-    sorted_columns = [columns[name][order] for name in LEAF]
-    found: dict[Key, tuple[Leaves, int]] = {}
-    for key, number in numbers.items():
-        part = slice(int(ends[number]), int(ends[number + 1]))
-        first, last, below, rows, total = (column[part] for column in sorted_columns)
-        found[key] = ((first, last, below, rows), int(total[0]))
     return found
 
 

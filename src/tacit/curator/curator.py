@@ -137,7 +137,8 @@ class Curator(Planner):
         if self._engine.is_stale():
             raise EngineError(STALE)
         receipt = self._ledger.charge(asker, key, text, plan.event)
-        payload = released(plan, lambda query: self._engine.run(with_units(query)), receipt, self._unit(plan))
+        with self._engine.moment() as run:
+            payload = released(plan, lambda query: run(with_units(query)), receipt, self._unit(plan))
         return Answer.from_bytes(self._ledger.store_answer(receipt, payload)).named(names)
 
     @room()
@@ -173,10 +174,10 @@ class Curator(Planner):
             if self._engine.is_stale():
                 raise EngineError(STALE)
             receipt = self._ledger.charge(asker, key, text, Composed(tuple(plan.event for _, plan in plans)))
-            payloads = [
-                released(plan, lambda query: self._engine.run(with_units(query)), receipt, self._unit(plan))
-                for _, plan in plans
-            ]
+            with self._engine.moment() as run:
+                payloads = [
+                    released(plan, lambda query: run(with_units(query)), receipt, self._unit(plan)) for _, plan in plans
+                ]
             stored = self._ledger.store_answer(receipt, json.dumps([each.decode() for each in payloads]).encode())
         answers: dict[int, Answer] = {}
         for (family, _), payload in zip(plans, json.loads(stored), strict=True):

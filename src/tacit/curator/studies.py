@@ -91,7 +91,8 @@ def release(
     if curator._engine.is_stale():
         raise EngineError(STALE)
     receipt = curator._ledger.charge(asker, key, text, price.event)
-    payload = guarded(lambda: compute(curator._engine.run, receipt))
+    with curator._engine.moment() as run:
+        payload = guarded(lambda: compute(run, receipt))
     return curator._ledger.store_answer(receipt, payload), False
 
 

@@ -12,12 +12,13 @@ import os
 import shutil
 import weakref
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Final
 
 from tacit.engines import sources, working_copy
 from tacit.engines.dialects import text
-from tacit.engines.engine import STALE, Pushed
+from tacit.engines.engine import STALE, Pushed, Run
 from tacit.engines.exact import Exact
 from tacit.engines.process import FAILED, Limits, Worker
 from tacit.engines.secret import Secret
@@ -103,6 +104,10 @@ class DuckDBEngine:
             return Exact(cells, dict(zip(measures, reply["measures"], strict=True)))
         except (KeyError, TypeError, ValueError):
             raise EngineError(FAILED) from None
+
+    def moment(self) -> AbstractContextManager[Run]:
+        """Runs queries that all see the rows of one moment: those of the copy, which nobody changes."""
+        return nullcontext(self.run)
 
     def close(self) -> None:
         """End the worker; a copy in memory is removed."""

@@ -2,14 +2,16 @@
 
 Promise: what follows holds for every engine. Opening one reads rows and may refuse in words, because only the owner
 opens it. `is_stale` and `fingerprint` are asked before the charge. `run` is called after it, and either returns an
-`Exact` or raises one fixed `EngineError`, the same for every cause. The plan is the same for all engines; where one of
-them speaks otherwise, `dialects` translates.
+`Exact` or raises one fixed `EngineError`, the same for every cause; so does what `moment` gives, in which several
+queries see the same rows. The plan is the same for all engines; where one of them speaks otherwise, `dialects`
+translates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Final, Protocol, TypeAlias
 
 from sqlglot import exp
 
@@ -40,6 +42,9 @@ class Pushed(Protocol):
         ...
 
 
+Run: TypeAlias = Callable[[Pushed], Exact]
+
+
 class Engine(Protocol):
     """The tables of one policy, ready to be asked."""
 
@@ -57,6 +62,10 @@ class Engine(Protocol):
 
     def run(self, query: Pushed) -> Exact:
         """The exact result of a query that has been paid for."""
+        ...
+
+    def moment(self) -> AbstractContextManager[Run]:
+        """Runs queries that all see the rows of one moment."""
         ...
 
     def close(self) -> None:

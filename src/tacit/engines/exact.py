@@ -16,6 +16,7 @@ import numpy.typing as npt
 Key: TypeAlias = tuple[int | str | None, ...]
 Keys: TypeAlias = list[Key]
 Columns: TypeAlias = dict[str, npt.NDArray[Any]]
+Words: TypeAlias = npt.NDArray[np.int64]
 T = TypeVar("T")
 
 _FITS = 2**62
@@ -26,10 +27,10 @@ class Exact:
 
     __slots__ = ("__columns", "__keys")
 
-    def __init__(self, keys: Sequence[Key], columns: Mapping[str, Sequence[int]]) -> None:
+    def __init__(self, keys: Sequence[Key], columns: Mapping[str, Sequence[int] | Words]) -> None:
         if any(len(column) != len(keys) for column in columns.values()):
             raise ValueError("every measure has one number per key")
-        self.__keys = [tuple(key) for key in keys]
+        self.__keys = list(keys)
         self.__columns = {name: _whole(column) for name, column in columns.items()}
 
     def open_for(self, release: Callable[[Keys, Columns], T]) -> T:
@@ -79,7 +80,12 @@ def _closed(verb: str) -> TypeError:
     return TypeError(f"An exact result cannot be {verb}: it holds private values. Only a release can open it.")
 
 
-def _whole(column: Sequence[int]) -> npt.NDArray[Any]:
+def _whole(column: Sequence[int] | Words) -> npt.NDArray[Any]:
+    if isinstance(column, np.ndarray):
+        if type(column) is not np.ndarray or column.dtype != np.int64 or column.ndim != 1:
+            raise ValueError("a measure is made of whole numbers")
+        small = not column.size or -_FITS < int(column.min()) <= int(column.max()) < _FITS
+        return column.astype(np.int64 if small else object)  # an array of its own
     if any(type(number) is not int for number in column):
         raise ValueError("a measure is made of whole numbers")
     small = all(-_FITS < number < _FITS for number in column)

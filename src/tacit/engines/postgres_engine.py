@@ -12,7 +12,8 @@ every query, and the rows are those of the moment: what bounds contributions is 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
@@ -21,7 +22,7 @@ from sqlglot import exp
 
 from tacit.engines import postgres_copy, postgres_sources
 from tacit.engines.dialects import COPY, Place, text
-from tacit.engines.engine import Pushed
+from tacit.engines.engine import Pushed, Run
 from tacit.engines.exact import Exact
 from tacit.engines.postgres_connection import READER, address_of, connect, library
 from tacit.engines.postgres_copy import Copy, PostgresFlavour
@@ -108,15 +109,14 @@ class PostgresEngine:
 
     def run(self, query: Pushed) -> Exact:
         """The exact result of a query that has been paid for."""
-        result = self._session.ask(self._text(query.ast), self._found.copy, self._found.key)
-        try:
-            keys = [_column(result, name) for name in query.key_columns]
-            cells = [tuple(map(_key, row)) for row in zip(*keys, strict=True)] if keys else [()] * len(result.rows)
-            measures = {name: list(map(_measure, _column(result, name))) for name in query.measure_columns}
-            return Exact(cells, measures)
-        except (LookupError, TypeError, ValueError, ArithmeticError, MemoryError):
-            pass
-        raise EngineError(FAILED)  # outside the handler: an exception keeps the one that was being handled
+        with self.moment() as run:
+            return run(query)
+
+    @contextmanager
+    def moment(self) -> Iterator[Run]:
+        """Runs queries that all see the rows of one moment."""
+        with self._session.moment(self._found.copy, self._found.key) as ask:
+            yield lambda query: _exact(query, ask(self._text(query.ast)))
 
     def close(self) -> None:
         """Let go of the connection. The copy stays, for the next time."""
@@ -138,6 +138,17 @@ class PostgresEngine:
         rows = ", ".join(f"{identifier(names[name])} AS MATERIALIZED ({self._found.selects[name]})" for name in names)
         more = written.startswith("WITH ")
         return f"WITH {rows}, {written.removeprefix('WITH ')}" if more else f"WITH {rows} {written}"
+
+
+def _exact(query: Pushed, result: Rows) -> Exact:
+    try:
+        keys = [_column(result, name) for name in query.key_columns]
+        cells = [tuple(map(_key, row)) for row in zip(*keys, strict=True)] if keys else [()] * len(result.rows)
+        measures = {name: list(map(_measure, _column(result, name))) for name in query.measure_columns}
+        return Exact(cells, measures)
+    except (LookupError, TypeError, ValueError, ArithmeticError, MemoryError):
+        pass
+    raise EngineError(FAILED)  # outside the handler: an exception keeps the one that was being handled
 
 
 def _with_copy(

@@ -106,6 +106,7 @@ class Worker:
             name: os.environ[name] for name in (*_ENVIRONMENT, *self._program.environment) if name in os.environ
         }
         home = str(Path(__file__).resolve().parents[2])  # where this package is imported from
+        environment["OPENBLAS_NUM_THREADS"] = "1"  # numpy only carries columns there: no idle threads
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [home, environment.get("PYTHONPATH")]))
         self._process = subprocess.Popen(  # noqa: S603  # our own interpreter and modules, no shell
             [sys.executable, "-P", "-B", "-m", self._program.module],
@@ -125,7 +126,7 @@ class Worker:
         try:
             _write(process, wire.pack(message), deadline)
             body = _read(process, wire.length(_read(process, wire.HEADER.size, deadline)), deadline)
-            reply: dict[str, Any] = wire.unpack(body)
+            reply = wire.unpack(body)
         except (OSError, EOFError, TimeoutError, ValueError):
             self._kill()
             raise EngineError(FAILED) from None

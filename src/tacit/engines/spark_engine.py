@@ -14,6 +14,7 @@ import secrets
 import shutil
 import tempfile
 import weakref
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -21,7 +22,7 @@ from typing import Final
 from tacit.engines import spark_copy as working_copy
 from tacit.engines import spark_sources as sources
 from tacit.engines.dialects import Place, text
-from tacit.engines.engine import STALE, Pushed
+from tacit.engines.engine import STALE, Pushed, Run
 from tacit.engines.exact import Exact
 from tacit.engines.process import FAILED, Limits, Program, Worker
 from tacit.engines.secret import Secret
@@ -152,6 +153,10 @@ class SparkEngine:
             return Exact(cells, dict(zip(measures, reply["measures"], strict=True)))
         except (KeyError, TypeError, ValueError):
             raise EngineError(FAILED) from None
+
+    def moment(self) -> AbstractContextManager[Run]:
+        """Runs queries that all see the rows of one moment: those of the copy, which nobody changes."""
+        return nullcontext(self.run)
 
     def close(self) -> None:
         """End the session, unless others share it; a copy in memory is removed."""

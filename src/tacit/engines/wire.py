@@ -1,7 +1,8 @@
-"""The wire between the curator's process and its worker: a length, then that many bytes of JSON.
+"""The wire between the curator's process and its worker: a length, then that many bytes of JSON and of words.
 
 Promise: only whole numbers, text, true, false, null, lists and objects travel; nothing on it can run code. A message
-longer than `LONGEST` is refused before it is read.
+longer than `LONGEST` is refused before it is read. A long column of numbers travels as the eight bytes of each, behind
+the JSON, where {"words": [start, count]} stands in its place: a tenth of the work of writing and reading digits.
 """
 
 from __future__ import annotations
@@ -10,13 +11,26 @@ import json
 import struct
 from typing import Any, BinaryIO, Final
 
+import numpy as np
+import numpy.typing as npt
+
 HEADER: Final = struct.Struct(">Q")
 LONGEST: Final = 2**30
 
 
 def pack(message: Any) -> bytes:
     """The bytes of a message."""
-    body = json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
+    columns: list[npt.NDArray[np.int64]] = []
+
+    def apart(column: Any) -> dict[str, list[int]]:
+        if not isinstance(column, np.ndarray) or column.dtype != np.int64 or column.ndim != 1:
+            raise TypeError("not a column of whole numbers")
+        start = sum(each.size for each in columns)
+        columns.append(column)
+        return {"words": [start, column.size]}
+
+    text = json.dumps(message, separators=(",", ":"), allow_nan=False, default=apart).encode()
+    body = b"".join([HEADER.pack(len(text)), text, *(column.astype("<i8").tobytes() for column in columns)])
     if len(body) > LONGEST:
         raise ValueError("message too long")
     return HEADER.pack(len(body)) + body
@@ -30,9 +44,29 @@ def length(header: bytes) -> int:
     return int(size)
 
 
-def unpack(body: bytes) -> Any:
-    """The message in these bytes."""
-    return json.loads(body)
+def unpack(body: bytes) -> dict[str, Any]:
+    """The message in these bytes. Any other bytes are a ValueError."""
+    try:
+        end = HEADER.size + length(body[: HEADER.size])
+        message = json.loads(body[HEADER.size : end], object_hook=lambda found: _with_words(found, body, end))
+    except (TypeError, struct.error, RecursionError):
+        raise _no_message() from None
+    if end > len(body) or not isinstance(message, dict):
+        raise _no_message()
+    return message
+
+
+def _with_words(found: dict[str, Any], body: bytes, end: int) -> Any:
+    if found.keys() != {"words"}:
+        return found
+    start, count = found["words"]
+    if type(start) is not int or type(count) is not int or not 0 <= start <= start + count <= (len(body) - end) // 8:
+        raise _no_message()
+    return np.frombuffer(body, dtype="<i8", count=count, offset=end + 8 * start).astype(np.int64, copy=False)
+
+
+def _no_message() -> ValueError:
+    return ValueError("not a message")
 
 
 def receive(incoming: BinaryIO) -> dict[str, Any] | None:
@@ -40,15 +74,14 @@ def receive(incoming: BinaryIO) -> dict[str, Any] | None:
     header = incoming.read(HEADER.size)
     if len(header) < HEADER.size:
         return None
-    message: dict[str, Any] = unpack(incoming.read(length(header)))
-    return message
+    return unpack(incoming.read(length(header)))
 
 
 def send(outgoing: BinaryIO, message: dict[str, Any]) -> None:
     """Send a worker's reply; one that is too long is a failure like any other."""
     try:
         packed = pack(message)
-    except (ValueError, MemoryError):
+    except (ValueError, TypeError, MemoryError):
         packed = pack({"failed": True})
     outgoing.write(packed)
     outgoing.flush()

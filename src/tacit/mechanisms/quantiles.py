@@ -43,16 +43,19 @@ values and replace-one neighbours); spreading ties, the clamp, cells and r rows 
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tacit import noise, parameters
 from tacit.loss import events
 from tacit.loss.rounding import log_up
-from tacit.mechanisms.rank_choice import Choice, Part, choose_place, choose_point, part_of
-from tacit.mechanisms.ranks import Asked, Found, Leaves, Line
+from tacit.mechanisms.rank_choice import Choice, Part, Task, at_once, choose_place, choose_point, part_of
+from tacit.mechanisms.ranks import Asked, Found, Leaves, Line, Whole
 from tacit.parameters import Number
 
 SPLIT = 1 << 16
@@ -60,10 +63,12 @@ _TAIL = 20
 _MOST_POINTS = 1 << 40
 _LARGEST = 1 << 62
 _MOST_PARTS = 10**6
-_GRAIN, _OFF, _NEAR = 2, 16, 2
+_GRAIN, _OFF, _NEAR, _LIKELY, _MOVED = 2, 16, 2, 6, 3
 
 Choosing: TypeAlias = Generator[list[Asked], list[Found], list[int]]
 """Yields questions about ranks, is sent what was found, and returns the chosen points."""
+Nearby: TypeAlias = Callable[[Whole, Whole, int], NDArray[np.bool_]]
+"""Of a cell's leaves (the rows below each, those in each, all rows) those that are worth reading row by row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,16 +141,35 @@ class Quantiles:
 
     def windows(self) -> tuple[tuple[Fraction, int], ...]:
         """(q, reach): the ranks worth knowing beforehand are those within `reach` of q n; others are asked for."""
-        if not self.together:
-            return tuple((choice.share, _near(choice)) for choice in self._apart())
-        reaches = ((node, _near(node.choice) + math.ceil(node.centre)) for node in _nodes(self.tree))
-        return tuple((self.shares[node.place], reach) for node, reach in reaches)
+        reaches = [_near(choice) + math.ceil(centre) for choice, centre in self._choices()]
+        return tuple(zip(self.shares, reaches, strict=True))
+
+    def likely(self) -> tuple[int, ...]:
+        """For each quantile the rows around q n among which it mostly lies, where rows lie close."""
+        return tuple(math.ceil(_LIKELY / choice.per_row + centre / _MOVED) for choice, centre in self._choices())
+
+    def nearby(self) -> Nearby:
+        """Which leaves of a cell are likely to be drawn from."""
+        around = list(
+            zip(self.shares, self.likely(), [float(each.per_row) for each, _ in self._choices()], strict=True)
+        )
+
+        def likely(below: Whole, rows: Whole, total: int) -> NDArray[np.bool_]:
+            meets = [_meets(below, rows, math.floor(share * total), *further) for share, *further in around]
+            return np.asarray(np.logical_or.reduce(meets))
+
+        return likely
+
+    def _choices(self) -> list[tuple[Choice, Fraction]]:
+        """The choice of each quantile, and how far the rank that it wants may be from q n."""
+        if self.together:
+            return [(node.choice, node.centre) for node in _nodes(self.tree)]
+        return [(choice, Fraction(0)) for choice in self._apart()]
 
     @property
     def grain(self) -> int:
         """Leaves of so many rows are small enough: a choice keeps what it draws from one about every other time."""
-        choices = [node.choice for node in _nodes(self.tree)] if self.together else self._apart()
-        return min(map(_grain, choices))
+        return min(_grain(choice) for choice, _ in self._choices())
 
     def errors(self, confidence: Number) -> tuple[int, ...]:
         """For each quantile the rows by which its rank is off at most, with at least this confidence, at worst."""
@@ -179,12 +203,12 @@ class Quantiles:
         found = [0] * len(self.shares)
         end = self.points * self.split
 
-        def apart(place: int, choice: Choice) -> _Task:
+        def apart(place: int, choice: Choice) -> Task:
             part = part_of(choice, (0, end), (0, total))
             found[place] = yield from choose_point(line, part, choice, source)
             return []
 
-        def visit(node: Node | None, ends: tuple[int, int], masses: tuple[int, int]) -> _Task:
+        def visit(node: Node | None, ends: tuple[int, int], masses: tuple[int, int]) -> Task:
             if node is None:
                 return []
             part = part_of(node.choice, ends, masses)
@@ -200,9 +224,9 @@ class Quantiles:
             ]
 
         if self.together:
-            yield from _at_once(line, [visit(self.tree, (0, end), (0, total * SPLIT))])
+            yield from at_once([visit(self.tree, (0, end), (0, total * SPLIT))])
             return found
-        yield from _at_once(line, [apart(place, choice) for place, choice in enumerate(self._apart())])
+        yield from at_once([apart(place, choice) for place, choice in enumerate(self._apart())])
         return sorted(found)
 
     def _apart(self) -> list[Choice]:
@@ -241,6 +265,21 @@ class Extreme:
         return _near(self._choice)
 
     @property
+    def likely(self) -> int:
+        """The rows around the wanted rank among which it mostly lies, where rows lie close."""
+        return math.ceil(_LIKELY / self._choice.per_row)
+
+    def nearby(self) -> Nearby:
+        """Which leaves of a cell are likely to be drawn from."""
+        rank, reach, per_row = self.rank, self.likely, float(self._choice.per_row)
+
+        def likely(below: Whole, rows: Whole, total: int) -> NDArray[np.bool_]:
+            near = min(rank, total // 2)
+            return _meets(below, rows, total - near if self.greatest else near, reach, per_row)
+
+        return likely
+
+    @property
     def grain(self) -> int:
         """Leaves of so many rows are small enough."""
         return _grain(self._choice)
@@ -263,11 +302,11 @@ class Extreme:
         part = Part(0, self.points, 0, (2 * total - near if self.greatest else near, 2))
         found: list[int] = []
 
-        def choose() -> _Task:
+        def choose() -> Task:
             found.append((yield from choose_point(line, part, self._choice, source)))
             return []
 
-        yield from _at_once(line, [choose()])
+        yield from at_once([choose()])
         return found
 
     @property
@@ -296,6 +335,12 @@ def _near(choice: Choice) -> int:
     return math.ceil(Fraction(choice.clamp, _NEAR)) + 1
 
 
+def _meets(below: Whole, rows: Whole, wanted: int, reach: float, per_row: float) -> NDArray[np.bool_]:
+    """Which leaves come within reach of a rank: the more rows a leaf has, the more it is drawn from by its bound."""
+    further = reach + np.log1p(per_row * rows) / per_row
+    return np.asarray((below <= wanted + further) & (below + rows >= wanted - further))
+
+
 def _grain(choice: Choice) -> int:
     return int(_GRAIN / choice.per_row)
 
@@ -315,28 +360,6 @@ def _check(choice: Choice) -> None:
         raise parameters.refuse("q", "a number of at most six decimals", float(choice.share))
     if choice.share.denominator * choice.split * (choice.clamp + 2) >= _LARGEST:
         raise parameters.refuse("epsilon", "larger, or the rows of a unit fewer: scores outgrow 62 bits", "too little")
-
-
-_Task: TypeAlias = Generator[list[Asked], None, "list[_Task]"]
-"""A choice that stores what it chose, and returns the choices that can be made after it."""
-
-
-def _at_once(line: Line, tasks: list[_Task]) -> Generator[list[Asked], list[Found], None]:
-    """Go on with all choices that do not wait for another, then ask for what all of them need at once."""
-    while tasks:
-        waiting: list[_Task] = []
-        asked: dict[Asked, None] = {}
-        for task in tasks:  # grows while it is walked
-            try:
-                asked |= dict.fromkeys(next(task))
-                waiting.append(task)
-            except StopIteration as done:
-                tasks += done.value
-        if waiting:
-            found = yield list(asked)
-            for question, answer in zip(asked, found, strict=True):
-                line.learn(question, answer)
-        tasks = waiting
 
 
 def _answered(choosing: Choosing) -> list[int]:
@@ -359,13 +382,7 @@ def _node(of: Quantiles, low: int, high: int, before: End, after: End) -> Node |
     choice = _choice(share, of, of.points if alone else of.points * SPLIT + 1, SPLIT)
     # what a choice misses by among rows that lie close, and some more
     cut = End(of.shares[place], centre + Fraction(choice.clamp, _OFF))
-    return Node(
-        place,
-        choice,
-        centre,
-        _node(of, low, place, before, cut),
-        _node(of, place + 1, high, cut, after),
-    )
+    return Node(place, choice, centre, _node(of, low, place, before, cut), _node(of, place + 1, high, cut, after))
 
 
 def _nodes(node: Node | None) -> list[Node]:

@@ -16,13 +16,15 @@ is no more than the score's, for a place as for the interval of a point. All can
 one of them is drawn uniformly, and kept with probability exp(f (its score - the bound)).
 
 Several trials are drawn before anything is asked, all with the same bounds, and the first one kept counts: those after
-it are thrown away unseen by the choice. What was found for them is known to later choices as a fact about the rows;
-those draw afresh, with bounds that such facts make smaller, and Theorem 3 holds for them whatever the facts are.
+it are thrown away unseen. How many are drawn depends on the leaves that were drawn, not on which will be kept, so that
+a trial is kept with the same probability wherever it stands. If none is kept all that was found is learned, and the
+next trials have smaller bounds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import math
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
@@ -30,12 +32,15 @@ from typing import TypeAlias
 import numpy as np
 
 from tacit import noise
-from tacit.mechanisms.ranks import Asked, Line, Pieces, Whole
+from tacit.mechanisms.ranks import Asked, Found, Line, Pieces, Whole
 from tacit.noise.runs import drawing_from_runs
 
-AHEAD = 4
-Asking: TypeAlias = Generator[list[Asked], None, int]
-"""Yields what it must know, goes on when the line has learned it, and returns what was chosen."""
+AHEAD = 12
+_ENOUGH = 0.13
+Asking: TypeAlias = Generator[list[Asked], list[Found], int]
+"""Yields what it must know, is sent what was found, and returns what was chosen."""
+Task: TypeAlias = Generator[list[Asked], list[Found], "list[Task]"]
+"""A choice that stores what it chose, and returns the choices that can be made after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +94,21 @@ def choose_point(line: Line, part: Part, choice: Choice, bits: noise.BitSource) 
         certain = (focused.least == focused.most) | (bounds == clamp)
         draw = drawing_from_runs(-bounds, np.zeros_like(bounds), numbers, choice.factor)
         drawn: list[tuple[int, int | None]] = []
-        while len(drawn) < AHEAD and not (drawn and drawn[-1][1] is None):
-            index, offset = draw(bits)
-            point = int(starts[index]) + offset
-            drawn.append((point, None if certain[index] else int(bounds[index])))
-        yield from _asked(line, [point for point, bound in drawn if bound is not None])
+        enough = _enough(focused, part, choice)
+        for index, offset in draw(bits, AHEAD):
+            drawn.append((int(starts[index]) + offset, None if certain[index] else int(bounds[index])))
+            if certain[index] or enough(index):
+                break
+        found = yield from _found(line, [point for point, bound in drawn if bound is not None])
         for point, bound in drawn:
             if bound is None:
                 return point
             # a leaf lies in the part with all its points: a part's ends are places whose mass is known
-            least, most = line.interval(point)
+            least, most = _interval(line, found, point)
             distance = max(_distance(least, part), -_distance(most, part), 0)
             if noise.bernoulli_exp(choice.factor * (min(distance, clamp) - bound), None, bits):
                 return point
+        _learn(line, found, found)
 
 
 def choose_place(line: Line, part: Part, choice: Choice, bits: noise.BitSource) -> Asking:
@@ -120,25 +127,64 @@ def choose_place(line: Line, part: Part, choice: Choice, bits: noise.BitSource) 
         certain = focused.least == focused.most
         draw = drawing_from_runs(-bounds, steps, lengths, choice.factor)
         drawn: list[tuple[int, int | None]] = []
-        while len(drawn) < AHEAD and not (drawn and drawn[-1][1] is None):
-            run, offset = draw(bits)
+        enough = _enough(focused, part, choice)
+        for run, offset in draw(bits, AHEAD):
             place = int(focused.stops[run]) - 1 - offset if rising[run] else int(focused.starts[run]) + offset
             # beyond the clamp all places weigh alike, but the mass left of the place must be known afterwards
             kept = certain[run] or (bounds[run] == clamp and line.knows(place // split))
             drawn.append((place, None if kept else int(bounds[run])))
-        yield from _asked(line, [place // split for place, bound in drawn if bound is not None])
+            if kept or bounds[run] == clamp or enough(run):
+                break
+        found = yield from _found(line, [place // split for place, bound in drawn if bound is not None])
         for place, bound in drawn:
             if bound is None:
                 return place
-            distance = min(abs(_distance(line.mass(place), part)), clamp)
+            point, inside = divmod(place, split)
+            least, most = _interval(line, found, point)
+            distance = min(abs(_distance(least + (most - least) // split * inside, part)), clamp)
             if noise.bernoulli_exp(choice.factor * (distance - bound), None, bits):
+                _learn(line, found, [point])
                 return place
+        _learn(line, found, found)
 
 
-def _asked(line: Line, points: list[int]) -> Generator[list[Asked], None, None]:
-    unknown = [line.asked(point) for point in sorted(set(points)) if not line.knows(point)]
-    if unknown:
-        yield unknown
+def _enough(pieces: Pieces, part: Part, choice: Choice) -> Callable[[int], bool]:
+    """Whether, with a trial from this piece, one of those drawn so far is likely to be kept.
+
+    Where the rows of a leaf lie evenly, a candidate is kept with probability (1 - exp(-x))/x, x the change of the
+    logarithm of a weight over the leaf.
+    """
+    scale = float(choice.factor) * part.wanted[1]
+    missing = 1.0
+
+    def enough(index: int) -> bool:
+        nonlocal missing
+        change = scale * float(pieces.most[index] - pieces.least[index])
+        missing *= 1 + math.expm1(-change) / change if change > 0 else 0
+        return missing < _ENOUGH
+
+    return enough
+
+
+_Facts: TypeAlias = dict[int, tuple[Asked, Found]]
+
+
+def _found(line: Line, points: list[int]) -> Generator[list[Asked], list[Found], _Facts]:
+    """What is to be known of these points besides what the line knows."""
+    asked = [line.asked(point) for point in sorted(set(points)) if not line.knows(point)]
+    answers = (yield asked) if asked else []
+    return {each.point: (each, answer) for each, answer in zip(asked, answers, strict=True)}
+
+
+def _interval(line: Line, found: _Facts, point: int) -> tuple[int, int]:
+    """F at the two ends of the stretch of a point."""
+    return line.interval_by(*found[point]) if point in found else line.interval(point)
+
+
+def _learn(line: Line, found: _Facts, points: Iterable[int]) -> None:
+    for point in points:
+        if point in found:
+            line.learn(*found[point])
 
 
 def _distance(mass: int, part: Part) -> int:
@@ -180,3 +226,18 @@ def _distances(pieces: Pieces, rises: Whole, part: Part, choice: Choice) -> tupl
     low = parts * np.clip(pieces.least - (part.start + whole), -limit, limit) - rest
     high = parts * np.clip(pieces.most + rises - (part.start + whole), -limit, limit) - rest
     return low, high
+
+
+def at_once(tasks: list[Task]) -> Generator[list[Asked], list[Found], None]:
+    """Go on with all choices that do not wait for another, then ask for what all of them need at once."""
+    told: list[tuple[Task, list[Found] | None]] = [(task, None) for task in tasks]
+    while told:
+        waiting: list[tuple[Task, list[Asked]]] = []
+        for task, answers in told:  # grows while it is walked
+            try:
+                waiting.append((task, next(task) if answers is None else task.send(answers)))
+            except StopIteration as done:
+                told += [(each, None) for each in done.value]
+        asked = list(dict.fromkeys(each for _, listed in waiting for each in listed))
+        found = dict(zip(asked, (yield asked), strict=True)) if asked else {}
+        told = [(task, [found[each] for each in listed]) for task, listed in waiting]

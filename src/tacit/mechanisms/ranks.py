@@ -12,7 +12,6 @@ at a place inside asks (`Asked`), and the `Line` learns from what was `Found`: t
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -88,14 +87,32 @@ class Pieces:
 
     def cut_at(self, places: Sequence[int]) -> Pieces:
         """The same function, with a piece beginning at each of these places that lies inside."""
-        inside = sorted({place for place in places if self.starts[0] < place < self.stops[-1]})
-        if not inside:
+        inside = np.array(
+            sorted({place for place in places if self.starts[0] < place < self.stops[-1]}), dtype=np.int64
+        )
+        after = self.starts.searchsorted(inside)
+        new = self.starts[np.minimum(after, self.starts.size - 1)] != inside
+        if not new.any():
             return self
-        starts = np.unique(np.concatenate([self.starts, np.array(inside, dtype=np.int64)]))
-        owners = np.searchsorted(self.starts, starts, side="right") - 1
-        moved = np.asarray(self.slopes[owners] * (starts - self.starts[owners]), dtype=np.int64)
-        stops = np.append(starts[1:], self.stops[-1])
-        return Pieces(starts, stops, self.least[owners] + moved, self.most[owners] + moved, self.slopes[owners])
+        inside, after = inside[new], after[new]
+        owners = after - 1
+        moved = self.slopes[owners] * (inside - self.starts[owners])
+
+        def spliced(column: Whole, cut: Whole) -> Whole:
+            parts, done = [], 0
+            for place, index in enumerate(after.tolist()):
+                parts += [column[done:index], cut[place : place + 1]]
+                done = index
+            return np.concatenate([*parts, column[done:]])
+
+        starts = spliced(self.starts, inside)
+        return Pieces(
+            starts,
+            np.append(starts[1:], self.stops[-1]),
+            spliced(self.least, self.least[owners] + moved),
+            spliced(self.most, self.most[owners] + moved),
+            spliced(self.slopes, self.slopes[owners]),
+        )
 
 
 class Line:
@@ -121,7 +138,7 @@ class Line:
             np.concatenate([below, upto[gaps]]),
             np.concatenate([rows, missing[gaps]]),
         )
-        self._firsts, self._lasts, self._below, self._rows = (column[order].tolist() for column in columns)
+        self._firsts, self._lasts, self._below, self._rows = (column[order] for column in columns)
         self._pieces: Pieces | None = None
 
     @property
@@ -133,17 +150,23 @@ class Line:
 
     def knows(self, point: int) -> bool:
         """Whether F is known over the point's stretch."""
-        index = bisect_right(self._firsts, point) - 1
-        return index < 0 or point > self._lasts[index] or self._firsts[index] == self._lasts[index]
+        index = self._before(point)
+        return bool(index < 0 or point > self._lasts[index] or self._firsts[index] == self._lasts[index])
 
     def interval(self, point: int) -> tuple[int, int]:
         """F at the two ends of the stretch of a point that is known."""
         assert self.knows(point)
-        index = bisect_right(self._firsts, point) - 1
+        index = self._before(point)
         if index < 0:
             return 0, 0
-        below, upto = self._below[index] * self._split, (self._below[index] + self._rows[index]) * self._split
+        below, rows = int(self._below[index]) * self._split, int(self._rows[index]) * self._split
+        upto = below + rows
         return (upto, upto) if point > self._lasts[index] else (below, upto)
+
+    def interval_by(self, asked: Asked, found: Found) -> tuple[int, int]:
+        """The same of a point that was asked for."""
+        below = (asked.rank + found.below) * self._split
+        return below, below + found.at * self._split
 
     def mass(self, place: int) -> int:
         """F(place), where it is known."""
@@ -153,17 +176,17 @@ class Line:
 
     def asked(self, point: int) -> Asked:
         """The question about a point inside a leaf of several."""
-        index = bisect_right(self._firsts, point) - 1
-        return Asked(self._firsts[index], self._lasts[index], point, self._below[index])
+        index = self._before(point)
+        return Asked(int(self._firsts[index]), int(self._lasts[index]), point, int(self._below[index]))
 
     def learn(self, asked: Asked, found: Found) -> None:
         """Let the leaf fall apart at the point: the rows on either side of it, with no empty points in between."""
         point = asked.point
         if self.knows(point):
             return  # another answer told as much
-        index = bisect_right(self._firsts, point) - 1
-        first, last = self._firsts[index], self._lasts[index]
-        rank, rows = self._below[index], self._rows[index]
+        index = self._before(point)
+        first, last = int(self._firsts[index]), int(self._lasts[index])
+        rank, rows = int(self._below[index]), int(self._rows[index])
         below = asked.rank + found.below
         left, right = below - rank, rank + rows - below - found.at
         if min(left, found.at, right) < 0:
@@ -180,15 +203,20 @@ class Line:
             if found.after is None or not point < found.after <= last:
                 raise _contradiction()
             parts.append((found.after, found.after if right == 1 else last, below + found.at, right))
-        for place, column in enumerate((self._firsts, self._lasts, self._below, self._rows)):
-            column[index : index + 1] = [part[place] for part in parts]
+        new = np.array(parts, dtype=np.int64).T
+        self._firsts, self._lasts, self._below, self._rows = (
+            np.concatenate([column[:index], part, column[index + 1 :]])
+            for column, part in zip((self._firsts, self._lasts, self._below, self._rows), new, strict=True)
+        )
         self._pieces = None
+
+    def _before(self, point: int) -> int:
+        """The leaf that begins at the point or last before it, or -1."""
+        return int(self._firsts.searchsorted(point, side="right")) - 1
 
     def _laid_out(self) -> Pieces:
         split = self._split
-        first, last, below, rows = (
-            np.array(column, dtype=np.int64) for column in (self._firsts, self._lasts, self._below, self._rows)
-        )
+        first, last, below, rows = self._firsts, self._lasts, self._below, self._rows
         size = 2 * first.size + 1
         starts, stops = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
         least, slopes = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
@@ -204,6 +232,36 @@ class Line:
         most[1::2] += np.where(single, 0, rows * split)
         kept = stops > starts
         return Pieces(starts[kept], stops[kept], least[kept], most[kept], slopes[kept])
+
+
+def with_values(leaves: Leaves, opened: NDArray[np.bool_], values: Whole, grain: int) -> Leaves:
+    """The leaves with those that are `opened` fallen apart: `values` are all their rows', in order.
+
+    They fall into leaves of at most 2 * grain - 1 rows, and of single points that have more than grain rows.
+    """
+    firsts, lasts, below, rows = (np.asarray(column, dtype=np.int64) for column in leaves)
+    owners = np.repeat(np.flatnonzero(opened), rows[opened])
+    ordered = bool((values[1:] >= values[:-1]).all())
+    if values.size != owners.size or not ordered or ((values < firsts[owners]) | (values > lasts[owners])).any():
+        raise _contradiction()
+    starts = np.cumsum(np.append(0, rows[opened]))[:-1]  # where each opened leaf's values begin
+    inside = np.arange(values.size) - np.repeat(starts, rows[opened])
+    points = np.flatnonzero(np.append(True, values[1:] != values[:-1])[: values.size])
+    many = np.diff(np.append(points, values.size)) > grain
+    number, owner = inside[points] // grain, owners[points]
+    new = (number[1:] != number[:-1]) | (owner[1:] != owner[:-1]) | many[1:] | many[:-1]
+    heads = points[np.append(True, new)[: points.size]]
+    tails = np.append(heads[1:], values.size)[: heads.size] - 1
+    kept = ~opened
+    order = np.argsort(np.concatenate([firsts[kept], values[heads]]), kind="stable")
+    pairs = (
+        (firsts, values[heads]),
+        (lasts, values[tails]),
+        (below, below[owners[heads]] + inside[heads]),
+        (rows, tails - heads + 1),
+    )
+    first, last, under, held = (np.concatenate([old[kept], parts])[order] for old, parts in pairs)
+    return first, last, under, held
 
 
 def _contradiction() -> ValueError:

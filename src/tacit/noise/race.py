@@ -117,6 +117,28 @@ def run(weights: NDArray[np.float64], weight: Weight, bits: BitSource, gumbel: b
         bar = max(bar, _key(float(chunk[leader]), int(words[leader]) + 1, gumbel))
         for place in np.flatnonzero((bound >= bar - _slack(bar)) & (bound > -math.inf)):
             contenders.append((float(chunk[place]), start + int(place), int(words[place])))
+    return _finish(contenders, weight, bits, gumbel)
+
+
+def run_again(weights: NDArray[np.float64], weight: Weight, bits: BitSource, count: int) -> list[int]:
+    """The winners of `count` exponential races on the same weights, independent of each other, at once."""
+    if weights.size * count > _CHUNK:
+        return [run(weights, weight, bits, gumbel=True) for _ in range(count)]
+    words = bits.words(weights.size * count).reshape(count, weights.size)
+    bound = _bounds(np.broadcast_to(weights, words.shape), words)
+    leaders = bound.argmax(axis=1).tolist()
+    bars = [_key(float(weights[place]), int(words[race, place]) + 1, True) for race, place in enumerate(leaders)]
+    least = np.array([bar - _slack(bar) for bar in bars])[:, None]
+    contenders: list[list[tuple[float, int, int]]] = [[] for _ in range(count)]
+    for race, place in zip(
+        *(found.tolist() for found in np.nonzero((bound >= least) & (bound > -math.inf))), strict=True
+    ):
+        contenders[race].append((float(weights[place]), place, int(words[race, place])))
+    return [each[0][1] if len(each) == 1 else _finish(each, weight, bits, True) for each in contenders]
+
+
+def _finish(contenders: list[tuple[float, int, int]], weight: Weight, bits: BitSource, gumbel: bool) -> int:
+    """The winner among those who may have won: (float log-weight, index, first bits)."""
     bar = max(_key(value, word + 1, gumbel) for value, _, word in contenders)
     left = [(index, word) for value, index, word in contenders if _key(value, word, gumbel) >= bar - _slack(bar)]
     if len(left) == 1:

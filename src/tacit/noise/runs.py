@@ -12,7 +12,7 @@ digits. Inside a run, halves are chosen the same way until one candidate is left
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -24,29 +24,33 @@ from tacit.noise.bits import BitSource
 from tacit.noise.reals import Enclosure, digits, exp_enclosure, log_enclosure, power_of_ten, quotient, widened
 from tacit.noise.uniform import uniform_below
 
-Draw: TypeAlias = Callable[[BitSource], tuple[int, int]]
+_AT_ONCE = 2
+Drawing: TypeAlias = Callable[[BitSource, int], Iterator[tuple[int, int]]]
+"""So many choices, independent of each other. What is not taken of them is not drawn to its end."""
 
 
 def choose_from_runs(
     tops: NDArray[np.int64], steps: NDArray[np.int64], lengths: NDArray[np.int64], factor: Fraction, bits: BitSource
 ) -> tuple[int, int]:
     """(run, place in it). Tops (at most 0) and steps (at least 0) are whole numbers, worth `factor` each."""
-    return drawing_from_runs(tops, steps, lengths, factor)(bits)
+    return next(drawing_from_runs(tops, steps, lengths, factor)(bits, 1))
 
 
 def drawing_from_runs(
     tops: NDArray[np.int64], steps: NDArray[np.int64], lengths: NDArray[np.int64], factor: Fraction
-) -> Draw:
-    """The same choice, to be made again and again: each call draws anew."""
+) -> Drawing:
+    """The same choice, to be made again and again."""
     scale = float(factor)
     floats = tops.astype(np.float64) * scale + _log_sums(steps.astype(np.float64) * scale, lengths)
 
     def weight(index: int, precision: int) -> Enclosure:
         return _enclosed(factor * int(tops[index]), factor * int(steps[index]), int(lengths[index]), precision)
 
-    def draw(bits: BitSource) -> tuple[int, int]:
-        run = race.run(floats, weight, bits, gumbel=True)
-        return run, _place(factor * int(steps[run]), int(lengths[run]), bits)
+    def draw(bits: BitSource, count: int) -> Iterator[tuple[int, int]]:
+        for start in range(0, count, _AT_ONCE):
+            for run in race.run_again(floats, weight, bits, min(_AT_ONCE, count - start)):
+                step = int(steps[run])
+                yield run, _place(factor * step if step else Fraction(0), int(lengths[run]), bits)
 
     return draw
 

@@ -34,6 +34,8 @@ from tacit.question import tree
 
 _MOST_POINTS = 1 << 40
 _MOST_VALUES = 10_000
+# rows of likely leaves are read one by one, so that smaller leaves would save less than they cost
+_LEAF_ROWS = 200
 
 
 def pick(draft: Draft) -> Draft:
@@ -169,11 +171,15 @@ def _planned(part: PickPart, mechanism: PickMechanism, draft: Draft) -> Pick:
 
     texts = tuple(column.meaning == "text" for column in draft.key_columns)
     ranked = Keyed(rows, keys, texts, nullable, part.points)
-    query = Query(rank_query(ranked, _windows(mechanism), mechanism.grain), keys, LEAF, None)
+    query = Query(rank_query(ranked, _windows(mechanism), max(mechanism.grain, _LEAF_ROWS)), keys, LEAF, None)
     return Pick(mechanism, query, ranked, part.columns, part.low, part.stride, None)
 
 
 def _windows(mechanism: Quantiles | Extreme) -> list[Window]:
     if isinstance(mechanism, Extreme):
-        return [Window(1, 2, mechanism.reach, cap=2 * mechanism.rank, from_top=mechanism.greatest)]
-    return [Window(share.numerator, share.denominator, reach) for share, reach in mechanism.windows()]
+        cap, likely = 2 * mechanism.rank, mechanism.likely
+        return [Window(1, 2, mechanism.reach, cap=cap, from_top=mechanism.greatest, likely=likely)]
+    return [
+        Window(share.numerator, share.denominator, reach, likely=likely)
+        for (share, reach), likely in zip(mechanism.windows(), mechanism.likely(), strict=True)
+    ]

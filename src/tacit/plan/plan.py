@@ -29,7 +29,7 @@ from tacit.plan.columns import KeyColumn, RawKey
 from tacit.plan.formulas import Formula
 from tacit.plan.levels import Levels
 from tacit.plan.pick_part import PickMechanism
-from tacit.plan.rank_probe import NUMBER, PROBED, Probe, probe_query
+from tacit.plan.rank_probe import NUMBER, PROBED, VALUES, Probe, probe_query, reading_query
 from tacit.plan.rank_query import Keyed
 from tacit.plan.summaries import Summary
 from tacit.question import tree
@@ -106,7 +106,7 @@ class Measure:
 class Pick:
     """Values of one column that are chosen in every cell; the place p of the grid is low + p * stride, or values[p].
 
-    `query` has the ranks near the wanted ones, or for a mode the values; `probe` asks for more of them (`ranked`).
+    `query` has the ranks near the wanted ones, or for a mode the values; `probe` and `reading` ask for more (`ranked`).
     """
 
     mechanism: PickMechanism
@@ -125,6 +125,11 @@ class Pick:
         """The query for the ranks of single points in these cells."""
         assert self.ranked is not None
         return Query(probe_query(self.ranked, cells, probes), (NUMBER,), PROBED, None)
+
+    def reading(self, cells: Sequence[tuple[RawKey, ...]], stretches: Sequence[Probe]) -> Query:
+        """The query for all rows of stretches in these cells."""
+        assert self.ranked is not None
+        return Query(reading_query(self.ranked, cells, stretches), (), (VALUES,), None)
 
 
 @dataclass(frozen=True, slots=True)

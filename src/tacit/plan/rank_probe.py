@@ -1,8 +1,12 @@
-"""The second query behind quantiles: of a few points of a few cells, the rows on either side inside a leaf.
+"""The other queries behind quantiles: what must be known of the inside of a few leaves of a few cells.
 
-For each point it returns its number, the rows of its cell in its leaf below it and at it, one more than the greatest
-value below it (0 where there is none), and the least value above it (0 where there is none). A point in whose leaf
-there is no row is left out. One pass over the rows, joined by equality; it sorts nothing.
+A probe asks for the rows on either side of a point inside a leaf. For each point it returns its number, the rows of its
+cell in its leaf below it and at it, one more than the greatest value below it (0 where there is none), and the least
+value above it (0 where there is none). A point in whose leaf there is no row is left out. One pass over the rows,
+joined by equality; it sorts nothing.
+
+A reading asks for all rows of some stretches, in any order: for each row one number, that of its stretch times the
+points of the grid, and its own point.
 
 The points travel as one text, some numbers for each, because engines take long to read thousands of constants. So do
 keys that are numbers; keys that are texts are constants of their own, listed once for each cell.
@@ -13,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from sqlglot import exp
 
 from tacit.plan.columns import RawKey
@@ -21,6 +26,7 @@ from tacit.plan.values import NARROW, bare, cast_to, integer
 
 NUMBER, UNDER, AT, BEFORE, AFTER = "asked", "under", "at_point", "before_point", "after_point"
 PROBED = (UNDER, AT, BEFORE, AFTER)
+VALUES = "listed"
 _CELL, _STRETCH, _FIRST, _LAST, _POINT = "cell", "stretch", "first_point", "last_point", "point"
 _COLUMNS = (NUMBER, _CELL, _STRETCH, _FIRST, _LAST, _POINT)
 
@@ -36,9 +42,32 @@ class Probe:
 
 
 def probe_query(table: Keyed, cells: Sequence[tuple[RawKey, ...]], probes: Sequence[Probe]) -> exp.Select:
-    """The query for these points."""
+    """The query for the rows on either side of these points."""
+    value, point = name_of(POINT, "r"), name_of(_POINT, "q")
+    lower, equal, upper = (kind(this=value.copy(), expression=point.copy()) for kind in (exp.LT, exp.EQ, exp.GT))
+    selected: list[exp.Expr] = [
+        exp.alias_(exp.Count(this=_when(lower, integer(1))), UNDER),
+        exp.alias_(exp.Count(this=_when(equal, integer(1))), AT),
+        exp.alias_(exp.Max(this=_when(lower, exp.Add(this=value.copy(), expression=integer(1)))), BEFORE),
+        exp.alias_(exp.Min(this=_when(upper, value)), AFTER),
+    ]
+    query = _gathered(table, cells, probes, [name_of(NUMBER, "q"), *selected])
+    return query.group_by(name_of(NUMBER, "q"), copy=False)
+
+
+def reading_query(table: Keyed, cells: Sequence[tuple[RawKey, ...]], stretches: Sequence[Probe]) -> exp.Select:
+    """The query for all rows of these stretches."""
+    times = exp.Mul(this=name_of(NUMBER, "q"), expression=integer(table.points))
+    return _gathered(table, cells, stretches, [exp.alias_(exp.Add(this=times, expression=name_of(POINT, "r")), VALUES)])
+
+
+def _gathered(
+    table: Keyed, cells: Sequence[tuple[RawKey, ...]], probes: Sequence[Probe], selected: Sequence[exp.Expr]
+) -> exp.Select:
+    """What is `selected` of the rows of each probe's leaf."""
     shift = _shift(probes)
-    query = _counted(table, shift)
+    query = exp.select(*selected).from_(aliased("r0", "r"))
+    query = query.join(aliased("q0", "q"), on=_inside(table, shift), copy=False)
     query = query.with_("r0", as_=table.rows.copy(), materialized=False, copy=False)
     query = query.with_("p0", as_=_lines(table, cells, probes, shift), copy=False)
     query = query.with_("p1", as_=_numbers(table, cells), copy=False)
@@ -54,31 +83,22 @@ def probe_query(table: Keyed, cells: Sequence[tuple[RawKey, ...]], probes: Seque
     return query.with_("q0", as_=asked, materialized=True, copy=False)
 
 
-def _counted(table: Keyed, shift: int) -> exp.Select:
-    """The rows of each point's leaf, counted on either side of it."""
-    value, point = name_of(POINT, "r"), name_of(_POINT, "q")
-    lower, equal, upper = (kind(this=value.copy(), expression=point.copy()) for kind in (exp.LT, exp.EQ, exp.GT))
-    selected = [
-        name_of(NUMBER, "q"),
-        exp.alias_(exp.Count(this=_when(lower, integer(1))), UNDER),
-        exp.alias_(exp.Count(this=_when(equal, integer(1))), AT),
-        exp.alias_(exp.Max(this=_when(lower, exp.Add(this=value.copy(), expression=integer(1)))), BEFORE),
-        exp.alias_(exp.Min(this=_when(upper, value)), AFTER),
-    ]
-    on = exp.and_(
+def _inside(table: Keyed, shift: int) -> exp.Expr:
+    """Whether a row lies in a leaf. The stretch is there for the sake of an equality."""
+    value = name_of(POINT, "r")
+    return exp.and_(
         *table.same_cell("r", "q"),
         exp.EQ(this=divided(value.copy(), shift), expression=name_of(_STRETCH, "q")),
         exp.GTE(this=value.copy(), expression=name_of(_FIRST, "q")),
-        exp.LTE(this=value.copy(), expression=name_of(_LAST, "q")),
+        exp.LTE(this=value, expression=name_of(_LAST, "q")),
     )
-    query = exp.select(*selected).from_(aliased("r0", "r")).join(aliased("q0", "q"), on=on, copy=False)
-    return query.group_by(name_of(NUMBER, "q"), copy=False)
 
 
 def _shift(probes: Sequence[Probe]) -> int:
     """The shortest stretches of which all leaves together have few, so that few rows share one with a leaf."""
+    first, last = (np.array([getattr(probe, end) for probe in probes], dtype=np.int64) for end in ("first", "last"))
     shift = 0
-    while sum((probe.last >> shift) - (probe.first >> shift) + 1 for probe in probes) > 3 * len(probes) + 50:
+    while int(((last >> shift) - (first >> shift) + 1).sum()) > 3 * len(probes) + 50:
         shift += 1
     return shift
 

@@ -1,23 +1,25 @@
 """The query behind quantiles: of every cell the stretches of the grid near the wanted ranks, with their exact ranks.
 
 It returns keys, and for each such leaf: its first and last point, the rows below it (below), in it (rows), and in the
-cell (total). Nothing else of the column leaves the engine: a leaf is one point, or has few rows, as many as one
-choice can do with (`grain`), and small leaves that lie side by side are returned as one. So what is returned has the
-size of the windows divided by the grain, however many rows there are.
+cell (total). Nothing else of the column is returned here (`rank_probe` reads more where a choice needs it): near a
+wanted rank a leaf is one point, or has few rows, as many as one choice can do with (`grain`), and small leaves that lie
+side by side are returned as one. So what is returned has the size of the windows divided by the grain, however many
+rows there are.
 
 How. A first pass counts rows in about 500 equal stretches of the grid; running sums of these few numbers tell which
-stretches reach into a window around a wanted rank. Those with more than three times the rows of the grain are counted
-again in stretches 32 times as short, and so on, down to single points. No pass sorts rows, none writes them down, and a
-pass for which nothing is left does not read them. A stretch that is left out lies beyond all windows altogether, so
-every rank that is returned is exact. Where there are many windows, and so many rows near one, the stretches of the
-first two passes are up to 512 times as short where the rows of all cells together lie close, which saves most of the
-passes after them. Small grids (512 points and fewer) take one pass, and their points are returned one by one.
+stretches reach into a window around a wanted rank. Those likely to be chosen from (`Window.likely`) with more than
+three times the rows of the grain are counted again in stretches 32 times as short, and so on, down to single points. No
+pass sorts rows, none writes them down, and a pass for which nothing is left does not read them. A stretch that is left
+out lies beyond all windows altogether, so every rank that is returned is exact. Where there are many windows, and so
+many rows near one, the stretches of the first two passes are up to 512 times as short where the rows of all cells
+together lie close, which saves most of the passes after them. Small grids (512 points and fewer) take one pass, and
+their points are returned one by one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from sqlglot import exp
@@ -29,6 +31,8 @@ LEAF = (FIRST, LAST, BELOW, ROWS, TOTAL)
 POINT, STRETCH = "v", "b"
 _SHORTER = "c"
 _WIDTH, _SHORT = "width", "short"
+_EQUAL, _LEAST, _GREATEST = "equal_stretch", "least_point", "greatest_point"
+_AGAIN = "again"
 _SMALL = _FIRST = 9
 _NEXT = 5
 _FINER, _STRETCHES = 9, 900
@@ -37,13 +41,17 @@ _MOST = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Ranks within `reach` of p n/d, or (`capped`) of min(cap, n)/2, counted from the greatest where `from_top`."""
+    """Ranks within `reach` of p n/d, or (`capped`) of min(cap, n)/2, counted from the greatest where `from_top`.
+
+    Only within `likely` of it (all of `reach` where that is None) stretches are counted again.
+    """
 
     numerator: int
     denominator: int
     reach: int
     cap: int | None = None
     from_top: bool = False
+    likely: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,21 +118,31 @@ class _Builder:
     finer: bool
 
     def crowds(self) -> exp.Select:
-        """All cells' rows in each of the equal stretches."""
-        stretch = exp.alias_(divided(name_of(POINT), self.shifts[0]), STRETCH)
-        return exp.select(stretch, exp.alias_(exp.Count(this=exp.Star()), ROWS)).from_("r0").group_by(bare(1))
+        """All cells' rows in each of the equal stretches, and the least and greatest point that they have."""
+        selected = [
+            exp.alias_(divided(name_of(POINT), self.shifts[0]), _EQUAL),
+            exp.alias_(exp.Count(this=exp.Star()), ROWS),
+            exp.alias_(exp.Min(this=name_of(POINT)), _LEAST),
+            exp.alias_(exp.Max(this=name_of(POINT)), _GREATEST),
+        ]
+        return exp.select(*selected).from_("r0").group_by(bare(1))
 
     def widths(self) -> exp.Select:
-        """How many points a stretch of the first two passes has, in each of the equal ones: up to 512 times fewer."""
+        """How long a stretch of the first two passes is, in each of the equal ones: up to 512 times shorter.
+
+        As the mask that takes a point to the first of its stretch: minus a power of two.
+        """
         whole = cast_to(exp.Window(this=exp.Sum(this=name_of(ROWS))), "BIGINT")
         times = exp.Mul(this=name_of(ROWS), expression=bare(_STRETCHES))
-        selected: list[exp.Expr] = [name_of(STRETCH)]
+        selected: list[exp.Expr] = [*map(name_of, (_EQUAL, _LEAST, _GREATEST))]
         for size, name in ((1 << self.shifts[0], _WIDTH), (1 << self.shifts[1], _SHORT)):
             ifs = []
             for bits in range(_FINER, 0, -1):
                 limit = exp.Mul(this=whole.copy(), expression=bare(1 << bits))
-                ifs.append(exp.If(this=exp.GT(this=times.copy(), expression=limit), true=integer(max(size >> bits, 1))))
-            selected.append(exp.alias_(exp.Case(ifs=ifs, default=integer(size)), name))
+                ifs.append(
+                    exp.If(this=exp.GT(this=times.copy(), expression=limit), true=integer(-max(size >> bits, 1)))
+                )
+            selected.append(exp.alias_(exp.Case(ifs=ifs, default=integer(-size)), name))
         return exp.select(*selected).from_("g")
 
     def placed(self, join: str) -> exp.Select:
@@ -136,9 +154,8 @@ class _Builder:
         point = name_of(POINT, "r")
         selected = [*self._keys("r"), point]
         for width, name in ((_WIDTH, STRETCH), (_SHORT, _SHORTER)):
-            rest = exp.Mod(this=point.copy(), expression=name_of(width, "z"))
-            selected.append(exp.alias_(exp.Sub(this=point.copy(), expression=rest), name))
-        on = exp.EQ(this=divided(point.copy(), self.shifts[0]), expression=name_of(STRETCH, "z"))
+            selected.append(exp.alias_(exp.BitwiseAnd(this=point.copy(), expression=name_of(width, "z")), name))
+        on = exp.EQ(this=divided(point.copy(), self.shifts[0]), expression=name_of(_EQUAL, "z"))
         rows = exp.select(*selected).from_(aliased("r0", "r"))
         return rows.join(exp.to_table("z"), on=on, join_type=join, copy=False)
 
@@ -188,12 +205,23 @@ class _Builder:
             first, last = self._ends()
         below = exp.alias_(exp.Sub(this=upto, expression=name_of(ROWS)), BELOW)
         selected = [*self._keys(), name_of(STRETCH), first, last, name_of(ROWS), below, total]
-        return exp.select(*selected).from_(f"b{level}")
+        query = exp.select(*selected).from_(f"b{level}")
+        if level or not self.finer:
+            return query
+        on = exp.EQ(this=divided(name_of(STRETCH), self.shifts[0]), expression=name_of(_EQUAL))
+        return query.join(exp.to_table("z"), on=on, copy=False)
 
     def near(self, level: int) -> exp.Select:
         """The stretches that reach into a window."""
         query = exp.select(*self._keys(), name_of(STRETCH), *map(name_of, LEAF)).from_(f"s{level}")
-        return query.where(exp.or_(*(_reaches(window) for window in self.windows)), copy=False)
+        if level < len(self.shifts) - 1:
+            likely = [
+                window if window.likely is None else replace(window, reach=window.likely) for window in self.windows
+            ]
+            again = exp.and_(self._is_large(), exp.or_(*map(_reaches, likely), copy=False), copy=False)
+            marked = exp.Case(ifs=[exp.If(this=again, true=bare(1))], default=bare(0))
+            query = query.select(exp.alias_(marked, _AGAIN, copy=False), copy=False)
+        return query.where(exp.or_(*map(_reaches, self.windows), copy=False), copy=False)
 
     def large(self, level: int) -> exp.Select:
         """Those that are counted again. What a limit leaves out is not returned, and so is asked for when it is needed.
@@ -201,14 +229,14 @@ class _Builder:
         It is there because engines take these few for as many as there are rows, and would look them up the wrong way.
         """
         selected = [*self._keys(), name_of(STRETCH), *map(name_of, (BELOW, TOTAL))]
-        return exp.select(*selected).from_(f"c{level}").where(self._is_large(), copy=False).limit(_MOST, copy=False)
+        return exp.select(*selected).from_(f"c{level}").where(_again(1), copy=False).limit(_MOST, copy=False)
 
     def leaves(self) -> exp.Expr:
         """Those that are not, of all passes."""
         parts: list[exp.Expr] = []
         for level in range(len(self.shifts)):
             part = exp.select(*self._keys(), *map(name_of, LEAF)).from_(f"c{level}")
-            parts.append(part if level == len(self.shifts) - 1 else part.where(exp.not_(self._is_large()), copy=False))
+            parts.append(part if level == len(self.shifts) - 1 else part.where(_again(0), copy=False))
         return reduce(lambda one, other: exp.Union(this=one, expression=other, distinct=False), parts)
 
     def plain(self) -> exp.Select:
@@ -246,23 +274,28 @@ class _Builder:
     def _ends(self) -> tuple[exp.Expr, exp.Expr]:
         """The ends of a stretch of the first pass."""
         size = 1 << self.shifts[0]
+        stretch = name_of(STRETCH)
         if size == 1:
-            return exp.alias_(name_of(STRETCH), FIRST), exp.alias_(name_of(STRETCH), LAST)
-        number: exp.Expr = name_of(STRETCH)
-        others = [integer(self.table.points - 1)]
+            return exp.alias_(stretch, FIRST), exp.alias_(stretch.copy(), LAST)
         if self.finer:
-            number = divided(number, self.shifts[0])
-            # it ends with the equal stretch that it lies in, or before the next one begins
-            order = exp.Order(expressions=[exp.Ordered(this=name_of(STRETCH), nulls_first=False)])
-            following = exp.Window(this=exp.Lead(this=name_of(STRETCH)), partition_by=self._keys(), order=order)
-            others.append(exp.Sub(this=following, expression=integer(1)))
-        start = exp.Mul(this=number, expression=integer(size))
+            # it ends with the rows of the equal stretch that it lies in, or before the next one begins
+            order = exp.Order(expressions=[exp.Ordered(this=stretch, nulls_first=False)])
+            following = exp.Window(this=exp.Lead(this=stretch.copy()), partition_by=self._keys(), order=order)
+            before = exp.Sub(this=following, expression=integer(1))
+            first = exp.Greatest(this=stretch.copy(), expressions=[name_of(_LEAST)], ignore_nulls=True)
+            last = exp.Least(this=name_of(_GREATEST), expressions=[before], ignore_nulls=True)
+            return exp.alias_(first, FIRST), exp.alias_(last, LAST)
+        start = exp.Mul(this=stretch, expression=integer(size))
         stop = exp.Add(this=start.copy(), expression=integer(size - 1))
-        last = exp.Least(this=stop, expressions=others, ignore_nulls=True)
-        return exp.alias_(name_of(STRETCH) if self.finer else start, FIRST), exp.alias_(last, LAST)
+        last = exp.Least(this=stop, expressions=[integer(self.table.points - 1)], ignore_nulls=True)
+        return exp.alias_(start, FIRST), exp.alias_(last, LAST)
 
     def _keys(self, table: str | None = None) -> list[exp.Expr]:
         return [name_of(key, table) for key in self.keys]
+
+
+def _again(times: int) -> exp.Expr:
+    return exp.EQ(this=name_of(_AGAIN), expression=bare(times))
 
 
 def _reaches(window: Window) -> exp.Expr:
@@ -285,7 +318,7 @@ def _reaches(window: Window) -> exp.Expr:
         this=exp.Mul(this=top, expression=bare(times)),
         expression=exp.Sub(this=exp.paren(wanted.copy()), expression=reach.copy()),
     )
-    return exp.and_(under, over)
+    return exp.and_(under, over, copy=False)
 
 
 def divided(sql: exp.Expr, shift: int) -> exp.Expr:

@@ -39,14 +39,28 @@ def test_every_engine_gives_the_same_exact_numbers(opened: Opened, reference: Op
         assert listed(opened[0], pick.query) == listed(reference[0], other.query)
         if pick.ranked is not None:
             assert listed(opened[0], probed(pick, reference)) == listed(reference[0], probed(other, reference))
+            assert read_rows(opened, pick, reference) == read_rows(reference, other, reference)
+
+
+def cells_of(pick: Pick, reference: Opened) -> list[Any]:
+    """Every cell that has rows, and one that has none."""
+    assert pick.ranked is not None
+    cells = sorted({row[: len(pick.ranked.keys)] for row in listed(reference[0], pick.query)}, key=str)
+    return [*cells, tuple("nobody" if text else -7 for text in pick.ranked.texts)]
+
+
+def read_rows(opened: Opened, pick: Pick, reference: Opened) -> Any:
+    """All rows of some stretches of the cells; in which order they come is an engine's own affair."""
+    assert pick.ranked is not None
+    cells, last = cells_of(pick, reference), pick.ranked.points - 1
+    stretches = [Probe(cell, first, last, first) for cell in range(len(cells)) for first in (0, last // 3)]
+    return sorted(listed(opened[0], pick.reading(cells, stretches)))
 
 
 def probed(pick: Pick, reference: Opened) -> Any:
-    """The query for some points of every cell that has rows, and of one that has none."""
+    """The query for some points of the cells."""
     assert pick.ranked is not None
-    cells = sorted({row[: len(pick.ranked.keys)] for row in listed(reference[0], pick.query)}, key=str)
-    cells.append(tuple("nobody" if text else -7 for text in pick.ranked.texts))
-    last = pick.ranked.points - 1
+    cells, last = cells_of(pick, reference), pick.ranked.points - 1
     leaves = [(0, last, last // 3), (last // 4, last // 2, last // 3), (last // 3, last // 3, last // 3)]
     return pick.probe(cells, [Probe(cell, *leaf) for cell in range(len(cells)) for leaf in leaves])
 
