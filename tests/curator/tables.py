@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import pyarrow as pa
@@ -86,6 +87,9 @@ class Watched:
 
     def is_stale(self) -> bool:
         return False
+
+    def moment(self) -> AbstractContextManager[Any]:
+        return nullcontext(lambda query: self.run(query))
 
     def run(self, query: Any) -> Exact:
         self.runs += 1

@@ -302,6 +302,12 @@ def test_queries_of_one_moment_see_the_same_rows_whatever_others_write(place: Pl
         assert (str(failed.value), failed.value.__context__) == (FAILED, None)
         with pytest.raises(KeyboardInterrupt), engine.moment():
             raise KeyboardInterrupt
+        engine._session.close()
+        engine._session._address = "postgresql:///nowhere?host=/nowhere"
+        with pytest.raises(EngineError) as lost:
+            engine.run(count)
+        assert (str(lost.value), lost.value.__context__) == (FAILED, None)  # it was paid for: no other words
+        engine._session._address = place.server.url(place.name)
         assert found(engine.run) == before + 1
 
 

@@ -58,9 +58,8 @@ class Session:
     def moment(self, copy: Copy | None, key: str | None) -> Iterator[Callable[[str], Rows]]:
         """Asks over this very copy; or, without a copy, under this key of the ranks, all about one moment's rows."""
         psycopg = library()
-        connection = None
+        connection = self._taken()
         try:
-            connection = self._take()
             with connection.transaction():
                 connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
                 if copy is not None:
@@ -71,11 +70,9 @@ class Session:
             self._give(connection)
             return
         except (psycopg.Error, UnicodeError, ValueError, MemoryError, OSError):
-            if connection is not None:
-                connection.close()
+            connection.close()
         except BaseException:  # also the fixed error, which is raised again as it is
-            if connection is not None:
-                connection.close()
+            connection.close()
             raise
         raise EngineError(FAILED)  # outside the handler: an exception keeps the one that was being handled
 
@@ -107,6 +104,14 @@ class Session:
             for connection in self._idle:
                 connection.close()
             self._idle.clear()
+
+    def _taken(self) -> psycopg.Connection[Any]:
+        """As `_take`, after the charge: whatever is wrong has the one text."""
+        try:
+            return self._take()
+        except (library().Error, EngineError, UnicodeError, ValueError, MemoryError, OSError):
+            pass
+        raise EngineError(FAILED)
 
     def _take(self) -> psycopg.Connection[Any]:
         with self._lock:
