@@ -7,19 +7,20 @@ or of the fixture where several tests share one. The stated rates are those of a
 or of code that draws in another order. `TACIT_FRESH_DRAWS=1` draws anew in every run, as the soaks do.
 
 What is drawn in another process (a program under test, a pool's worker) is drawn anew always, and so is a source that
-a test makes for itself.
+a test makes for itself. What a module makes once for several tests has a name of its own: `once`.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import random
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,8 @@ from numpy.typing import NDArray
 from tacit.engines import secret
 from tacit.noise import SeededBitsForTestsOnly, bits
 
+P = ParamSpec("P")
+T = TypeVar("T")
 FRESH = os.environ.get("TACIT_FRESH_DRAWS", "") not in ("", "0")
 
 _generator = np.random.default_rng
@@ -119,6 +122,9 @@ def in_earnest() -> Iterator[None]:
 @contextmanager
 def named(name: str) -> Iterator[None]:
     """Draw what belongs to this name, then go on with what was drawn from before."""
+    if FRESH:
+        yield
+        return
     before = random.getstate(), np.random.get_state()
     _now.append(_Draws(name))
     random.seed(_now[-1].seed())
@@ -129,3 +135,14 @@ def named(name: str) -> Iterator[None]:
         _now.pop()
         random.setstate(before[0])
         np.random.set_state(before[1])
+
+
+def once(make: Callable[P, T]) -> Callable[P, T]:
+    """What `make` makes, once for each way in which it is called, with draws of its own whichever test comes first."""
+
+    @functools.cache
+    def made(*given: P.args, **named_given: P.kwargs) -> T:
+        with named(f"{make.__module__} {make.__qualname__} {given} {sorted(named_given.items())}"):
+            return make(*given, **named_given)
+
+    return made

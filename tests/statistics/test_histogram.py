@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import functools
 import importlib
 import math
 from typing import Any
@@ -21,6 +20,7 @@ from tacit.statistics.counts.histogram import histogram
 from tacit.statistics.counts.projection import pooled, simplex, whole_simplex
 from tacit.statistics.counts.sorted_histogram import sorted_histogram
 from tacit.statistics.finding import Finding
+from tests import draws
 from tests.statistics.counting import HUGE, clinic, event_of, sensitivity_of, with_and_without, worth
 
 RNG = np.random.default_rng(7)
@@ -126,7 +126,7 @@ STUDIES: dict[str, Any] = {
 }
 
 
-@functools.cache
+@draws.once
 def neighbours(seed: int, rows_per_unit: int) -> list[tacit.Curator]:
     frames = with_and_without(seed, 6, rows_per_unit, lambda rng, size: {"k": rng.integers(0, 5, size)})
     return [clinic(frame, rows_per_unit, {"k": tacit.between(0, 4)}) for frame in frames]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import pickle
 from typing import Any
 
@@ -15,6 +14,7 @@ import tacit
 from tacit.errors import BudgetExceeded, EngineError, ParameterError, QuestionError, TacitError
 from tacit.loss import compose
 from tacit.statistics.counts.monitor import Monitor
+from tests import draws
 from tests.statistics.counting import HUGE, clinic
 
 COLUMNS = {"age": tacit.between(0, 110), "ward": tacit.one_of("A", "B")}
@@ -25,7 +25,7 @@ def frame(units: int = 60, rows: int = 1) -> pd.DataFrame:
     return pd.DataFrame({"who": who, "age": np.arange(len(who)) % 100, "ward": ["A", "B"] * (len(who) // 2)})
 
 
-@functools.cache
+@draws.once
 def hospital() -> tacit.Curator:
     return clinic(frame(), 1, COLUMNS)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from typing import Any
@@ -18,6 +17,7 @@ from tacit.statistics.counts.counting_noise import variance_of
 from tacit.statistics.counts.table import table
 from tacit.statistics.counts.table_sets import tables
 from tacit.statistics.finding import Finding
+from tests import draws
 from tests.statistics.counting import HUGE, clinic, event_of, sensitivity_of, with_and_without, worth
 
 ABO, RH = ["0", "A", "B", "AB"], ["+", "-"]
@@ -42,7 +42,7 @@ VALUES: dict[str, Any] = {"values": {"abo": ABO, "rh": RH}, "bounds": {"age": (0
 ONE = np.array([1])
 
 
-@functools.cache
+@draws.once
 def curator() -> tacit.Curator:
     return clinic(blood(2000), 1, COLUMNS)
 

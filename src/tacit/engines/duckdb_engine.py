@@ -102,7 +102,7 @@ class DuckDBEngine:
             columns = [list(column) for column in reply["keys"]]
             cells = list(zip(*columns, strict=True)) if columns else [()] * rows
             return Exact(cells, dict(zip(measures, reply["measures"], strict=True)))
-        except (KeyError, TypeError, ValueError):
+        except (LookupError, TypeError, ValueError, ArithmeticError, MemoryError):
             raise EngineError(FAILED) from None
 
     def moment(self) -> AbstractContextManager[Run]:

@@ -109,13 +109,18 @@ class PostgresEngine:
 
     def run(self, query: Pushed) -> Exact:
         """The exact result of a query that has been paid for."""
+        if self._found.copy is not None:
+            return _exact(query, self._session.ask(self._text(query.ast), self._found.copy))
         with self.moment() as run:
             return run(query)
 
     @contextmanager
     def moment(self) -> Iterator[Run]:
-        """Runs queries that all see the rows of one moment."""
-        with self._session.moment(self._found.copy, self._found.key) as ask:
+        """Runs queries that all see the rows of one moment: those of the copy, or those of the tables as they are."""
+        if self._found.key is None:
+            yield self.run
+            return
+        with self._session.moment(self._found.key) as ask:
             yield lambda query: _exact(query, ask(self._text(query.ast)))
 
     def close(self) -> None:

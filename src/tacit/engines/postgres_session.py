@@ -1,8 +1,8 @@
-"""A session for questions: connections that are read-only and have a time limit, one for each question at a time.
+"""A session for questions: one connection, read-only and with a time limit, one question at a time.
 
-Promise: what is asked within one `moment` sees the rows of one moment, whatever others write meanwhile: ranks, counts
-and rows of different moments would belong to no table at all. It returns rows or raises the one fixed `EngineError`,
-whatever went wrong. A connection on which something went wrong is not used again.
+Promise: `ask` returns rows or raises the one fixed `EngineError`, whatever went wrong. A connection on which something
+went wrong is not used again. What is asked within one `moment` sees the rows of one moment, whatever others write
+meanwhile: ranks, counts and rows of different moments would belong to no table at all. Who asks meanwhile waits.
 """
 
 # ruff: noqa: S608  # the schema's name comes from the policy, through `quoting`
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import psycopg
 
 T = TypeVar("T")
-_KEPT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class Rows:
 
 
 class Session:
-    """Connections that are made when they are needed, kept for the next question, and made again when they broke."""
+    """A connection that is made when it is needed, and made again when it broke."""
 
     def __init__(self, address: str, limits: Limits, role: str | None) -> None:
         self._address = address
@@ -47,102 +46,114 @@ class Session:
             "default_transaction_read_only": "on",
             "statement_timeout": str(max(1, int(limits.seconds * 1000))),
             "work_mem": "128MB",
+            "idle_in_transaction_session_timeout": "0",  # a study may compute for long between two queries
             **({} if role is None else {"role": role}),
         }
-        self._lock = threading.Lock()
-        self._idle: list[psycopg.Connection[Any]] = []
+        self._lock = threading.RLock()
+        self._connection: psycopg.Connection[Any] | None = None
+        self._within: psycopg.Connection[Any] | None = None
         self._owner = os.getpid()
         self._inherited: list[object] = []
 
-    @contextmanager
-    def moment(self, copy: Copy | None, key: str | None) -> Iterator[Callable[[str], Rows]]:
-        """Asks over this very copy; or, without a copy, under this key of the ranks, all about one moment's rows."""
+    def ask(self, sql: str, copy: Copy) -> Rows:
+        """The rows of one query over this very copy."""
         psycopg = library()
-        connection = self._taken()
-        try:
-            with connection.transaction():
-                connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-                if copy is not None:
+        with self._lock:
+            try:
+                connection = self._open()
+                with connection.transaction():
                     _hold(connection, copy)
-                if key is not None:
-                    connection.execute("SELECT set_config(%s, %s, true)", (KEY, key))
-                yield partial(_rows, connection)
-            self._give(connection)
-            return
-        except (psycopg.Error, UnicodeError, ValueError, MemoryError, OSError):
-            connection.close()
-        except BaseException:  # also the fixed error, which is raised again as it is
-            connection.close()
-            raise
+                    return _rows(connection, sql)
+            except (psycopg.Error, EngineError, UnicodeError, ValueError, MemoryError, OSError):
+                self._close()
+            except BaseException:
+                self._close()
+                raise
         raise EngineError(FAILED)  # outside the handler: an exception keeps the one that was being handled
+
+    @contextmanager
+    def moment(self, key: str) -> Iterator[Callable[[str], Rows]]:
+        """Asks under this key of the ranks, all about the rows of one moment."""
+        with self._lock:
+            if self._within is not None and self._owner == os.getpid():
+                yield partial(_rows_or_fixed, self._within)  # the same thread asks within its own moment
+                return
+            self._within = connection = self._begun(key)
+            try:
+                yield partial(_rows_or_fixed, connection)
+            except BaseException:
+                self._close()
+                raise  # as it is: what went wrong on the connection has the fixed text already
+            finally:
+                self._within = None
+            self._finished(connection)
+
+    def _begun(self, key: str) -> psycopg.Connection[Any]:
+        psycopg = library()
+        try:
+            connection = self._open()
+            connection.execute("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            connection.execute("SELECT set_config(%s, %s, true)", (KEY, key))
+            return connection
+        except (psycopg.Error, EngineError, UnicodeError, ValueError, MemoryError, OSError):
+            self._close()
+        except BaseException:
+            self._close()
+            raise
+        raise EngineError(FAILED)
+
+    def _finished(self, connection: psycopg.Connection[Any]) -> None:
+        try:
+            connection.execute("COMMIT")
+        except library().Error:
+            self._close()  # nothing was written, and what was read has been read: no answer is lost for it
 
     def look(self, read: Callable[[psycopg.Connection[Any]], T]) -> T:
         """What `read` finds in the catalogue. Asked before a charge, so it may say that there is no connection."""
         psycopg = library()
-        for last in (False, True):
-            connection = None
-            try:
-                connection = self._take()
-                found = read(connection)
-                self._give(connection)
-                return found
-            except psycopg.Error:
-                if connection is not None:
-                    connection.close()  # the server may have been started anew since the last question
-                if last:
-                    raise EngineError("The PostgreSQL database of the policy does not answer.") from None
-            except BaseException:
-                if connection is not None:
-                    connection.close()
-                raise
-        raise AssertionError
+        with self._lock:
+            for last in (False, True):
+                try:
+                    return read(self._open())
+                except psycopg.Error:
+                    self._close()  # the server may have been started anew since the last question
+                    if last:
+                        raise EngineError("The PostgreSQL database of the policy does not answer.") from None
+                except BaseException:
+                    self._close()
+                    raise
+            raise AssertionError
 
     def close(self) -> None:
-        """End the connections that nobody uses. A closed session opens again when asked."""
+        """End the connection. A closed session opens again when asked."""
         with self._lock:
-            self._forget_the_parents()
-            for connection in self._idle:
-                connection.close()
-            self._idle.clear()
+            self._close()
 
-    def _taken(self) -> psycopg.Connection[Any]:
-        """As `_take`, after the charge: whatever is wrong has the one text."""
-        try:
-            return self._take()
-        except (library().Error, EngineError, UnicodeError, ValueError, MemoryError, OSError):
-            pass
-        raise EngineError(FAILED)
-
-    def _take(self) -> psycopg.Connection[Any]:
-        with self._lock:
-            self._forget_the_parents()
-            while self._idle:
-                connection = self._idle.pop()
-                if not connection.closed:
-                    return connection
-        return connect(self._address, self._settings)
-
-    def _give(self, connection: psycopg.Connection[Any]) -> None:
-        with self._lock:
-            if not connection.closed and self._owner == os.getpid() and len(self._idle) < _KEPT:
-                self._idle.append(connection)
-                return
-        connection.close()
-
-    def _forget_the_parents(self) -> None:
+    def _open(self) -> psycopg.Connection[Any]:
         if self._owner != os.getpid():
-            # reached through a fork: the connections are the parent's, and closing them here would end the parent's
-            self._inherited += self._idle
-            self._idle, self._owner = [], os.getpid()
+            # reached through a fork: the connection is the parent's, and closing it here would end the parent's
+            self._inherited.append(self._connection)
+            self._connection, self._owner = None, os.getpid()
+        if self._connection is None or self._connection.closed:
+            self._connection = connect(self._address, self._settings)
+        return self._connection
+
+    def _close(self) -> None:
+        if self._connection is not None and self._owner == os.getpid():
+            self._connection.close()
+            self._connection = None
 
 
 def _rows(connection: psycopg.Connection[Any], sql: str) -> Rows:
-    psycopg = library()
+    # With parameters, even none, the server takes exactly one statement.
+    cursor = library().RawCursor(connection).execute(sql, ())
+    return Rows([column.name for column in cursor.description or ()], cursor.fetchall())
+
+
+def _rows_or_fixed(connection: psycopg.Connection[Any], sql: str) -> Rows:
     try:
-        # With parameters, even none, the server takes exactly one statement.
-        cursor = psycopg.RawCursor(connection).execute(sql, ())
-        return Rows([column.name for column in cursor.description or ()], cursor.fetchall())
-    except (psycopg.Error, UnicodeError, ValueError, MemoryError, OSError):
+        return _rows(connection, sql)
+    except (library().Error, UnicodeError, ValueError, MemoryError, OSError):
         pass  # the server's own words go no further, not even as the context of an error
     raise EngineError(FAILED)
 
