@@ -1,29 +1,28 @@
 """Picks are drawn here: the exact ranks of every cell go in, one chosen value for each comes out.
 
 Promise: what leaves is chosen by the pick's mechanism from its public grid, in every cell that is shown, also empty
-ones. The ranks near the wanted ones are read first, in leaves of some rows each; where a choice needs to know more it
-asks, and the questions of all cells are answered together. Which are asked, and how often, depends on the rows; it is
-part of what was paid for, and nothing of it leaves.
+ones. The ranks near the wanted ones are read first, in leaves of some rows each, and the rows of those that are likely
+to be chosen from (`leaves`); where a choice needs to know more it asks, and the questions of all cells are answered
+together. Which are asked, and how often, depends on the rows; it is part of what was paid for, and nothing of it
+leaves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from tacit.answer.leaves import NOTHING, Near, Rows, read, split
-from tacit.engines.exact import Columns, Exact, Keys
+from tacit.answer.leaves import NOTHING, Near, Rows, Run, read, split
+from tacit.engines.exact import Columns, Keys
 from tacit.mechanisms import Mode
 from tacit.mechanisms.quantiles import Choosing
 from tacit.mechanisms.ranks import Asked, Found
 from tacit.noise import BitSource
 from tacit.plan.columns import RawKey
-from tacit.plan.plan import Pick, Query
+from tacit.plan.plan import Pick
 from tacit.plan.rank_probe import AFTER, AT, BEFORE, UNDER, Probe
 from tacit.plan.rank_query import ROWS
 
-Run = Callable[[Query], Exact]
 _MOST_PROBES = 10_000
 
 

@@ -107,6 +107,9 @@ class Session:
             connection.execute("COMMIT")
         except library().Error:
             self._close()  # nothing was written, and what was read has been read: no answer is lost for it
+        except BaseException:
+            self._close()  # interrupted half-way
+            raise
 
     def look(self, read: Callable[[psycopg.Connection[Any]], T]) -> T:
         """What `read` finds in the catalogue. Asked before a charge, so it may say that there is no connection."""
