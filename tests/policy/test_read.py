@@ -104,7 +104,7 @@ def test_a_policy_is_read_exactly_as_it_is_written() -> None:
         ('unit = "row"', 'unit = "FILL IN"', ["tables.letters.unit", "'FILL IN'"]),
         ('unit = "row"', 'unit = { tabel = "x" }', ["tables.letters.unit.tabel", "Did you mean 'table'?"]),
         ('table = "patients"', 'table = "nobody"', ["tables.visits.unit", "'nobody'"]),
-        ("letters/*.csv.gz", "letters.xls", ["tables.letters.format", "duckdb, csv, parquet"]),
+        ("letters/*.csv.gz", "letters.xls", ["tables.letters.format", "duckdb, csv, json, parquet"]),
         ('unit = "row"', 'unit = "row"\ntable = "x"', ["tables.letters.table", "DuckDB"]),
         ("[budget]", "[budget", ["not TOML", "line"]),
     ],

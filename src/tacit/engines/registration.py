@@ -29,6 +29,7 @@ from tacit.engines.sources import Relation, fits_64_bits
 from tacit.errors import PolicyError
 from tacit.policy.columns import Column
 from tacit.policy.policy import Policy, Table
+from tacit.policy.reading import CsvReading
 from tacit.policy.units import ColumnUnit, PathUnit, RowUnit
 
 SCHEMA: Final = "tacit_copy"
@@ -179,9 +180,22 @@ def _typed(table: Table, relation: Relation, unit: str, joins: str, flavour: Fla
     parts = [f"{unit} AS tacit_key"]
     for name, column in table.columns.items():
         found = quoting.identifier(_ROW, relation.name_of(name))
+        if column.kind in ("integer", "real"):
+            found = plain_number(table.source.reading, found)
         value = flavour.read(column, _type(table, relation, name), found)
         parts.append(f"{value} AS {quoting.identifier(name)}")
     return f"SELECT {', '.join(parts)} FROM {relation.sql} AS {_ROW}{joins}"
+
+
+def plain_number(reading: CsvReading, text: str) -> str:
+    """A number written as the policy says, as SQL writes it. What has a point where none can be is no number."""
+    if reading.plain_numbers:
+        return text
+    found = text if reading.thousands == "" else f"replace({text}, {quoting.text(reading.thousands)}, '')"
+    if reading.decimal == ".":
+        return found
+    commas = f"replace({found}, ',', '.')"
+    return commas if reading.thousands == "." else f"CASE WHEN {text} LIKE '%.%' THEN NULL ELSE {commas} END"
 
 
 def _bounded(table: Table, typed: str, flavour: Flavour, dense: bool) -> str:

@@ -13,13 +13,14 @@ import glob
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tacit.engines import quoting
-from tacit.errors import EngineError
+from tacit.errors import EngineError, PolicyError
 from tacit.policy.columns import Kind
 from tacit.policy.policy import Policy, Source, Table
 
@@ -83,6 +84,24 @@ def open_relation(connection: DuckDBPyConnection, table: str, source: Source, di
             f"It must exist, be a {source.format} source, and not be written to at the moment."
         ) from None
     return Relation(sql, {str(row[0]): str(row[1]) for row in rows})
+
+
+def distinct_names(table: str, names: Iterable[str]) -> list[str]:
+    """The names of a source's columns, as they are, if nothing could take one for another.
+
+    SQL sees no case, and people see neither spaces at the ends nor how an accent is composed. Where two columns could
+    both be meant by the unit's name, one of them would be protected silently, and perhaps the wrong one.
+    """
+    seen: dict[str, str] = {}
+    for name in (names := list(names)):
+        plain = unicodedata.normalize("NFKC", name).strip().lstrip("\ufeff").casefold()
+        if plain in seen:
+            raise PolicyError(
+                f"tables.{table}.source: it has two columns that could be taken for one another, {seen[plain]!r} and "
+                f"{name!r}. Which of them a policy means cannot be told: rename one of them in the source."
+            )
+        seen[plain] = name
+    return names
 
 
 def fingerprint(policy: Policy) -> str:

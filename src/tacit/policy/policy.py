@@ -17,30 +17,33 @@ from urllib.parse import urlsplit
 from tacit.errors import PolicyError
 from tacit.loss.budget import Budget
 from tacit.policy.columns import Column
+from tacit.policy.reading import PLAIN, CsvReading
 from tacit.policy.units import ColumnUnit, PathUnit, Resolved, RowUnit, Unit, resolve
 
 T = TypeVar("T")
-Format = Literal["duckdb", "csv", "parquet", "postgres", "spark", "frame"]
+Format = Literal["duckdb", "csv", "json", "parquet", "postgres", "spark", "frame"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 DATABASES: Final[tuple[Format, ...]] = ("duckdb", "postgres", "spark")
 """Formats that hold tables of their own."""
+CSV_ENDINGS: Final = (".csv", ".tsv")
 LARGEST_ROWS_PER_UNIT: Final = 2**31 - 1
 LARGEST_NAME: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a table's rows come from: a file (CSV and Parquet may be globs), a database, or a frame in memory.
+    """Where a table's rows come from: files (CSV, JSON lines and Parquet may be globs), a database, a frame in memory.
 
     `path` is a file, the frame's name, or where a PostgreSQL database is: `postgresql://host/database`, or
     `postgres:$NAME` for the environment variable that holds the connection string, or the Spark session that reads it:
     `local[4]`, `spark://host:7077`, `sc://host:15002`. `table` is the table's name inside a DuckDB file or a database;
-    for Spark it may be files too.
+    for Spark it may be files too. `reading` says how CSV is read, by DuckDB or by Spark.
     """
 
     format: Format
     path: str
     table: str | None = None
+    reading: CsvReading = PLAIN
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
@@ -51,6 +54,14 @@ class Source:
             raise PolicyError("A DuckDB, PostgreSQL or Spark source, and no other, names the table inside it.")
         if self.format == "postgres":
             _check_address(self.path)
+        if self.reading != PLAIN and not self.is_csv:
+            raise PolicyError(f"{', '.join(self.reading.stated())}: only a CSV file is read by this. Leave it out.")
+
+    @property
+    def is_csv(self) -> bool:
+        """Whether it is CSV, read by DuckDB or by Spark."""
+        inside = str(self.table).lower().removesuffix(".gz") if self.format == "spark" else ""
+        return self.format == "csv" or inside.endswith(CSV_ENDINGS)
 
 
 @dataclass(frozen=True, slots=True)

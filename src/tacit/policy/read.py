@@ -12,7 +12,9 @@ key, what was found, what is allowed, and the nearest known word.
     [budget]                              epsilon, delta
     [questions]                           default_epsilon, largest_epsilon
     [analysts.ana]                        epsilon, delta
-    [tables.visits]                       source, format, table, public, rows_per_unit
+    [tables.visits]                       source, format, table, public, rows_per_unit, key, fan_out
+                                          delimiter, quote, escape, encoding, null, decimal, thousands, comment, header:
+                                          how CSV is read, see `reading`
                                           unit = "patient_id" | "row" | { key = "visit_id", table = "visits" }
     [tables.visits.columns]               age = { type = "integer", between = [0, 110], outside = "clamp" }
                                           sex = { type = "text", one_of = ["F", "M"], nullable = false }
@@ -36,6 +38,8 @@ from tacit.loss.budget import Budget
 from tacit.policy.check import did_you_mean
 from tacit.policy.columns import KINDS, OUTSIDE, Column, Facts
 from tacit.policy.policy import DATABASES, Policy, Source, Table
+from tacit.policy.reading import KEYS as READING
+from tacit.policy.reading import CsvReading
 from tacit.policy.units import ColumnUnit, PathUnit, RowUnit, Unit
 
 T = TypeVar("T")
@@ -45,14 +49,17 @@ FILL_IN: Final = "FILL IN"
 """What a written policy says where only the owner knows."""
 
 _TOP: Final = ("name", "source", "working_copy", "ledger", "budget", "questions", "analysts", "tables")
-_TABLE: Final = ("source", "format", "table", "unit", "rows_per_unit", "public", "columns", "key", "fan_out")
+_TABLE: Final = ("source", "format", "table", "unit", "rows_per_unit", "public", "columns", "key", "fan_out", *READING)
 _COLUMN: Final = ("type", "between", "one_of", "nullable", "outside")
-_FORMATS: Final = ("duckdb", "csv", "parquet", "postgres", "spark")
+_FORMATS: Final = ("duckdb", "csv", "json", "parquet", "postgres", "spark")
 _ENDINGS: Final = {
     ".duckdb": "duckdb",
     ".ddb": "duckdb",
     ".db": "duckdb",
     ".csv": "csv",
+    ".tsv": "csv",
+    ".jsonl": "json",
+    ".ndjson": "json",
     ".parquet": "parquet",
     ".pq": "parquet",
 }
@@ -151,14 +158,23 @@ def _table(place: Place, name: str, content: Any, shared_source: Any) -> Table:
 def _source(place: Place, name: str, table: Mapping[str, Any], shared: Any) -> Source:
     path = table.get("source", shared)
     if not isinstance(path, str) or not path:
-        place.at("source").wants("a DuckDB, CSV or Parquet file, a PostgreSQL database or a Spark session", path)
+        place.at("source").wants("a file (DuckDB, CSV, JSON lines, Parquet), a database or a Spark session", path)
     kind = table.get("format", format_of(path))
     if kind not in _FORMATS:
         place.at("format").wants(f"one of {', '.join(_FORMATS)}", kind, did_you_mean(str(kind), _FORMATS))
     if "table" in table and kind not in DATABASES:
         raise place.at("table").refuse("only a DuckDB file or a database has tables inside. Leave this key out.")
     inside = _text(place, table, "table", name) if kind in DATABASES else None
-    return place.at("source").make(lambda: Source(kind, path, inside))
+    reading = _reading(place, table)
+    return place.at("source").make(lambda: Source(kind, path, inside, reading))
+
+
+def _reading(place: Place, table: Mapping[str, Any]) -> CsvReading:
+    stated = {key: table[key] for key in READING if key in table}
+    if "null" in stated:
+        null = stated["null"]
+        stated["null"] = (null,) if isinstance(null, str) else tuple(null) if isinstance(null, list) else null
+    return place.make(lambda: CsvReading(**stated))
 
 
 def _unit(place: Place, content: Any) -> Unit:
