@@ -1,4 +1,7 @@
-"""One Spark for all tests that need one: local, with two threads, in a process of its own."""
+"""One Spark for all tests that need one: local, with two threads, in a process of its own.
+
+Its worker is the real one, which also runs the commands that make the tables of a test (`spark_tables`).
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 from tacit.engines.spark_engine import LIMITS, Session
 
@@ -31,8 +35,16 @@ MISSING = next(
 @contextmanager
 def running() -> Iterator[Session]:
     """A session that is patient: how fast the machine is says nothing about the code."""
-    session = Session(MASTER, replace(LIMITS, start_seconds=900.0, seconds=600.0))
+    root = str(Path(__file__).resolve().parents[2])
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [before, root]))
+    limits = replace(LIMITS, start_seconds=900.0, seconds=600.0, threads=2, memory=2**30)
+    session = Session(MASTER, limits, "tests.engines.spark_tables")
     try:
         yield session
     finally:
         session.close()
+        if before is None:
+            del os.environ["PYTHONPATH"]
+        else:
+            os.environ["PYTHONPATH"] = before

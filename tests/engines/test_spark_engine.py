@@ -74,7 +74,8 @@ def write(folder: Path, name: str, columns: Mapping[str, Iterable[Any]]) -> None
 def copied(policy: Policy, path: Path, name: str) -> list[tuple[Any, ...]]:
     """The rows of a table of a Spark copy."""
     number = list(policy.tables).index(name)
-    return duckdb.sql(f"SELECT * FROM read_parquet('{path / f'{number}.parquet'}/*.parquet')").fetchall()
+    build = path / json.loads((path / "about.json").read_text())["build"]
+    return duckdb.sql(f"SELECT * FROM read_parquet('{build / f'{number}.parquet'}/*.parquet')").fetchall()
 
 
 # -- bounding ----------------------------------------------------------------------------------------
@@ -295,15 +296,15 @@ def test_bytes_that_are_no_text_do_not_fail_on_their_way_out(spark: Session, tmp
     assert sum(count for (count,) in found.values()) == 3
 
 
-def test_csv_is_text_and_a_quoted_line_break_makes_no_row(spark: Session, tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text('who,v\n1,"a\n2,b"\n3,"say ""hi"""\n007,\n', encoding="utf-8")
+def test_csv_is_text_throughout_and_a_quoted_delimiter_divides_nothing(spark: Session, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('who,v\n1,"a,2,b"\n3,"say ""hi"""\n007,\n', encoding="utf-8")
     policy = policy_of(
         private("t", tmp_path, ColumnUnit("who"), 1, Column("v", "text"), ending="csv"),
         working_copy=str(tmp_path / "c"),
     )
     with SparkEngine.register(policy, session=spark) as engine:
         assert engine.schema() == {"t": {"who": "text", "v": "text"}}
-    assert Counter(row[2] for row in copied(policy, tmp_path / "c", "t")) == Counter(["a\n2,b", 'say "hi"', None])
+    assert Counter(row[2] for row in copied(policy, tmp_path / "c", "t")) == Counter(["a,2,b", 'say "hi"', None])
 
 
 # -- exact numbers -----------------------------------------------------------------------------------
@@ -423,8 +424,10 @@ def test_the_copy_is_the_owners_alone_is_used_again_and_made_again_when_a_source
         assert steps == [("t", 0, 1), ("t", 1, 1)]
         assert stat.S_IMODE(path.stat().st_mode) == 0o700
         assert stat.S_IMODE(path.with_name("copy.secret").stat().st_mode) == 0o600
-        assert set(json.loads((path / "about.json").read_text())) == {"digest", "fingerprint", "schema"}
-        assert [each.name for each in tmp_path.iterdir() if each.name.startswith(".")] == []
+        about = json.loads((path / "about.json").read_text())
+        assert set(about) == {"version", "digest", "fingerprint", "schema", "files", "refreshed", "build"}
+        assert {each.name for each in path.iterdir()} == {"about.json", about["build"]}
+        assert {each.name for each in tmp_path.iterdir()} == {"t.parquet", "copy", "copy.lock", "copy.secret"}
         before = engine.fingerprint()
         SparkEngine.register(policy, session=spark, progress=lambda *step: steps.append(step)).close()
         assert len(steps) == 2

@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tacit.engines import leases, postgres_copy
 from tacit.engines.engine import Engine
-from tacit.engines.postgres_copy import Copy
 from tacit.engines.postgres_engine import PostgresEngine, Registered
 from tacit.engines.process import Limits
-from tacit.engines.spark_copy import folder_of
+from tacit.engines.spark_copy import Copy, folder_of
 from tacit.engines.spark_engine import Session, SparkEngine
 from tacit.plan import Plan
 from tacit.plan.plan import Query
@@ -58,7 +58,7 @@ class OnPostgres:
             "SELECT collname FROM pg_collation WHERE collname IN ('pg_c_utf8', 'C.utf8')"
         )
         names = [name for (name,) in letters.fetchall()]
-        self._found = Registered({}, max(names), Copy(COPY, BUILD))
+        self._found = Registered({}, max(names), postgres_copy.Copy(COPY, BUILD))
         self._engine: PostgresEngine | None = None
 
     def close(self) -> None:
@@ -97,7 +97,6 @@ class OnSpark:
     def __init__(self, session: Session, folder: Path) -> None:
         self._session = session
         self._folder = folder
-        self._number = 0
         self._engine: SparkEngine | None = None
         self._policy: Policy | None = None
 
@@ -110,9 +109,8 @@ class OnSpark:
         import pyarrow.parquet as pq
 
         self.close()  # which removes the folder of the copy before
-        self._number += 1
-        path = self._folder / str(self._number) / "copy"
-        path.mkdir(parents=True)
+        lease = leases.make(self._folder, "copy")
+        path = lease.path
         kinds = {"TEXT": pa.string(), "BIGINT": pa.int64(), "INTEGER": pa.int32()}
         for number, (name, table) in enumerate(policy.tables.items()):
             schema = pa.schema([(column, kinds[kind]) for column, kind in names_and_kinds(table).items()])
@@ -121,7 +119,7 @@ class OnSpark:
         # a source in a catalog is never stale
         sources = {name: replace(table, source=Source("spark", "local", name)) for name, table in policy.tables.items()}
         self._policy = replace(policy, tables=sources)
-        self._engine = SparkEngine(self._policy, path, {}, self._session, None, owned=False)
+        self._engine = SparkEngine(self._policy, Copy(lease, {}, ""), self._session, None, owned=False, memory=lease)
 
     def blocks(self, plan: Plan, worlds: Sequence[World]) -> list[Blocks]:
         assert self._engine is not None

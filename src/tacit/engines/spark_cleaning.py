@@ -40,6 +40,7 @@ _TYPES: Final[Mapping[str, str]] = {
     "timestamp_ntz": "TIMESTAMP",
     "boolean": "BOOLEAN",
 }
+_BINARY: Final = "Spark's binary"
 
 
 def engine_type(spark_type: str) -> str:
@@ -82,11 +83,10 @@ def key(engine_type: str, expression: str, whole: bool) -> str:
         return f"CAST({expression} AS BIGINT)"
     if re.fullmatch(r"DECIMAL\(\d+,0\)", engine_type):
         return f"CAST({expression} AS STRING)"
-    if engine_type.startswith("DECIMAL"):
-        raise PolicyError(
-            f"A unit or the key that leads to it cannot be a {engine_type}: the same number has several texts. "
-            "Make it a whole number or text in the source."
-        )
+    if engine_type == _BINARY:
+        return f"hex({expression})"
+    if engine_type.startswith("DECIMAL") or kind_of(engine_type) is None:
+        raise PolicyError(f"A unit or the key that leads to it cannot be a {engine_type}.")  # `spark_keys` says more
     if kind_of(engine_type) == "real":
         # Files hold whole numbers as doubles once one is missing: 7.0 is the same unit as 7.
         number = f"CAST({expression} AS DOUBLE)"

@@ -3,7 +3,8 @@
 Promise: nothing here looks at a value. A source names the session (a master such as "local[4]" or "spark://host:7077",
 or "sc://host:15002" for Spark Connect), and in `table` either a table of its catalog ("shop.visits") or files
 ("data/visits.parquet", "s3a://bucket/visits/*.csv"): whatever has a slash or a known ending is files. CSV is read as
-text throughout. Files of this machine have a fingerprint; other sources have none, and are registered anew each time.
+text throughout, line by line (`spark_csv`); other formats are refused. Files of this machine have a fingerprint, in
+which every file below a folder counts; other sources have none, and are registered anew each time.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ import os
 import re
 from typing import Any, Final, Literal
 
-from tacit.engines.sources import resolved
 from tacit.errors import PolicyError
 from tacit.policy.policy import Policy, Source
 from tacit.policy.read import format_of
 
 Place = tuple[Literal["table", "csv", "parquet"], str]
+_OTHERS: Final = (".json", ".jsonl", ".ndjson", ".orc", ".avro", ".xml", ".txt", ".text", ".json.gz", ".txt.gz")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
@@ -43,8 +44,12 @@ def place_of(source: Source, directory: str) -> Place:
     """What Spark is told to read."""
     inside = str(source.table)
     kind = format_of(inside)
-    if kind == "csv":
+    if source.is_csv:
         return "csv", _address(inside, directory)
+    if kind not in ("parquet", None) or inside.lower().endswith(_OTHERS):
+        raise PolicyError(
+            f"Spark reads Parquet, CSV or a table of its catalog here. Got {inside!r} instead: make it Parquet."
+        )
     if kind == "parquet" or "/" in inside:
         return "parquet", _address(inside, directory)
     return "table", inside
@@ -57,7 +62,10 @@ def fingerprint(policy: Policy) -> str | None:
         kind, place = place_of(table.source, policy.directory)
         if kind == "table" or _SCHEME.match(place):
             return None
-        seen[name] = _stats(resolved(str(table.source.table), policy.directory))
+        found = _stats(str(table.source.table), policy.directory)
+        if not found:
+            return None  # Spark may find files where Python's wildcards find none
+        seen[name] = found
     return hashlib.sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()
 
 
@@ -72,13 +80,27 @@ def _address(inside: str, directory: str) -> str:
     return os.path.join(literally(os.path.abspath(directory)), inside)
 
 
-def _stats(pattern: str) -> list[list[Any]]:
-    found = []
+def _stats(inside: str, directory: str) -> list[list[Any]]:
+    """What the file system knows of every file behind a path; nothing where Spark reads the path in its own way."""
+    if re.search(r"[\[\]{}\\]", inside):
+        return []
+    path = os.path.expanduser(inside)
+    pattern = path if os.path.isabs(path) else os.path.join(glob.escape(os.path.abspath(directory)), path)
+    found: list[list[Any]] = []
     for start in sorted(glob.glob(pattern, recursive=True)):
-        folders = os.walk(start) if os.path.isdir(start) else [("", [], [start])]
-        for folder, _, names in folders:
-            for name in sorted(names):
-                path = os.path.join(folder, name)
-                stats = os.stat(path)
-                found.append([os.path.abspath(path), stats.st_size, stats.st_mtime_ns, stats.st_ino])
+        _add(start, found, set())
     return sorted(found)
+
+
+def _add(path: str, found: list[list[Any]], above: set[str]) -> None:
+    """Every file below, links followed; a link to a folder above it is not."""
+    try:
+        stats = os.stat(path)
+        if not os.path.isdir(path):
+            found.append([os.path.abspath(path), stats.st_size, stats.st_mtime_ns, stats.st_ino])
+            return
+        real = os.path.realpath(path)
+        for name in sorted(os.listdir(path)) if real not in above else ():
+            _add(os.path.join(path, name), found, above | {real})
+    except OSError:
+        found.append([os.path.abspath(path), -1, -1, -1])  # it went just now: that is a change too
