@@ -82,7 +82,8 @@ def test_text_is_compared_by_code_point_and_like_has_no_escape() -> None:
         """SELECT t.a LIKE (('x') COLLATE pg_catalog."C") ESCAPE '' FROM "tacit_copy".t AS t"""
     )
     assert in_postgres("SELECT lower(t.a) < 'b'", Place(letters="C.utf8")) == (
-        """SELECT ((LOWER(((t.a) COLLATE pg_catalog."C.utf8"))) COLLATE pg_catalog."C") < (('b') COLLATE pg_catalog."C")"""
+        """SELECT ((LOWER(((t.a) COLLATE pg_catalog."C.utf8"))) COLLATE pg_catalog."C") """
+        """< (('b') COLLATE pg_catalog."C")"""
     )
     assert in_postgres("SELECT CAST('1970-01-01' AS DATE)") == "SELECT CAST('1970-01-01' AS DATE)"
 

@@ -97,8 +97,9 @@ class SparkEngine:
         limits: Limits = LIMITS,
         progress: Progress | None = None,
         session: Session | None = None,
+        anew: bool = False,
     ) -> SparkEngine:
-        """An engine over a current working copy, which is built first where there is none."""
+        """An engine over a current working copy, which is built first where there is none, or `anew`."""
         owned = session is None
         session = session or Session(sources.master_of(policy), limits)
         path = None
@@ -107,7 +108,7 @@ class SparkEngine:
             fingerprint = sources.fingerprint(policy)
             path = working_copy.path_of(policy)
             schema = working_copy.current_schema(policy, path)
-            if schema is None:
+            if schema is None or anew:
                 kept = policy.working_copy is not None
                 if secret is None:
                     secret = Secret.in_file(path.with_name(path.name + ".secret")) if kept else Secret.in_memory()
