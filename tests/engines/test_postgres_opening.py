@@ -77,7 +77,7 @@ def test_refresh_removes_older_copies_whoever_uses_them(place: Place, tmp_path: 
     toml = tmp_path / "clinic.toml"
     toml.write_text(TOML.format(name="clinic", copy="clinic_copy", rows=2, most=100))
     with tacit.open(toml) as curator:
-        first = curator.ask("SELECT count(*) AS n FROM visits", 50)
+        first = curator.ask("SELECT count(*) AS n FROM visits", 20)
         place.sql('DELETE FROM behind WHERE "PID" = 3')
         done = CliRunner().invoke(app, ["refresh", str(toml)])
         assert (done.exit_code, done.stdout) == (
@@ -86,9 +86,9 @@ def test_refresh_removes_older_copies_whoever_uses_them(place: Place, tmp_path: 
         )
         assert place.copied("SELECT count(*) FROM COPY.visits WHERE tacit_unit = 3") == [(0,)]
         with pytest.raises(EngineError, match="A source changed"):
-            curator.ask("SELECT count(*) AS m FROM visits WHERE age > 1", 50)
+            curator.ask("SELECT count(*) AS m FROM visits WHERE age > 1", 20)
         curator.refresh()
-        again = curator.ask("SELECT count(*) AS n FROM visits", 50)
+        again = curator.ask("SELECT count(*) AS n FROM visits", 20)
         assert not again.repeated
         assert abs(again["n"][0] - 18) < 10 > abs(first["n"][0] - 20)
         assert len(place.copies()) == 1

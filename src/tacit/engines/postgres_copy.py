@@ -153,7 +153,10 @@ def current(connection: psycopg.Connection[Any], policy: Policy, since: float) -
     for each in _all(connection, policy):
         fits = (each.digest, each.fingerprint) == about and (watched or each.taken >= since)
         if fits and not any(postgres_ours.wrong(connection, each.schema, policy)):
-            return Copy(each.schema)
+            copy = Copy(each.schema)
+            use(connection, copy)
+            if is_current(connection, policy, copy):  # and was not removed in between
+                return copy
     return None
 
 
@@ -208,6 +211,7 @@ def _built(
             written = quoting.text(json.dumps({**about, "taken": taken}))
             connection.execute(f"COMMENT ON SCHEMA {quoting.identifier(fresh.schema)} IS {written}")
             postgres_ours.close_off(connection, fresh.schema, policy)
+            use(connection, fresh)  # before anybody can see it
             problem = next(postgres_ours.wrong(connection, fresh.schema, policy), None)
             if problem is not None:
                 raise psycopg.Rollback

@@ -46,6 +46,8 @@ from tacit.policy.policy import Policy
 if TYPE_CHECKING:
     import psycopg
 
+_TRIES: Final = 10
+
 QUERY: Final = "query"
 """What `working_copy` says where there shall be no copy."""
 
@@ -99,19 +101,26 @@ class PostgresEngine:
         limits = Limits() if limits is None else limits
         try:
             with connect(address) as connection:
-                if policy.working_copy == QUERY:
-                    found = _without_copy(connection, policy, secret)
-                else:
-                    found = _with_copy(connection, policy, secret, progress, anew)
+                for _ in range(_TRIES):  # a copy may be removed by another opening before it is marked as used
+                    found = _registered(connection, policy, secret, progress, anew)
+                    engine = cls(policy, address, found, limits)
+                    if engine._reads():
+                        return engine
         except psycopg.Error:
             raise EngineError("The PostgreSQL database refused what a registration needs, or went away.") from None
-        engine = cls(policy, address, found, limits)
+        raise EngineError("The working copy was removed by other openings while it was opened. Try again.")
+
+    def _reads(self) -> bool:
+        """Whether the copy is still there, and every table can be read as questions will; refused if not."""
         try:
-            engine._session.look(lambda there: readable(there, policy, found.copy, found.probes))
+            found = self._found
+            there = self._session.look(lambda there: readable(there, self._policy, found.copy, found.probes))
         except BaseException:
-            engine.close()
+            self.close()
             raise
-        return engine
+        if not there:
+            self.close()
+        return there
 
     def schema(self) -> Schema:
         """Names and kinds of the columns of each table's source."""
@@ -180,6 +189,14 @@ def _exact(query: Pushed, result: Rows) -> Exact:
     except (LookupError, TypeError, ValueError, ArithmeticError, MemoryError):
         pass
     raise EngineError(FAILED)  # outside the handler: an exception keeps the one that was being handled
+
+
+def _registered(
+    connection: psycopg.Connection[Any], policy: Policy, secret: Secret | None, progress: Progress | None, anew: bool
+) -> Registered:
+    if policy.working_copy == QUERY:
+        return _without_copy(connection, policy, secret)
+    return _with_copy(connection, policy, secret, progress, anew)
 
 
 def _with_copy(

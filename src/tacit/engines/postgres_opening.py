@@ -57,13 +57,18 @@ def letters_of(connection: psycopg.Connection[Any]) -> str:
     return "C"
 
 
-def readable(connection: psycopg.Connection[Any], policy: Policy, copy: Copy | None, probes: Mapping[str, str]) -> None:
-    """Read every table in the way, and as the role, in which questions will; without a copy by `probes`, one row."""
+def readable(connection: psycopg.Connection[Any], policy: Policy, copy: Copy | None, probes: Mapping[str, str]) -> bool:
+    """Read every table in the way, and as the role, in which questions will; without a copy by `probes`, one row.
+
+    False where the copy is gone.
+    """
     psycopg = library()
     for name in policy.tables:
         query = probes[name] if copy is None else f"SELECT * FROM {quoting.identifier(copy.schema, name)} LIMIT 1"
         try:
             connection.execute(query)
+        except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
+            return False
         except psycopg.errors.InsufficientPrivilege:
             raise EngineError(_no_right(connection, policy, name, copy)) from None
         except psycopg.errors.QueryCanceled:
@@ -78,6 +83,7 @@ def readable(connection: psycopg.Connection[Any], policy: Policy, copy: Copy | N
                 f"Table {name!r} cannot be read, so every question about it would fail. The server says: "
                 f"{failure.diag.message_primary or 'nothing'}"
             ) from None
+    return True
 
 
 def _no_right(connection: psycopg.Connection[Any], policy: Policy, name: str, copy: Copy | None) -> str:
