@@ -79,10 +79,11 @@ def test_a_division_is_wide_unless_both_sides_are_known_to_fit_64_bits(sql: str,
 
 def test_text_is_compared_by_code_point_and_like_has_no_escape() -> None:
     assert in_postgres("SELECT t.a LIKE 'x' FROM tacit_copy.t AS t") == (
-        """SELECT t.a LIKE (('x') COLLATE "C") ESCAPE '' FROM "tacit_copy".t AS t"""
+        """SELECT t.a LIKE (('x') COLLATE pg_catalog."C") ESCAPE '' FROM "tacit_copy".t AS t"""
     )
     assert in_postgres("SELECT lower(t.a) < 'b'", Place(letters="C.utf8")) == (
-        """SELECT ((LOWER(((t.a) COLLATE "C.utf8"))) COLLATE "C") < (('b') COLLATE "C")"""
+        """SELECT ((LOWER(((t.a) COLLATE pg_catalog."C.utf8"))) COLLATE pg_catalog."C") """
+        """< (('b') COLLATE pg_catalog."C")"""
     )
     assert in_postgres("SELECT CAST('1970-01-01' AS DATE)") == "SELECT CAST('1970-01-01' AS DATE)"
 

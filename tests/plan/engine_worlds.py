@@ -20,8 +20,6 @@ from tacit.policy import Policy, Source
 from tests.plan.worlds import COPY, Blocks, Cells, Rows, Store, Views, World, names_and_kinds, together
 from tests.postgres_server import Server, running
 
-BUILD = "of a test"
-
 
 def blocks(engine: Engine, policy: Policy, plan: Plan, worlds: Sequence[World]) -> list[Blocks]:
     """The exact results of a plan's queries in every world, each query asked once for all of them."""
@@ -50,15 +48,13 @@ class OnPostgres:
         self._address = address
         self._connection = psycopg.connect(address, autocommit=True)
         self._connection.execute(f"CREATE SCHEMA {COPY}")  # type: ignore[call-overload]
-        self._connection.execute(f"CREATE TABLE {COPY}.tacit_about (build TEXT)")  # type: ignore[call-overload]
-        self._connection.execute(f"INSERT INTO {COPY}.tacit_about VALUES (%s)", (BUILD,))  # type: ignore[call-overload]
         self._policy: Policy | None = None
         # collations that know all letters are looked for by a registration, of which there is none here
         letters = self._connection.execute(
             "SELECT collname FROM pg_collation WHERE collname IN ('pg_c_utf8', 'C.utf8')"
         )
         names = [name for (name,) in letters.fetchall()]
-        self._found = Registered({}, max(names), postgres_copy.Copy(COPY, BUILD))
+        self._found = Registered({}, max(names), postgres_copy.Copy(COPY))
         self._engine: PostgresEngine | None = None
 
     def close(self) -> None:

@@ -27,6 +27,7 @@ from tacit.curator.expressions import sql_of
 from tacit.curator.fluent import AskedSteps
 from tacit.curator.keys import key_of, with_units
 from tacit.curator.ledgers import head_of, ledger_of
+from tacit.curator.owner import refuse_refresh
 from tacit.curator.planner import Planner
 from tacit.curator.public_keys import with_public_keys
 from tacit.curator.publish import Publication, publish
@@ -62,6 +63,7 @@ class Curator(Planner):
         progress: Progress | None = None,
     ) -> None:
         super().__init__(policy)
+        self._stated = policy
         self.analyst = analyst
         self._scratch = None if policy.ledger is not None else tempfile.mkdtemp(prefix="tacit-")
         try:
@@ -244,6 +246,20 @@ class Curator(Planner):
         return self._ledger.entries(analyst)
 
     # -- coming and going ------------------------------------------------------------------------------
+
+    def refresh(self, *, progress: Progress | None = None) -> None:
+        """Register the tables anew, whether or not a change of them was noticed: who was erased leaves the copy."""
+        refuse_refresh(self._stated)
+        fresh = open_engine(self._stated, progress=progress, anew=True)
+        try:
+            self.policy = with_public_keys(self._stated, fresh)
+        except BaseException:
+            fresh.close()
+            raise
+        before, self._engine = self._engine, fresh
+        self._end.detach()
+        self._end = weakref.finalize(self, _end, fresh, self._ledger, self._scratch)
+        before.close()
 
     def close(self) -> None:
         """End the engine and let go of the ledger. Everything charged is durable already."""

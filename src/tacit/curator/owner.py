@@ -1,32 +1,57 @@
-"""For the owner, before the questions: begin a policy, and check one. Nothing here reads a row."""
+"""For the owner, before and beside the questions: begin a policy, check one, register its tables anew.
+
+Nothing here reads a row, but `refresh_policy`, which copies them as an opening does.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from tacit import parameters
 from tacit.engines.discover import discover
-from tacit.engines.engine import describe
+from tacit.engines.engine import describe, open_engine
+from tacit.engines.working_copy import Progress
 from tacit.policy import Policy, Source
 from tacit.policy.check import check
+from tacit.policy.read import format_of
 from tacit.policy.read import read as read_policy
 from tacit.policy.write import write as write_policy
+
+
+def suggested_name(paths: Sequence[str]) -> str:
+    """What to call a policy for these files, or for this database: a name that a file and a schema can have."""
+    first = paths[0]
+    if first.startswith(("postgres:", "postgresql:")):
+        inside = first.removeprefix("postgres:$") if "$" in first else urlsplit(first).path
+        return re.sub(r"\W+", "_", inside.lower()).strip("_") or "policy"
+    if format_of(first) == "spark":
+        first = paths[1] if len(paths) > 1 else "spark"
+    return Path(first).name.split(".")[0] or "policy"
 
 
 def describe_sources(paths: Iterable[str], *, name: str, directory: str = ".") -> str:
     """A policy to start from, for these files. It will lie in `directory`, and its paths are relative to that."""
     found, schema = discover(paths)
 
-    def fixed(source: Source) -> bool:
-        return source.format == "postgres" or os.path.isabs(source.path)
+    return write_policy(name, {table: _moved(source, directory) for table, source in found.items()}, schema)
 
-    moved = {
-        table: source if fixed(source) else replace(source, path=os.path.relpath(source.path, directory))
-        for table, source in found.items()
-    }
-    return write_policy(name, moved, schema)
+
+def _moved(source: Source, directory: str) -> Source:
+    """The source as a policy in this folder names it."""
+    if source.format == "spark":
+        inside = str(source.table)
+        is_file = "/" in inside or format_of(inside) is not None
+        if not is_file or "://" in inside or os.path.isabs(inside):
+            return source
+        return replace(source, table=os.path.relpath(inside, directory))
+    if source.format == "postgres" or os.path.isabs(source.path):
+        return source
+    return replace(source, path=os.path.relpath(source.path, directory))
 
 
 def check_policy(path: str | os.PathLike[str]) -> Policy:
@@ -34,3 +59,22 @@ def check_policy(path: str | os.PathLike[str]) -> Policy:
     policy = read_policy(Path(path))
     check(policy, describe(policy))
     return policy
+
+
+def refresh_policy(path: str | os.PathLike[str], *, progress: Progress | None = None) -> Policy:
+    """Make the working copy of this policy anew, and remove the one before, whatever was noticed of a change."""
+    policy = read_policy(Path(path))
+    refuse_refresh(policy)
+    if policy.working_copy is None and not any(t.source.format == "postgres" for t in policy.tables.values()):
+        raise parameters.refuse("working_copy", "a copy that is kept: one in memory is made at every opening", "memory")
+    open_engine(policy, progress=progress, anew=True).close()
+    return policy
+
+
+def refuse_refresh(policy: Policy) -> None:
+    """Refuse where there is no copy that could be made anew."""
+    formats = {table.source.format for table in policy.tables.values()}
+    if "frame" in formats:
+        raise parameters.refuse("source", "files or a database: protect a table in memory again", "a table in memory")
+    if "postgres" in formats and policy.working_copy == "query":
+        raise parameters.refuse("working_copy", "a copy: without one, rows are read as they are", "query")

@@ -1,4 +1,4 @@
-"""The command line: `tacit demo | init | check | estimate | ask | explain | suggest | publish | ledger | audit | risk`.
+"""The command line: `tacit demo | init | check | refresh | estimate | ask | explain | publish | ledger | ...`.
 
 Promise: what was asked for goes to standard output (a table, or JSON or CSV to be read by a program), everything else
 to standard error. A mistake gives a sentence and no stack trace; a true bug shows its trace, without local variables,
@@ -19,6 +19,7 @@ from tacit.doors.audit_commands import audit
 from tacit.doors.common import REFUSED, AsJson, PolicyFile, aside, out, print_json, read_policy
 from tacit.doors.ledger_commands import ledger
 from tacit.doors.publish_commands import publish
+from tacit.doors.refresh_command import refresh
 from tacit.doors.risk_commands import risk
 from tacit.errors import BudgetExceeded, ParameterError, TacitError
 
@@ -72,6 +73,7 @@ app.add_typer(
     epilog="Examples: tacit audit clinic.toml --output audit.json --key auditor.pem, tacit audit check audit.json.",
 )
 app.command()(publish)
+app.command()(refresh)
 app.command()(risk)
 
 Sql = Annotated[str, typer.Argument(metavar="SQL", help="The question, in SQL.")]
@@ -128,13 +130,16 @@ def demo(
 
 @app.command()
 def init(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="CSV, Parquet or DuckDB files.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="CSV, Parquet or DuckDB files; 'postgres:$NAME'; 'local[4]' and files."),
+    ],
     output: Annotated[Path | None, typer.Option(help="Where to write it; - prints it.")] = None,
 ) -> None:
     """Write a policy to fill in, from names and types only.  tacit init visits.csv patients.parquet"""
-    from tacit.curator import describe_sources
+    from tacit.curator import describe_sources, suggested_name
 
-    name = Path(files[0]).name.split(".")[0] or "policy"
+    name = suggested_name(files)
     path = Path(f"{name}.toml") if output is None else output
     if str(path) == "-":
         typer.echo(describe_sources(files, name=name), nl=False)
@@ -167,6 +172,11 @@ def check(policy: PolicyFile, as_json: AsJson = False) -> None:
     console.print(
         f"Budget: epsilon {tables.exact(checked.budget.epsilon)}, delta {tables.exact(checked.budget.delta)}."
     )
+    if checked.working_copy == "query" and any(t.source.format == "postgres" for t in checked.tables.values()):
+        console.print(
+            'Without a working copy ("query") every question bounds contributions by itself: several times the work of '
+            "the plain query. Name a schema in working_copy to do it once."
+        )
     console.print(f"{policy} is in order.")
 
 

@@ -65,7 +65,9 @@ def translated(query: exp.Expr, dialect: Dialect, place: Place | None = None) ->
 
 def _collated(node: exp.Expr, name: str) -> exp.Expr:
     # in brackets outside too: POSITION(... IN ...) takes no bare COLLATE
-    return exp.paren(exp.Collate(this=exp.paren(node), expression=exp.to_identifier(name, quoted=True)))
+    # with its schema: whoever may create a collation could otherwise put one of this name before ours
+    collation = exp.Dot.build([exp.to_identifier("pg_catalog"), exp.to_identifier(name, quoted=True)])
+    return exp.paren(exp.Collate(this=exp.paren(node), expression=collation))
 
 
 def _whole_division(node: exp.Expr, _: Place) -> exp.Expr:

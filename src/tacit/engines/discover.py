@@ -29,6 +29,12 @@ def discover(paths: Iterable[str]) -> tuple[dict[str, Source], Schema]:
             if len(paths) > 1:
                 raise EngineError("All tables of a policy are in one PostgreSQL database: name it alone.")
             return postgres_sources.discover(path)
+        if format_of(path) == "spark":
+            if path != paths[0]:
+                raise EngineError(f"The Spark session is named first: tacit init {path!r} visits.parquet")
+            from tacit.engines import spark_engine
+
+            return spark_engine.discover(path, paths[1:])
         for name, source in _tables(path):
             if name in found:
                 raise EngineError(f"Two tables would both be called {name!r}: {found[name].path} and {path}.")

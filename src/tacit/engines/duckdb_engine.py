@@ -50,15 +50,16 @@ class DuckDBEngine:
         frames: Mapping[str, Any] | None = None,
         limits: Limits | None = None,
         progress: working_copy.Progress | None = None,
+        anew: bool = False,
     ) -> DuckDBEngine:
-        """The engine over a current working copy, which is built when there is none."""
+        """The engine over a current working copy, which is built when there is none, or `anew`."""
         limits = Limits() if limits is None else limits
         frames = {} if frames is None else frames
         # Taken first: a source that changes from here on is noticed, at the latest when a question is asked.
         fingerprint = sources.fingerprint(policy)
         path = working_copy.path_of(policy)
         try:
-            if working_copy.is_current(policy, path):
+            if working_copy.is_current(policy, path) and not anew:
                 schema = working_copy.describe(policy, frames)
             else:
                 if secret is None:

@@ -73,19 +73,25 @@ class Engine(Protocol):
         ...
 
 
-def open_engine(policy: Policy, *, frames: Mapping[str, Any] | None = None, progress: Progress | None = None) -> Engine:
-    """The engine on which this policy's tables live, over a current working copy."""
+def open_engine(
+    policy: Policy,
+    *,
+    frames: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    anew: bool = False,
+) -> Engine:
+    """The engine on which this policy's tables live, over a current working copy; or over one that is made `anew`."""
     if _on(policy, "postgres"):
         from tacit.engines.postgres_engine import PostgresEngine
 
-        return PostgresEngine.register(policy, progress=progress)
+        return PostgresEngine.register(policy, progress=progress, anew=anew)
     if _on(policy, "spark"):
         from tacit.engines.spark_engine import SparkEngine
 
-        return SparkEngine.register(policy, progress=progress)
+        return SparkEngine.register(policy, progress=progress, anew=anew)
     from tacit.engines.duckdb_engine import DuckDBEngine
 
-    return DuckDBEngine.register(policy, frames=frames, progress=progress)
+    return DuckDBEngine.register(policy, frames=frames, progress=progress, anew=anew)
 
 
 def describe(policy: Policy) -> Schema:

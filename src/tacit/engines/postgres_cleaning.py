@@ -28,6 +28,7 @@ from tacit.policy import cells
 from tacit.policy.columns import Column, Kind, Outside
 
 _NUMBER: Final = "'^ *[+-]?([0-9]{1,255}[.]?[0-9]{0,255}|[.][0-9]{1,255})([eE][+-]?[0-9]{1,3})? *$'"
+_C: Final = 'COLLATE pg_catalog."C"'
 _LARGEST_DOUBLE: Final = "1.7976931348623157e308"
 _LEAST_WHOLE, _MOST_WHOLE = -(2**63), 2**63 - 1
 
@@ -65,13 +66,13 @@ def key(engine_type: str, expression: str, whole: bool) -> str:
         return f"CAST({expression} AS BIGINT)"
     if engine_type == "DECIMAL":
         written = f"CAST(trim_scale({expression}) AS TEXT)"
-        return f'(CASE WHEN {_is_finite(expression, "NUMERIC")} THEN {written} END) COLLATE "C"'
+        return f"(CASE WHEN {_is_finite(expression, 'NUMERIC')} THEN {written} END) {_C}"
     if kind_of(engine_type) == "real":
         number = f"CAST({expression} AS DOUBLE PRECISION)"
         is_whole = f"{number} = floor({number}) AND abs({number}) < 9007199254740992"
         return (
             f"(CASE WHEN NOT ({_is_finite(number)}) THEN NULL WHEN {is_whole} "
-            f'THEN CAST(CAST({number} AS BIGINT) AS TEXT) ELSE CAST({number} AS TEXT) END) COLLATE "C"'
+            f"THEN CAST(CAST({number} AS BIGINT) AS TEXT) ELSE CAST({number} AS TEXT) END) {_C}"
         )
     return _text(expression, engine_type)
 
@@ -119,7 +120,7 @@ def _listed_text(column: Column, value: str) -> str:
         return value
     # No text of this server holds a zero byte: such a value is in no row.
     listed = ", ".join(quoting.text(str(each)) for each in column.values if "\0" not in str(each))
-    return f"CASE WHEN {value} IN ({listed}) THEN {value} END" if listed else 'CAST(NULL AS TEXT) COLLATE "C"'
+    return f"CASE WHEN {value} IN ({listed}) THEN {value} END" if listed else f"CAST(NULL AS TEXT) {_C}"
 
 
 def _whole(value: int) -> str:
@@ -156,7 +157,7 @@ def _whole_of_real(expression: str, engine_type: str) -> str:
 
 
 def _number_in_text(expression: str) -> str:
-    written = f"CAST({expression} AS TEXT)"
+    written = f"CAST({expression} AS TEXT) {_C}"  # of its own collation a pattern may know nothing
     return f"CASE WHEN {written} ~ {_NUMBER} THEN CAST({written} AS NUMERIC) END"
 
 
@@ -189,7 +190,7 @@ def _truth(expression: str, _: str) -> str:
 
 
 def _truth_in_text(expression: str, _: str) -> str:
-    small = f'lower(CAST({expression} AS TEXT) COLLATE "C")'
+    small = f"lower(CAST({expression} AS TEXT) {_C})"
     return (
         f"CASE WHEN {small} IN ('true', 't', 'yes', 'y', '1') THEN CAST(1 AS BIGINT) "
         f"WHEN {small} IN ('false', 'f', 'no', 'n', '0') THEN CAST(0 AS BIGINT) END"
@@ -197,7 +198,7 @@ def _truth_in_text(expression: str, _: str) -> str:
 
 
 def _text(expression: str, _: str) -> str:
-    return f'CAST({expression} AS TEXT) COLLATE "C"'
+    return f"CAST({expression} AS TEXT) {_C}"
 
 
 _Reader = Callable[[str, str], str]

@@ -21,14 +21,22 @@ OLDEST: Final = 140_000
 """PostgreSQL 14: before it, the seconds of a time were floating point, and rows could not be hashed."""
 
 READER: Final = "tacit_reader"
-"""The role that questions are run as, where the owner made it: it can read working copies and nothing else."""
+"""The role that questions are run as, where the owner made it. It can read working copies, and without them the
+sources that it was granted; nothing else."""
 
 _SETTINGS: Final[Mapping[str, str]] = {
     "search_path": "pg_catalog, pg_temp",
     "TimeZone": "UTC",
     "DateStyle": "ISO, YMD",
+    "IntervalStyle": "postgres",
+    "bytea_output": "hex",
     "standard_conforming_strings": "on",
+    "transform_null_equals": "off",
     "extra_float_digits": "1",
+    "default_table_access_method": "heap",
+    "default_transaction_isolation": "read committed",
+    "idle_session_timeout": "0",
+    "statement_timeout": "0",
     "jit": "off",
     "row_security": "on",
     "lock_timeout": "0",
@@ -76,8 +84,9 @@ def connect(address: str, settings: Mapping[str, str] | None = None) -> psycopg.
         ) from None
     try:
         _check_server(connection)
-        for name, value in {**_SETTINGS, **(settings or {})}.items():
-            connection.execute("SELECT set_config(%s, %s, false)", (name, value))
+        newer = {"transaction_timeout": "0"} if connection.info.server_version >= 170_000 else {}
+        for name, value in {**_SETTINGS, **newer, **(settings or {})}.items():
+            connection.execute("SELECT pg_catalog.set_config(%s, %s, false)", (name, value))
     except psycopg_library.Error:
         connection.close()
         raise EngineError("The PostgreSQL server refuses a setting that is needed.") from None

@@ -1,24 +1,37 @@
-"""The working copy as a schema of the PostgreSQL database: built apart, put in place at once, in one transaction.
+"""The working copy as a schema of the PostgreSQL database: built in one transaction, under a name nobody can guess.
 
-Promise: the copy is complete or not there, and all its tables are of one moment. The schema says of what it is a copy
-(`tacit_about`: the policy's name, a digest of its tables, the sources' fingerprint, and a build number by which a
-running engine knows its own copy again). A schema that is not a copy, or the copy of another policy, is never replaced.
-Nobody but its owner and the role `tacit_reader`, where there is one, can read it.
+Promise: the copy is complete or not there, and all its tables are of one moment. Each build is a schema of its own: the
+policy's `working_copy` and a random part, so that nobody can plant one in its place, processes that build at the same
+time do not meet, and a plan never reads another copy than the one it was registered with. What it is a copy of (the
+policy's name, a digest of its tables, the sources' fingerprint, when it was taken) stands in the schema's comment: it
+is found in the catalogue, and what is found is read only if it is exactly ours (`postgres_ours`).
+
+Copies that are not current any more are removed when the policy is opened, whoever still uses them: people may have
+been erased since. Of sources that cannot be watched every opening takes a copy; one that another process still works
+with stays until that process ends, or until `refresh`.
+
+The secret of the ranks is made on the server and stays there: it stands in no statement, parameter or result.
 """
 
 # ruff: noqa: S608  # this is where SQL is written; names and values come from the policy, through `quoting`
 
 from __future__ import annotations
 
+import hashlib
+import json
 import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from tacit.engines import postgres_cleaning, quoting
-from tacit.engines.postgres_connection import READER, library
-from tacit.engines.postgres_sources import fingerprint, relations_of, schema_of
+from tacit.engines import postgres_cleaning, postgres_ours, quoting
+from tacit.engines.postgres_connection import library
+from tacit.engines.postgres_ours import SECRET
+from tacit.engines.postgres_sources import fingerprint, is_watched, named_sources, relations_of, schema_of
 from tacit.engines.registration import SCHEMA, copy_of
-from tacit.engines.secret import LENGTH, Secret
+from tacit.engines.secret import Secret
 from tacit.engines.working_copy import Progress, digest
 from tacit.errors import EngineError, PolicyError
 from tacit.policy.check import Schema, check
@@ -28,18 +41,37 @@ from tacit.policy.policy import Policy
 if TYPE_CHECKING:
     import psycopg
 
-ABOUT: Final = "tacit_about"
-SECRET: Final = "tacit_secret"  # noqa: S105  # a table's name
 KEY: Final = "tacit.rank_key"
-"""The setting that holds the key of the ranks while SQL uses it: it stands in no statement, so in no log of them."""
+"""The setting that holds the key of the ranks where there is no copy; it is made on the server."""
 
+FRESH: Final = "sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()))"
+"""A new secret, made where it is kept: 244 random bits."""
+
+MARK: Final = "tacit copy"
+_FORMAT: Final = 2
 _LONGEST_NAME: Final = 63
+_RANDOM: Final = 8  # bytes of a copy's name
+_PATIENCE: Final = 0.05
+_SHORT, _LONG = "5s", "150s"
 _BUILD: Final = {"work_mem": "256MB", "maintenance_work_mem": "256MB", "statement_timeout": "0"}
+
+_COPIES: Final = """
+SELECT nspname::text, nspowner::bigint, obj_description(oid, 'pg_namespace'),
+    nspowner = (SELECT oid FROM pg_roles WHERE rolname = session_user)
+FROM pg_namespace WHERE starts_with(nspname::text, %s)
+"""
+_BUILDERS: Final = """
+SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)
+WHERE locktype = 'advisory' AND granted AND pg_locks.database = (SELECT oid FROM pg_database WHERE datname =
+    current_database()) AND (classid::bigint << 32 | objid::bigint) = %s AND objsubid = 1 AND usename = session_user
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class PostgresFlavour:
-    """PostgreSQL's words for a registration."""
+    """PostgreSQL's words for a registration. `secret` is an expression for the bytes of the ranks' key."""
+
+    secret: str
 
     def read(self, column: Column, engine_type: str, expression: str) -> str:
         """Looked at before it is cast."""
@@ -59,9 +91,8 @@ class PostgresFlavour:
 
     def order(self, table: str) -> str:
         """A SHA-256, which is compared as bytes."""
-        key = f"(SELECT current_setting({quoting.text(KEY)}))"
         label = quoting.text(f":{table}:")
-        return f"sha256(convert_to({key} || {label} || tacit_digest || ':' || tacit_twin, 'UTF8'))"
+        return f"sha256((SELECT {self.secret}) || convert_to({label} || tacit_digest || ':' || tacit_twin, 'UTF8'))"
 
     def number(self) -> str:
         """1, 2, 3, ..."""
@@ -70,134 +101,230 @@ class PostgresFlavour:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A copy that is there: its schema's name, and its build."""
+    """A copy that is there, by the name of its schema, which no other copy ever has."""
 
     schema: str
-    build: str
 
 
-def schema_name(policy: Policy) -> str:
-    """The schema of this policy's copy."""
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A schema that says it is a copy of this policy, and belongs to somebody who may say so."""
+
+    schema: str
+    ours: bool
+    digest: str
+    fingerprint: str
+    taken: float
+
+
+def prefix(policy: Policy) -> str:
+    """How the schemas of this policy's copies begin."""
     name = SCHEMA if policy.working_copy is None else policy.working_copy
-    for word in (name, *policy.tables, *(column for table in policy.tables.values() for column in table.columns)):
-        if len(word.encode()) > _LONGEST_NAME:
+    room = _LONGEST_NAME - 1 - 2 * _RANDOM
+    words = [column for table in policy.tables.values() for column in table.columns]
+    for word, most in ((name, room), *((word, _LONGEST_NAME) for word in (*policy.tables, *words))):
+        if len(word.encode()) > most:
             raise PolicyError(
-                f"PostgreSQL cuts names off after {_LONGEST_NAME} bytes. Use a shorter one than {word!r}."
+                f"PostgreSQL cuts names off after {_LONGEST_NAME} bytes. {word!r} is longer than the {most} that are "
+                "left for it: use a shorter name."
             )
+    if SECRET in policy.tables:
+        raise PolicyError(f"tables.{SECRET}: PostgreSQL's copies have a table of this name. Call it otherwise.")
     return name
 
 
-def current(connection: psycopg.Connection[Any], policy: Policy) -> Copy | None:
-    """The finished copy of these tables as they are now, if there is one."""
-    psycopg = library()
-    name = schema_name(policy)
-    try:
-        rows = connection.execute(
-            f"SELECT build, policy, digest, fingerprint FROM {quoting.identifier(name, ABOUT)}"
-        ).fetchall()
-    except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName, psycopg.errors.InsufficientPrivilege):
-        return None
-    if [row[1:] for row in rows] != [(policy.name, digest(policy), fingerprint(connection, policy))]:
-        return None
-    return Copy(name, str(rows[0][0]))
+def now(connection: psycopg.Connection[Any]) -> float:
+    """The server's clock."""
+    return float(_one(connection, "SELECT extract(epoch FROM clock_timestamp())::float8")[0])
+
+
+def is_current(connection: psycopg.Connection[Any], policy: Policy, copy: Copy) -> bool:
+    """Whether this copy is still there, and the sources have not changed as far as the server has noticed."""
+    about = (digest(policy), fingerprint(connection, policy))
+    return any(
+        each.schema == copy.schema and (each.digest, each.fingerprint) == about for each in _all(connection, policy)
+    )
+
+
+def current(connection: psycopg.Connection[Any], policy: Policy, since: float) -> Copy | None:
+    """The newest finished copy of these tables as they are now; of sources that nobody watches, one taken `since`."""
+    about = (digest(policy), fingerprint(connection, policy))
+    watched = is_watched(connection, policy)
+    for each in _all(connection, policy):
+        fits = (each.digest, each.fingerprint) == about and (watched or each.taken >= since)
+        if fits and not any(postgres_ours.wrong(connection, each.schema, policy)):
+            copy = Copy(each.schema)
+            use(connection, copy)
+            if is_current(connection, policy, copy):  # and was not removed in between
+                return copy
+    return None
 
 
 def build(
-    connection: psycopg.Connection[Any], policy: Policy, secret: Secret | None, progress: Progress | None
+    connection: psycopg.Connection[Any],
+    policy: Policy,
+    secret: Secret | None,
+    progress: Progress | None,
+    since: float,
+    *,
+    anew: bool = False,
 ) -> tuple[Copy, Schema]:
-    """Build the copy anew, in place of what was there."""
-    psycopg = library()
-    name = schema_name(policy)
+    """The copy that another process built meanwhile, or a new one; those that are out of date are removed."""
     relations = relations_of(connection, policy)
     schema = schema_of(relations)
     check(policy, schema)
+    with _turn(connection, policy):
+        copy = None if anew else current(connection, policy, since)
+        if copy is None:
+            copy = _built(connection, policy, secret, progress)
+        remove_others(connection, policy, copy, also_used=anew)
+    return copy, schema
+
+
+def _built(
+    connection: psycopg.Connection[Any], policy: Policy, secret: Secret | None, progress: Progress | None
+) -> Copy:
+    psycopg = library()
+    relations = relations_of(connection, policy)
     before = fingerprint(connection, policy)  # taken first: what changes from here on makes the copy stale
-    fresh = Copy(name, secrets.token_hex(16))
-    draft = f"tacit_draft_{fresh.build[:16]}"
-    flavour = PostgresFlavour()
+    fresh = Copy(f"{prefix(policy)}_{secrets.token_hex(_RANDOM)}")
+    hidden = quoting.identifier(fresh.schema, SECRET)
+    flavour = PostgresFlavour(f"key FROM {hidden}")
     steps = list(policy.tables)
-    table = steps[0]
+    table, problem = steps[0], None
     try:
         with connection.transaction():
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             for setting, value in _BUILD.items():
                 connection.execute("SELECT set_config(%s, %s, true)", (setting, value))
-            secret = _secret(connection, name, policy, secret)
-            connection.execute("SELECT set_config(%s, %s, true)", (KEY, secret.key_for("ranks")))
-            connection.execute(f"CREATE SCHEMA {quoting.identifier(draft)}")
+            connection.execute(f"CREATE SCHEMA {quoting.identifier(fresh.schema)}")
+            connection.execute(f"CREATE TABLE {hidden} (key BYTEA)")
+            _fill_secret(connection, policy, hidden, secret)
             for done, table in enumerate(steps):
                 if progress is not None:
                     progress(table, done, len(steps))
-                there = quoting.identifier(draft, table)
+                there = quoting.identifier(fresh.schema, table)
                 connection.execute(f"CREATE TABLE {there} AS {copy_of(policy, table, relations, flavour, dense=False)}")
                 connection.execute(f"ANALYZE {there}")
-            _describe(connection, draft, fresh, policy, before, secret)
-            _grant(connection, draft)
-            _put_in_place(connection, draft, name)
+            taken = _one(connection, "SELECT extract(epoch FROM transaction_timestamp())::float8")[0]
+            about = {MARK: _FORMAT, "policy": policy.name, "digest": digest(policy), "fingerprint": before}
+            written = quoting.text(json.dumps({**about, "taken": taken}))
+            connection.execute(f"COMMENT ON SCHEMA {quoting.identifier(fresh.schema)} IS {written}")
+            postgres_ours.close_off(connection, fresh.schema, policy)
+            use(connection, fresh)  # before anybody can see it
+            problem = next(postgres_ours.wrong(connection, fresh.schema, policy), None)
+            if problem is not None:
+                raise psycopg.Rollback
     except psycopg.Error:
         raise EngineError(
             f"The working copy of table {table!r} could not be built. The tables must be readable, this user must be "
-            f"allowed to create a schema ({name}), and there must be room for the copy. To ask without a copy, say "
-            'working_copy = "query".'
+            f"allowed to create a schema ({fresh.schema}), and there must be room for the copy. To ask without a "
+            'copy, say working_copy = "query".'
         ) from None
+    if problem is not None:
+        raise EngineError(
+            f"The working copy was not kept, because the server made it otherwise than it was told: {problem}. "
+            "Look for event triggers and default settings that change new tables or their rights."
+        )
     if progress is not None:
         progress(steps[-1], len(steps), len(steps))
-    return fresh, schema
+    return fresh
 
 
-def _secret(connection: psycopg.Connection[Any], name: str, policy: Policy, given: Secret | None) -> Secret:
-    """The secret of the copy that is there, so that ranks stay when it is built again; or a fresh one.
+def _fill_secret(connection: psycopg.Connection[Any], policy: Policy, hidden: str, given: Secret | None) -> None:
+    """The secret of the last copy, so that ranks stay when it is built again; or a fresh one. `given` is for tests."""
+    if given is not None:
+        connection.execute(f"INSERT INTO {hidden} VALUES (%s)", (given.reveal(),))
+        return
+    for each in _all(connection, policy):
+        # of our own schemas only: a superuser's copy could be opened, and its secret is not ours to read
+        if each.ours and not any(postgres_ours.wrong_secret(connection, each.schema)):
+            with suppress(library().Error), connection.transaction():
+                kept = f"SELECT key FROM {quoting.identifier(each.schema, SECRET)} WHERE octet_length(key) = 32 LIMIT 1"
+                if connection.execute(f"INSERT INTO {hidden} {kept}").rowcount == 1:
+                    return
+    connection.execute(f"INSERT INTO {hidden} SELECT {FRESH}")
 
-    Refuses a schema that is not this policy's copy.
+
+def _all(connection: psycopg.Connection[Any], policy: Policy) -> list[_Found]:
+    """The schemas that are copies of this policy by their comment and their owner, the newest first."""
+    begins = f"{prefix(policy)}_"
+    rows = connection.execute(_COPIES, (begins,)).fetchall()
+    if not rows:
+        return []
+    owners = postgres_ours.trusted(connection, named_sources(policy))
+    found = []
+    for name, owner, comment, ours in rows:
+        with suppress(ValueError, TypeError, KeyError):
+            about = json.loads(comment)
+            if owner in owners and about[MARK] == _FORMAT and about["policy"] == policy.name:
+                found.append(_Found(name, ours, about["digest"], about["fingerprint"], float(about["taken"])))
+    return sorted(found, key=lambda each: (each.taken, each.schema), reverse=True)
+
+
+def remove_others(connection: psycopg.Connection[Any], policy: Policy, kept: Copy, *, also_used: bool) -> None:
+    """Drop the copies of this policy that are ours and not `kept`.
+
+    Those of the same tables, as far as anybody can tell, stay while another process uses them, unless `also_used`.
     """
-    (there,) = _one(connection, "SELECT count(*) FROM pg_namespace WHERE nspname = %s", name)
-    if not there:
-        return given or Secret.in_memory()
-    about = "SELECT count(*) FROM pg_tables WHERE schemaname = %s AND tablename = %s"
-    if _one(connection, about, name, ABOUT) == (0,):
-        raise EngineError(
-            f"The schema {name!r} is in the database and is no working copy. Name another: working_copy = ..."
-        )
-    rows = connection.execute(f"SELECT policy FROM {quoting.identifier(name, ABOUT)}").fetchall()
-    if rows and rows[0][0] != policy.name:
-        raise EngineError(
-            f"The schema {name!r} holds the working copy of policy {rows[0][0]!r}. Name another: working_copy = ..."
-        )
-    kept = connection.execute(f"SELECT key FROM {quoting.identifier(name, SECRET)}").fetchall()
-    return given or (Secret(bytes(kept[0][0])) if kept and len(kept[0][0]) == LENGTH else Secret.in_memory())
+    about = (digest(policy), fingerprint(connection, policy))
+    for each in _all(connection, policy):
+        if not each.ours or each.schema == kept.schema:
+            continue
+        alike = (each.digest, each.fingerprint) == about
+        with suppress(library().Error), connection.transaction():
+            if alike and not also_used and _is_used(connection, each.schema):
+                continue
+            patience = _LONG if also_used else _SHORT  # what is not removed now is removed at the next opening
+            connection.execute("SELECT set_config('lock_timeout', %s, true)", (patience,))
+            # Questions take these locks in this order too, and hold them to their end.
+            there = connection.execute(
+                "SELECT relname::text FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace "
+                "WHERE nspname = %s AND relkind = 'r' ORDER BY relname COLLATE \"C\"",
+                (each.schema,),
+            ).fetchall()
+            names = ", ".join(quoting.identifier(each.schema, name) for (name,) in there)
+            if names:
+                connection.execute(f"LOCK TABLE {names} IN ACCESS EXCLUSIVE MODE")
+            connection.execute(f"DROP SCHEMA {quoting.identifier(each.schema)} CASCADE")
+    if also_used and any(each.ours and each.schema != kept.schema for each in _all(connection, policy)):
+        raise EngineError("A new working copy was built, but an older one could not be removed. Try again.")
 
 
-def _describe(
-    connection: psycopg.Connection[Any], draft: str, copy: Copy, policy: Policy, before: str, secret: Secret
-) -> None:
-    about, hidden = quoting.identifier(draft, ABOUT), quoting.identifier(draft, SECRET)
-    connection.execute(f"CREATE TABLE {about} (build TEXT, policy TEXT, digest TEXT, fingerprint TEXT)")
-    connection.execute(
-        f"INSERT INTO {about} VALUES (%s, %s, %s, %s)", (copy.build, policy.name, digest(policy), before)
-    )
-    connection.execute(f"CREATE TABLE {hidden} (key BYTEA)")
-    connection.execute(f"INSERT INTO {hidden} VALUES (%s)", (secret.reveal(),))
+def use(connection: psycopg.Connection[Any], copy: Copy) -> None:
+    """Say, for as long as this connection lives, that the copy is being worked with."""
+    connection.execute("SELECT pg_try_advisory_lock_shared(%s)", (_in_use(copy.schema),))
 
 
-def _grant(connection: psycopg.Connection[Any], draft: str) -> None:
-    schema, hidden = quoting.identifier(draft), quoting.identifier(draft, SECRET)
-    connection.execute(f"REVOKE ALL ON SCHEMA {schema} FROM PUBLIC")
-    connection.execute(f"REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM PUBLIC")
-    if _one(connection, "SELECT count(*) FROM pg_roles WHERE rolname = %s", READER) == (1,):
-        connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO {READER}")
-        connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {READER}")
-        connection.execute(f"REVOKE ALL ON TABLE {hidden} FROM {READER}")
+def _is_used(connection: psycopg.Connection[Any], schema: str) -> bool:
+    return not _one(connection, "SELECT pg_try_advisory_xact_lock(%s)", _in_use(schema))[0]
 
 
-def _put_in_place(connection: psycopg.Connection[Any], draft: str, name: str) -> None:
-    if _one(connection, "SELECT count(*) FROM pg_namespace WHERE nspname = %s", name) != (0,):
-        # A question holds this lock from its first statement on, so it sees either the old copy or none of it.
-        connection.execute(f"LOCK TABLE {quoting.identifier(name, ABOUT)} IN ACCESS EXCLUSIVE MODE")
-        connection.execute(f"DROP SCHEMA {quoting.identifier(name)} CASCADE")
-    connection.execute(f"ALTER SCHEMA {quoting.identifier(draft)} RENAME TO {quoting.identifier(name)}")
+def _in_use(schema: str) -> int:
+    return _number(f"tacit uses {schema}")
 
 
-def _one(connection: psycopg.Connection[Any], sql: str, *parameters: str) -> tuple[Any, ...]:
+def _number(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big", signed=True)
+
+
+@contextmanager
+def _turn(connection: psycopg.Connection[Any], policy: Policy) -> Iterator[None]:
+    """One build at a time, to save work. Anybody can hold such a lock, so only our own builds are waited for."""
+    number = _number(f"tacit builds {prefix(policy)} {policy.name}")
+    while not (held := _one(connection, "SELECT pg_try_advisory_lock(%s)", number)[0]):
+        if _one(connection, _BUILDERS, number) == (0,):
+            break
+        time.sleep(_PATIENCE)
+    try:
+        yield
+    finally:
+        if held:
+            with suppress(library().Error):
+                connection.execute("SELECT pg_advisory_unlock(%s)", (number,))
+
+
+def _one(connection: psycopg.Connection[Any], sql: str, *parameters: object) -> tuple[Any, ...]:
     row: tuple[Any, ...] | None = connection.execute(sql, parameters).fetchone()
     assert row is not None
     return row

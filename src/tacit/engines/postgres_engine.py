@@ -1,21 +1,26 @@
 """The PostgreSQL engine: a bounded working copy in a schema of the database, and pushed-down queries on it.
 
 Promise: that of `engine`. Each question is one read-only transaction with a time limit, run as the role `tacit_reader`
-where the owner made it. The server's messages are never shown: whatever goes wrong after the charge is the one fixed
-`EngineError`. A question's first statement checks that the copy is still the one that was registered, and holds it in
-place until the end: a copy built anew under other bounds is never read for a plan that was made for these.
+where the owner made it; one that exists and cannot be taken is refused, with what to grant. The server's messages are
+never shown: whatever goes wrong after the charge is the one fixed `EngineError`. A question's first statement locks the
+tables of the very copy that was registered, and holds them in place until the end: a copy built anew under other bounds
+has another name, so it is never read for a plan that was made for these.
+
+What is certain to fail is told when the policy is opened: every table is read there for one row, as questions will.
 
 Without a copy (`working_copy = "query"`, for databases that may only be read) the copy's own SELECT stands in front of
-every query, and the rows are those of the moment: what bounds contributions is the same SQL.
+every query, and the rows are those of the moment: what bounds contributions is the same rule.
 """
 
 from __future__ import annotations
 
+import secrets
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlglot import exp
@@ -24,13 +29,15 @@ from tacit.engines import postgres_copy, postgres_sources
 from tacit.engines.dialects import COPY, Place, text
 from tacit.engines.engine import Pushed, Run
 from tacit.engines.exact import Exact
-from tacit.engines.postgres_connection import READER, address_of, connect, library
-from tacit.engines.postgres_copy import Copy, PostgresFlavour
+from tacit.engines.postgres_connection import address_of, connect, library
+from tacit.engines.postgres_copy import FRESH, KEY, Copy, PostgresFlavour
+from tacit.engines.postgres_opening import letters_of, readable, role_of
 from tacit.engines.postgres_session import Rows, Session
 from tacit.engines.process import FAILED, Limits
 from tacit.engines.quoting import identifier
 from tacit.engines.registration import copy_of
 from tacit.engines.secret import Secret
+from tacit.engines.sources import Relation
 from tacit.engines.working_copy import Progress
 from tacit.errors import EngineError
 from tacit.policy.check import Schema, check
@@ -39,15 +46,20 @@ from tacit.policy.policy import Policy
 if TYPE_CHECKING:
     import psycopg
 
+_TRIES: Final = 10
+
 QUERY: Final = "query"
 """What `working_copy` says where there shall be no copy."""
 
-_LETTERS: Final = ("pg_c_utf8", "C.utf8", "C.UTF-8", "und-x-icu")
+_RANK_KEY: Final = f"convert_to(current_setting('{KEY}'), 'UTF8')"
 
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """What a registration found: the copy, or each table's own SELECT and the key of the ranks in place of one."""
+    """What a registration found: the copy, or each table's own SELECT in place of one.
+
+    `token` marks answers that are for this registration alone, where a change of the sources would not be noticed.
+    """
 
     schema: Schema
     letters: str
@@ -55,7 +67,9 @@ class Registered:
     role: str | None = None
     structure: str = ""
     selects: Mapping[str, str] = field(default_factory=dict)
+    probes: Mapping[str, str] = field(default_factory=dict)
     key: str | None = field(default=None, repr=False)
+    token: str = ""
 
 
 class PostgresEngine:
@@ -64,7 +78,8 @@ class PostgresEngine:
     def __init__(self, policy: Policy, address: str, found: Registered, limits: Limits) -> None:
         self._policy = policy
         self._found = found
-        self._session = Session(address, limits, found.role)
+        hold = "SELECT 1" if found.copy is None else _lock(found.copy, policy)
+        self._session = Session(address, limits, found.role, prepare=partial(_prepare, found), hold=hold)
         self._end = weakref.finalize(self, self._session.close)
 
     @classmethod
@@ -75,19 +90,37 @@ class PostgresEngine:
         *,
         limits: Limits | None = None,
         progress: Progress | None = None,
+        anew: bool = False,
     ) -> PostgresEngine:
-        """The engine over a current working copy, which is built when there is none."""
+        """The engine over a current working copy, which is built when there is none, or `anew`.
+
+        `secret` is for tests that want the same ranks twice: one that is not given is made on the server.
+        """
         address = address_of(policy)
         psycopg = library()
+        limits = Limits() if limits is None else limits
         try:
             with connect(address) as connection:
-                if policy.working_copy == QUERY:
-                    found = _without_copy(connection, policy, secret or Secret.in_memory())
-                else:
-                    found = _with_copy(connection, policy, secret, progress)
+                for _ in range(_TRIES):  # a copy may be removed by another opening before it is marked as used
+                    found = _registered(connection, policy, secret, progress, anew)
+                    engine = cls(policy, address, found, limits)
+                    if engine._reads():
+                        return engine
         except psycopg.Error:
             raise EngineError("The PostgreSQL database refused what a registration needs, or went away.") from None
-        return cls(policy, address, found, Limits() if limits is None else limits)
+        raise EngineError("The working copy was removed by other openings while it was opened. Try again.")
+
+    def _reads(self) -> bool:
+        """Whether the copy is still there, and every table can be read as questions will; refused if not."""
+        try:
+            found = self._found
+            there = self._session.look(lambda there: readable(there, self._policy, found.copy, found.probes))
+        except BaseException:
+            self.close()
+            raise
+        if not there:
+            self.close()
+        return there
 
     def schema(self) -> Schema:
         """Names and kinds of the columns of each table's source."""
@@ -95,7 +128,8 @@ class PostgresEngine:
 
     def fingerprint(self) -> str:
         """A digest that changes when the server has noticed a change of a source."""
-        return self._session.look(lambda connection: postgres_sources.fingerprint(connection, self._policy))
+        seen = self._session.look(lambda connection: postgres_sources.fingerprint(connection, self._policy))
+        return f"{seen}{self._found.token}"
 
     def is_stale(self) -> bool:
         """Whether a source changed, as far as the server has noticed, or another built the copy anew.
@@ -105,22 +139,23 @@ class PostgresEngine:
         found, policy = self._found, self._policy
         if found.copy is None:
             return self._session.look(lambda there: postgres_sources.structure(there, policy)) != found.structure
-        return self._session.look(lambda there: postgres_copy.current(there, policy)) != found.copy
+        copy = found.copy
+        return not self._session.look(lambda there: postgres_copy.is_current(there, policy, copy))
 
     def run(self, query: Pushed) -> Exact:
         """The exact result of a query that has been paid for."""
         if self._found.copy is not None:
-            return _exact(query, self._session.ask(self._text(query.ast), self._found.copy))
+            return _exact(query, self._session.ask(self._text(query.ast)))
         with self.moment() as run:
             return run(query)
 
     @contextmanager
     def moment(self) -> Iterator[Run]:
         """Runs queries that all see the rows of one moment: those of the copy, or those of the tables as they are."""
-        if self._found.key is None:
+        if self._found.copy is not None:
             yield self.run
             return
-        with self._session.moment(self._found.key) as ask:
+        with self._session.moment() as ask:
             yield lambda query: _exact(query, ask(self._text(query.ast)))
 
     def close(self) -> None:
@@ -156,44 +191,62 @@ def _exact(query: Pushed, result: Rows) -> Exact:
     raise EngineError(FAILED)  # outside the handler: an exception keeps the one that was being handled
 
 
-def _with_copy(
-    connection: psycopg.Connection[Any], policy: Policy, secret: Secret | None, progress: Progress | None
+def _registered(
+    connection: psycopg.Connection[Any], policy: Policy, secret: Secret | None, progress: Progress | None, anew: bool
 ) -> Registered:
-    copy = postgres_copy.current(connection, policy)
+    if policy.working_copy == QUERY:
+        return _without_copy(connection, policy, secret)
+    return _with_copy(connection, policy, secret, progress, anew)
+
+
+def _with_copy(
+    connection: psycopg.Connection[Any], policy: Policy, secret: Secret | None, progress: Progress | None, anew: bool
+) -> Registered:
+    role = role_of(connection)
+    since = postgres_copy.now(connection)
+    copy = None if anew else postgres_copy.current(connection, policy, since)
     if copy is None:
-        copy, schema = postgres_copy.build(connection, policy, secret, progress)
+        copy, schema = postgres_copy.build(connection, policy, secret, progress, since, anew=anew)
     else:
         schema = postgres_sources.schema_of(postgres_sources.relations_of(connection, policy))
-    return Registered(schema, _letters(connection), copy, _role(connection, copy))
+        postgres_copy.remove_others(connection, policy, copy, also_used=False)
+    token = "" if postgres_sources.is_watched(connection, policy) else copy.schema
+    return Registered(schema, letters_of(connection), copy, role, token=token)
 
 
-def _without_copy(connection: psycopg.Connection[Any], policy: Policy, secret: Secret) -> Registered:
-    postgres_copy.schema_name(policy)
+def _without_copy(connection: psycopg.Connection[Any], policy: Policy, secret: Secret | None) -> Registered:
+    postgres_copy.prefix(policy)
     relations = postgres_sources.relations_of(connection, policy)
     schema = postgres_sources.schema_of(relations)
     check(policy, schema)
-    flavour = PostgresFlavour()
-    selects = {name: copy_of(policy, name, relations, flavour, dense=False) for name in policy.tables}
-    seen, key = postgres_sources.structure(connection, policy), secret.key_for("ranks")
-    return Registered(schema, _letters(connection), structure=seen, selects=selects, key=key)
+    flavour = PostgresFlavour(_RANK_KEY)
+    # the same for one row of each
+    first = {name: Relation(f"(SELECT * FROM {each.sql} LIMIT 1)", each.types) for name, each in relations.items()}  # noqa: S608
+    return Registered(
+        schema,
+        letters_of(connection),
+        role=role_of(connection),
+        structure=postgres_sources.structure(connection, policy),
+        selects={name: copy_of(policy, name, relations, flavour, dense=False) for name in policy.tables},
+        probes={name: copy_of(policy, name, first, flavour, dense=False) for name in policy.tables},
+        key=None if secret is None else secret.key_for("ranks"),
+        token="" if postgres_sources.is_watched(connection, policy) else secrets.token_hex(16),
+    )
 
 
-def _role(connection: psycopg.Connection[Any], copy: Copy) -> str | None:
-    """The reading role, where it exists, this user may take it, and it may read the copy."""
-    row = connection.execute(
-        "SELECT pg_has_role(oid, 'MEMBER') AND has_schema_privilege(oid, %s, 'USAGE') FROM pg_roles WHERE rolname = %s",
-        (copy.schema, READER),
-    ).fetchone()
-    return READER if row == (True,) else None
+def _prepare(found: Registered, connection: psycopg.Connection[Any]) -> None:
+    """What a connection needs beside its settings: the copy marked as used, or the key of the ranks."""
+    if found.copy is not None:
+        postgres_copy.use(connection, found.copy)
+    elif found.key is not None:
+        connection.execute("SELECT set_config(%s, %s, false)", (KEY, found.key))
+    else:  # made where it is used: it is in no statement, no parameter and no result
+        connection.execute(f"SELECT set_config('{KEY}', encode({FRESH}, 'hex'), false) IS NULL")
 
 
-def _letters(connection: psycopg.Connection[Any]) -> str:
-    """A collation that knows the letters of all alphabets; "C" knows those of ASCII."""
-    rows = connection.execute(
-        "SELECT collname FROM pg_collation WHERE collname = ANY(%s)", (list(_LETTERS),)
-    ).fetchall()
-    there = {name for (name,) in rows}
-    return next((name for name in _LETTERS if name in there), "C")
+def _lock(copy: Copy, policy: Policy) -> str:
+    names = ", ".join(identifier(copy.schema, name) for name in sorted(policy.tables, key=str.encode))
+    return f"LOCK TABLE {names} IN ACCESS SHARE MODE"
 
 
 def _column(result: Rows, name: str) -> list[Any]:

@@ -75,5 +75,6 @@ def _parts(expression: str) -> str:
     columns += [f"coalesce(CAST(part[{place}] AS INTEGER), 0) AS {name}" for name, place in later.items()]
     columns.append("CAST(rpad(left(coalesce(part[7], ''), 6), 6, '0') AS BIGINT) AS micro")
     columns.append("CASE part[8] WHEN '-' THEN -1 ELSE 1 END AS zone")
-    matched = f"SELECT regexp_match(CAST({expression} AS TEXT), {_MOMENT}) AS part"
+    written = f'CAST({expression} AS TEXT) COLLATE pg_catalog."C"'  # of its own collation a pattern may know nothing
+    matched = f"SELECT regexp_match({written}, {_MOMENT}) AS part"
     return f"(SELECT {', '.join(columns)} FROM ({matched}) AS tacit_matched) AS tacit_parts"

@@ -5,8 +5,6 @@ went wrong is not used again. What is asked within one `moment` sees the rows of
 meanwhile: ranks, counts and rows of different moments would belong to no table at all. Who asks meanwhile waits.
 """
 
-# ruff: noqa: S608  # the schema's name comes from the policy, through `quoting`
-
 from __future__ import annotations
 
 import os
@@ -17,9 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tacit.engines import quoting
 from tacit.engines.postgres_connection import connect, library
-from tacit.engines.postgres_copy import ABOUT, KEY, Copy
 from tacit.engines.process import FAILED, Limits
 from tacit.errors import EngineError
 
@@ -38,10 +34,23 @@ class Rows:
 
 
 class Session:
-    """A connection that is made when it is needed, and made again when it broke."""
+    """A connection that is made when it is needed, and made again when it broke.
 
-    def __init__(self, address: str, limits: Limits, role: str | None) -> None:
+    `prepare` is done with every new connection, and `hold` is the first statement of every question.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        limits: Limits,
+        role: str | None,
+        *,
+        prepare: Callable[[psycopg.Connection[Any]], None],
+        hold: str,
+    ) -> None:
         self._address = address
+        self._prepare = prepare
+        self._hold = hold
         self._settings = {
             "default_transaction_read_only": "on",
             "statement_timeout": str(max(1, int(limits.seconds * 1000))),
@@ -55,14 +64,14 @@ class Session:
         self._owner = os.getpid()
         self._inherited: list[object] = []
 
-    def ask(self, sql: str, copy: Copy) -> Rows:
-        """The rows of one query over this very copy."""
+    def ask(self, sql: str) -> Rows:
+        """The rows of one query."""
         psycopg = library()
         with self._lock:
             try:
                 connection = self._open()
                 with connection.transaction():
-                    _hold(connection, copy)
+                    connection.execute(self._hold)
                     return _rows(connection, sql)
             except (psycopg.Error, EngineError, UnicodeError, ValueError, MemoryError, OSError):
                 self._close()
@@ -72,13 +81,13 @@ class Session:
         raise EngineError(FAILED)  # outside the handler: an exception keeps the one that was being handled
 
     @contextmanager
-    def moment(self, key: str) -> Iterator[Callable[[str], Rows]]:
-        """Asks under this key of the ranks, all about the rows of one moment."""
+    def moment(self) -> Iterator[Callable[[str], Rows]]:
+        """Asks about the rows of one moment."""
         with self._lock:
             if self._within is not None and self._owner == os.getpid():
                 yield partial(_rows_or_fixed, self._within)  # the same thread asks within its own moment
                 return
-            self._within = connection = self._begun(key)
+            self._within = connection = self._begun()
             try:
                 yield partial(_rows_or_fixed, connection)
             except BaseException:
@@ -88,12 +97,12 @@ class Session:
                 self._within = None
             self._finished(connection)
 
-    def _begun(self, key: str) -> psycopg.Connection[Any]:
+    def _begun(self) -> psycopg.Connection[Any]:
         psycopg = library()
         try:
             connection = self._open()
             connection.execute("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            connection.execute("SELECT set_config(%s, %s, true)", (KEY, key))
+            connection.execute(self._hold)
             return connection
         except (psycopg.Error, EngineError, UnicodeError, ValueError, MemoryError, OSError):
             self._close()
@@ -138,7 +147,13 @@ class Session:
             self._inherited.append(self._connection)
             self._connection, self._owner = None, os.getpid()
         if self._connection is None or self._connection.closed:
-            self._connection = connect(self._address, self._settings)
+            connection = connect(self._address, self._settings)
+            try:
+                self._prepare(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
         return self._connection
 
     def _close(self) -> None:
@@ -159,10 +174,3 @@ def _rows_or_fixed(connection: psycopg.Connection[Any], sql: str) -> Rows:
     except (library().Error, UnicodeError, ValueError, MemoryError, OSError):
         pass  # the server's own words go no further, not even as the context of an error
     raise EngineError(FAILED)
-
-
-def _hold(connection: psycopg.Connection[Any], copy: Copy) -> None:
-    """Refuse if the copy is another one by now; otherwise it stays until the transaction ends."""
-    rows = connection.execute(f"SELECT build FROM {quoting.identifier(copy.schema, ABOUT)}").fetchall()
-    if rows != [(copy.build,)]:
-        raise EngineError(FAILED)

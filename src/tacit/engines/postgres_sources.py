@@ -3,7 +3,7 @@
 Promise: only the catalogue and the server's counters are read here, never a row. What is noticed of a change: rows
 inserted, updated or deleted (the server counts them, up to a minute late, and rolled back ones too), a table that was
 truncated or rewritten, and columns that came, went or changed their type. What is not: changes behind a view or a
-foreign table, and anything while the server's setting track_counts is off.
+foreign table, and anything while the server's setting track_counts is off; `is_watched` tells.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tacit.engines import quoting
 from tacit.engines.postgres_connection import address_of, connect, resolved
+from tacit.engines.postgres_units import Found, distinct_names, refuse_units
 from tacit.engines.sources import Relation, kind_of
 from tacit.errors import EngineError
 from tacit.policy.check import Schema
@@ -41,12 +42,18 @@ _TYPES: Final = {
 """The server's types by the names that `sources.kind_of` knows; others cannot be used."""
 
 _COLUMNS: Final = """
-SELECT attname, coalesce(base.typname, plain.typname), plain.typtype
+WITH RECURSIVE plain AS (
+    SELECT oid AS given, oid, typbasetype, typname, typtype, typnamespace FROM pg_type
+    UNION ALL SELECT given, base.oid, base.typbasetype, base.typname, base.typtype, base.typnamespace
+    FROM plain JOIN pg_type AS base ON base.oid = plain.typbasetype
+)
+SELECT attname::text, plain.typname::text, plain.typtype::text,
+    plain.typnamespace = 'pg_catalog'::regnamespace, coalesce(collisdeterministic, true)
 FROM pg_attribute
 JOIN pg_class ON pg_class.oid = attrelid
 JOIN pg_namespace ON pg_namespace.oid = relnamespace
-JOIN pg_type AS plain ON plain.oid = atttypid
-LEFT JOIN pg_type AS base ON base.oid = plain.typbasetype
+JOIN plain ON plain.given = atttypid AND plain.typbasetype = 0
+LEFT JOIN pg_collation ON pg_collation.oid = attcollation
 WHERE nspname = %s AND relname = %s AND relkind IN ('r', 'p', 'm', 'v', 'f') AND attnum > 0 AND NOT attisdropped
 ORDER BY attnum
 """
@@ -54,26 +61,34 @@ ORDER BY attnum
 _TABLES: Final = """
 SELECT nspname, relname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
 WHERE relkind IN ('r', 'p', 'm', 'v', 'f') AND NOT relispartition AND nspname <> 'information_schema'
-    AND nspname NOT LIKE 'pg|_%' ESCAPE '|' AND has_table_privilege(pg_class.oid, 'SELECT') AND NOT EXISTS (
-        SELECT FROM pg_class AS about WHERE about.relnamespace = pg_namespace.oid AND about.relname = 'tacit_about')
+    AND nspname NOT LIKE 'pg|_%' ESCAPE '|' AND has_table_privilege(pg_class.oid, 'SELECT')
+    AND obj_description(pg_namespace.oid, 'pg_namespace') NOT LIKE '{"tacit copy"%' IS NOT FALSE
+    AND obj_description(pg_class.oid, 'pg_class') NOT LIKE 'tacit ledger%' IS NOT FALSE
 ORDER BY 1, 2
 """
 
 _DATABASE: Final = "SELECT oid::bigint, datname::text FROM pg_database WHERE datname = current_database()"
 
-_STATE: Final = """
+_PARTS: Final = """
 WITH RECURSIVE parts AS (
     SELECT pg_class.oid FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
     WHERE nspname = %s AND relname = %s
     UNION SELECT inhrelid FROM pg_inherits JOIN parts ON inhparent = parts.oid
 )
+"""
+_STATE: Final = f"""{_PARTS}
 SELECT pg_class.oid::bigint, pg_relation_filenode(pg_class.oid)::bigint, n_tup_ins, n_tup_upd, n_tup_del,
     (SELECT array_agg(ARRAY[attname::text, atttypid::text, attisdropped::text] ORDER BY attnum)
-     FROM pg_attribute WHERE attrelid = pg_class.oid AND attnum > 0)
+     FROM pg_attribute WHERE attrelid = pg_class.oid AND attnum > 0),
+    CASE WHEN relkind IN ('v', 'm') THEN pg_get_viewdef(pg_class.oid) END
 FROM parts JOIN pg_class ON pg_class.oid = parts.oid
 LEFT JOIN pg_stat_all_tables ON relid = pg_class.oid
 ORDER BY 1
-"""
+"""  # noqa: S608
+_UNWATCHED: Final = f"""{_PARTS}
+SELECT count(*) FROM parts JOIN pg_class ON pg_class.oid = parts.oid
+WHERE relkind IN ('v', 'f') OR current_setting('track_counts') <> 'on'
+"""  # noqa: S608
 
 
 def describe(policy: Policy) -> Schema:
@@ -93,13 +108,27 @@ def discover(path: str) -> tuple[dict[str, Source], Schema]:
                     f"Two tables would both be called {name!r}: {found[name].table} and {schema}.{table}."
                 )
             found[name] = Source("postgres", path, f"{schema}.{table}")
-        relations = {name: _relation(connection, name, source) for name, source in found.items()}
+        relations = {name: _relation(_columns(connection, name, source), source) for name, source in found.items()}
     return found, schema_of(relations)
 
 
 def relations_of(connection: psycopg.Connection[Any], policy: Policy) -> dict[str, Relation]:
-    """Each table's source, as the server can read it."""
-    return {name: _relation(connection, name, table.source) for name, table in policy.tables.items()}
+    """Each table's source, as the server can read it. Refuses columns that cannot be told apart, or units."""
+    found = {name: _columns(connection, name, table.source) for name, table in policy.tables.items()}
+    for name, columns in found.items():
+        distinct_names(name, [column.name for column in columns])
+    refuse_units(policy, found)
+    return {name: _relation(found[name], table.source) for name, table in policy.tables.items()}
+
+
+def named_sources(policy: Policy) -> list[tuple[str, str]]:
+    """The schema and the name of each table's source."""
+    return [_parts(table.source) for table in policy.tables.values()]
+
+
+def is_watched(connection: psycopg.Connection[Any], policy: Policy) -> bool:
+    """Whether a change of every source would be noticed; what lies behind a view or a foreign table is not counted."""
+    return all(connection.execute(_UNWATCHED, each).fetchone() == (0,) for each in named_sources(policy))
 
 
 def schema_of(relations: dict[str, Relation]) -> Schema:
@@ -126,7 +155,7 @@ def structure(connection: psycopg.Connection[Any], policy: Policy) -> str:
     return hashlib.sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()
 
 
-def _relation(connection: psycopg.Connection[Any], name: str, source: Source) -> Relation:
+def _columns(connection: psycopg.Connection[Any], name: str, source: Source) -> list[Found]:
     schema, table = _parts(source)
     rows = connection.execute(_COLUMNS, (schema, table)).fetchall()
     if not rows:
@@ -134,12 +163,17 @@ def _relation(connection: psycopg.Connection[Any], name: str, source: Source) ->
             f"The source of table {name!r} is not in the database: there is no table {schema}.{table} there, "
             "or this user may not see it."
         )
-    types = {str(column): _type(str(base), str(form)) for column, base, form in rows}
-    return Relation(quoting.identifier(schema, table), types)
+    return [Found(column, base, form, builtin, deterministic) for column, base, form, builtin, deterministic in rows]
 
 
-def _type(base: str, form: str) -> str:
-    return "ENUM" if form == "e" else _TYPES.get(base, base)
+def _relation(columns: list[Found], source: Source) -> Relation:
+    return Relation(quoting.identifier(*_parts(source)), {column.name: _type(column) for column in columns})
+
+
+def _type(column: Found) -> str:
+    if column.form == "e":
+        return "ENUM"
+    return _TYPES.get(column.base, column.base) if column.builtin else f"another {column.base}"
 
 
 def _parts(source: Source) -> tuple[str, str]:

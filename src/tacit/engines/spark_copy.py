@@ -129,7 +129,7 @@ def refreshed(path: Path) -> str:
 
 
 def build(
-    policy: Policy, secret: Secret, path: Path, worker: Worker, progress: Progress | None = None, *, fresh: bool = False
+    policy: Policy, secret: Secret, path: Path, worker: Worker, progress: Progress | None = None, *, anew: bool = False
 ) -> Copy:
     """Make a build and make it current. The one before goes when nobody reads it any more."""
     about = _about(path)
@@ -147,7 +147,7 @@ def build(
         raise EngineError(f"The folder of the working copy cannot be written to: {path.parent}") from None
     try:
         made = _fill(policy, secret, lease.path, worker, progress)
-        made["refreshed"] = secrets.token_hex(8) if fresh else before
+        made["refreshed"] = secrets.token_hex(8) if anew else before
         made["build"] = lease.path.name
         _put(path, made)
     except OSError:

@@ -113,20 +113,20 @@ class SparkEngine:
         limits: Limits = LIMITS,
         progress: Progress | None = None,
         session: Session | None = None,
-        fresh: bool = False,
+        anew: bool = False,
     ) -> SparkEngine:
-        """An engine over a current working copy, which is built first where there is none, or where `fresh`."""
+        """An engine over a current working copy, which is built first where there is none, or `anew`."""
         owned = session is None
         session = session or Session(sources.master_of(policy), limits)
         try:
             # Taken first: a source that changes from here on is noticed, at the latest when a question is asked.
             fingerprint = sources.fingerprint(policy)
             with working_copy.place_of(policy) as (path, memory):
-                copy = None if fresh else working_copy.current(policy, path)
+                copy = None if anew else working_copy.current(policy, path)
                 if copy is None:
                     if secret is None:
                         secret = Secret.in_memory() if memory else Secret.in_file(path.with_name(path.name + ".secret"))
-                    copy = working_copy.build(policy, secret, path, session.worker, progress, fresh=fresh)
+                    copy = working_copy.build(policy, secret, path, session.worker, progress, anew=anew)
                 engine = cls(policy, copy, session, fingerprint, owned=owned, memory=memory)
             engine._see_that_it_can_be_read()
             return engine

@@ -82,6 +82,49 @@ SELECT 'trigger', concat_ws(' ', tgname, tgtype, tgenabled, tgnargs, tgqual IS N
   FROM pg_trigger JOIN pg_proc p ON p.oid = tgfoid JOIN pg_language g ON g.oid = prolang, ledger l
  WHERE tgrelid = l.oid AND NOT tgisinternal
 """
+PLANTED = """
+WITH ledger AS (SELECT c.*, ?::boolean AS named FROM pg_class c WHERE c.oid = ?::oid),
+trusted AS (
+    SELECT oid FROM pg_roles WHERE rolname = session_user OR rolsuper OR rolname = 'pg_database_owner'
+    UNION SELECT datdba FROM pg_database WHERE datname = current_database()
+    UNION SELECT nspowner FROM pg_namespace n JOIN ledger l ON l.relnamespace = n.oid WHERE l.named
+)
+SELECT format('%%I.%%I is no plain table.', relnamespace::regnamespace, relname) FROM ledger WHERE relkind <> 'r'
+UNION ALL
+SELECT format('Its table belongs to %%s, who is neither you, a superuser nor the owner of the database.',
+              relowner::regrole)
+  FROM ledger WHERE relowner NOT IN (SELECT oid FROM trusted)
+UNION ALL
+SELECT format('The function %%s of its triggers belongs to %%s.', p.oid::regproc, proowner::regrole)
+  FROM pg_trigger JOIN ledger l ON tgrelid = l.oid JOIN pg_proc p ON p.oid = tgfoid
+ WHERE NOT tgisinternal AND proowner NOT IN (SELECT oid FROM trusted)
+UNION ALL
+SELECT format('%%s has the right %%s on its table, beyond SELECT and INSERT for a role: REVOKE it.',
+              CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END, privilege_type)
+  FROM ledger, aclexplode(coalesce(relacl, acldefault('r', relowner)))
+ WHERE grantee NOT IN (SELECT oid FROM trusted)
+   AND (grantee = 0 OR is_grantable OR privilege_type NOT IN ('SELECT', 'INSERT'))
+UNION ALL
+SELECT format('Its column %%I has rights of its own.', attname)
+  FROM pg_attribute JOIN ledger l ON attrelid = l.oid WHERE attacl IS NOT NULL
+"""
+"""What a table has that ours has not, in sentences; given whether the address names the schema, and its number."""
+
+GIVEN = """
+SELECT DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END
+  FROM pg_class, aclexplode(coalesce(relacl, acldefault('r', relowner)))
+ WHERE pg_class.oid = to_regclass(?) AND grantee <> relowner
+"""
+"""Who has a right on a new table, beside its owner."""
+
+HOLDERS = """
+SELECT bool_and(NOT coalesce(has_table_privilege(usesysid, ?::oid, 'INSERT'), false))
+  FROM pg_locks JOIN pg_stat_activity USING (pid)
+ WHERE locktype = 'advisory' AND granted AND classid = ?::oid AND objid = ?::oid AND objsubid = 2
+   AND pg_locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""
+"""Whether every holder of the lock is a stranger; NULL where nobody holds it."""
+
 _EXPECTED = {
     ("table", "r p f f f f f"),
     ("column", "sequence bigint t - f  "),

@@ -38,6 +38,7 @@ class DatabaseSite:
         self._options = {name: value for name, value in _SIGNS_OF_LIFE.items() if name not in given}
         self._address = address
         self._patience = patience
+        self._named = "search_path" in str(given.get("options", ""))
         host, port = given.get("host") or "", given.get("port") or ""
         self.name = f"postgresql://{host}{':' if port else ''}{port}/{given.get('dbname') or ''}"
 
@@ -52,7 +53,7 @@ class DatabaseSite:
         with closing(self._session()) as session:
             with session.writing():
                 try:
-                    session.place()
+                    session.demand_ours(named=False)
                 except Missing:
                     session.create_table()
             return session.place()
@@ -62,6 +63,7 @@ class DatabaseSite:
         session = self._session()
         try:
             session.lock = session.place().inode
+            session.demand_ours(self._named)
         except BaseException:
             session.close()
             raise

@@ -17,6 +17,11 @@ before it became visible, unless somebody committed with weaker settings or the 
 standby; before a head speaks of an entry that another connection wrote, `sync` therefore commits a record of its own,
 and the log is flushed (and sent) in order.
 
+Anybody who may connect to the database can take an advisory lock, and keep it. So it is waited for only while its
+holder may charge to this ledger; past a stranger's, the next number is taken, and past several none: the primary key
+then decides between two that charge at the same moment, and one of them is refused. Hosts of older versions share the
+first number.
+
 A lost connection. Lost before the COMMIT was sent: rolled back. Lost after: unknown, told to nobody as a success, and
 found (or not) when the ledger is opened again. A host that vanishes with the lock in hand is thrown out by the server
 after `ABANDONED` seconds.
@@ -29,8 +34,9 @@ is the chain and the head.
 from __future__ import annotations
 
 import select
+import time
 import weakref
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -49,6 +55,10 @@ ABANDONED = 15
 """Seconds after which the server ends a transaction whose host says nothing."""
 
 _LOCK = 0x7AC17000
+_LOCKS = 8
+"""So many numbers are tried before a transaction goes without."""
+_SLICE = 1.0
+"""Seconds after which somebody who waits looks at who holds the lock."""
 _PAGE = 1000
 _DURABLE = ("fsync", "full_page_writes", "synchronous_commit")
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -87,13 +97,15 @@ class PostgresStore(Store):
     def __init__(self, connection: psycopg.Connection[tuple[Any, ...]], name: str, patience: float) -> None:
         self.name = name
         self.lock = 0
+        self._patience = patience
         self._connection = connection
         self._known: _Known | None = None
         self._warnings: list[str] = []
         connection.add_notice_handler(partial(_noticed, self._warnings))  # which must not hold on to this object
         weakref.finalize(self, connection.close)
         encoding, schema, self._schema = self._needed(
-            "SELECT current_setting('server_encoding'), current_schema(), quote_ident(current_schema())"
+            "SELECT pg_catalog.current_setting('server_encoding'), pg_catalog.current_schema(), "
+            "pg_catalog.quote_ident(pg_catalog.current_schema())"
         )
         if encoding != "UTF8":
             raise LedgerError(f"The ledger {name} needs a database with encoding UTF8. Found {encoding}.")
@@ -131,9 +143,7 @@ class PostgresStore(Store):
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Durable together, or not at all; other writers, on whatever host, wait."""
-        signed = self.lock - (1 << 32) if self.lock >= 1 << 31 else self.lock
-        begin = f"{_WRITE}; {self._guards}; SELECT pg_advisory_xact_lock({_LOCK}, {signed}); {self._where}"
-        with self._transaction(begin) as where:
+        with self._transaction(self._begin_writing) as where:
             _demand_durability(self.name, *where)
             self._known = _Known(_place(*where))
             try:
@@ -142,29 +152,55 @@ class PostgresStore(Store):
             finally:
                 self._known = None
 
+    def _begin_writing(self) -> tuple[Any, ...]:
+        signed = self.lock - (1 << 32) if self.lock >= 1 << 31 else self.lock
+        deadline = time.monotonic() + self._patience
+        for number in range(_LOCK, _LOCK + _LOCKS):
+            take = f"SELECT pg_advisory_xact_lock({number}, {signed})"
+            while True:
+                left = max(0.001, deadline - time.monotonic())
+                waited = f"{_WRITE}; {_guards(min(left, _SLICE))}; {take}; {self._guards}; {self._where}"
+                try:
+                    return self._begun(waited)
+                except psycopg.errors.LockNotAvailable:
+                    self._connection.execute("ROLLBACK")
+                    if self._is_strangers(number):
+                        break
+                    if time.monotonic() >= deadline:
+                        raise
+        return self._begun(f"{_WRITE}; {self._guards}; {self._where}")
+
+    def _is_strangers(self, number: int) -> bool:
+        """Whether the lock is held by roles that may not charge here. Who they are is what the server says."""
+        return self._one(layout.HOLDERS, self.lock, number, self.lock) == (True,)
+
     @contextmanager
     def reading(self) -> Iterator[None]:
         """One moment of the table."""
-        with self._transaction(_READ):
+        with self._transaction(lambda: self._begun(_READ)):
             yield
 
     def sync(self) -> None:
         """Commit a record to the log. The log is flushed in order, so all that was read before is on disk then."""
-        with self._transaction(f"{_WRITE}; {self._guards}; {self._where}") as where:
+        with self._transaction(lambda: self._begun(f"{_WRITE}; {self._guards}; {self._where}")) as where:
             _demand_durability(self.name, *where)
             self._needed("SELECT pg_logical_emit_message(true, 'tacit', 'flush')")
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[tuple[Any, ...]]:
-        """Gives what the last of the statements in `begin`, which go to the server together, gave."""
+    def _transaction(self, begin: Callable[[], tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+        """Gives what `begin` found."""
         try:
-            yield self._last_result(self._connection.execute(begin, prepare=False))
+            yield begin()
             self._commit()
         except BaseException:
             with suppress(psycopg.Error):
                 if self._connection.info.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
                     self._connection.execute("ROLLBACK")
             raise
+
+    def _begun(self, statements: str) -> tuple[Any, ...]:
+        """What the last of the statements, which go to the server together, gave."""
+        return self._last_result(self._connection.execute(statements, prepare=False))
 
     def _last_result(self, cursor: psycopg.Cursor[tuple[Any, ...]]) -> tuple[Any, ...]:
         while cursor.nextset():
@@ -252,9 +288,35 @@ class PostgresStore(Store):
         """Nothing is left to do: the table must exist before its number can stand in the head."""
 
     def create_table(self) -> None:
-        """Lay out an empty ledger; inside `writing`, which then has to be left."""
+        """Lay out an empty ledger; inside `writing`, which then has to be left.
+
+        Default privileges may give others rights on whatever is created: they are taken away, and looked at again.
+        """
         for statement in layout.laid_out(self._schema):
             self._do(statement)
+        for left in (False, True):
+            given = self._connection.execute(_written(layout.GIVEN), (self.table,)).fetchall()
+            if given and left:
+                raise LedgerError(
+                    f"The ledger {self.name} was made, and others have rights on it that cannot be taken."
+                )
+            for (role,) in given:
+                self._do(f"REVOKE ALL ON TABLE {self.table} FROM {role} CASCADE")
+
+    def demand_ours(self, named: bool) -> None:
+        """Refuse, before a row is read, a table that somebody planted. `named`: the address says which schema it is in.
+
+        Reading a view runs its functions, and inserting into a table those of its triggers, with the rights of who
+        charges. So it must be a table of ours, of a superuser's, of the database's owner's, or, where the address
+        names the schema, of that schema's owner's; and nobody else may do more to it than read and insert.
+        """
+        number = self.place().inode
+        found = self._connection.execute(_written(layout.PLANTED), (named, number)).fetchall()
+        for (problem,) in found:
+            raise LedgerError(
+                f"The ledger {self.name} cannot be used. {problem} Somebody may have put it there. Have it removed or "
+                "put right, or name another schema: ?options=-csearch_path%3Dclinic."
+            )
 
     def faults(self) -> Iterator[str]:
         """Not ours, or laid out differently. Damaged pages are for the server to find: docs/ledger.md says how."""

@@ -20,7 +20,7 @@ from tacit.policy.read import FILL_IN
 _HEAD: Final = """\
 # What you promise about this data. Lines marked {mark} need your word; nothing here was read from a row.
 name = {name}
-working_copy = {copy}   # a bounded copy, readable by you only; "memory" keeps it in memory
+working_copy = {copy}   # {about}
 ledger = {ledger}   # what has been spent; keep it as long as the data
 
 # How much may be learnt about one unit, over all questions and all analysts together.
@@ -37,6 +37,9 @@ largest_epsilon = 0.5   # no single question may cost more
 # epsilon = 0.5
 # delta = 1e-7
 """
+
+_IN_FILE: Final = 'a bounded copy, readable by you only; "memory" keeps it in memory'
+_IN_DATABASE: Final = 'a bounded copy, in a schema of the database; "query" makes none, and each question takes longer'
 
 _TABLE: Final = """
 [tables.{key}]
@@ -61,8 +64,14 @@ _FACTS: Final[Mapping[Kind, str]] = {
 
 def write(name: str, sources: Mapping[str, Source], schema: Schema) -> str:
     """A commented policy for these tables."""
-    copy, ledger = _text(f"{name}.copy"), _text(f"{name}.ledger")
-    return "".join((_HEAD.format(name=_text(name), copy=copy, ledger=ledger, mark=FILL_IN), *_tables(sources, schema)))
+    database = any(source.format == "postgres" for source in sources.values())
+    facts = {
+        "name": _text(name),
+        "copy": _text(f"{name}_copy" if database else f"{name}.copy"),
+        "about": _IN_DATABASE if database else _IN_FILE,
+        "ledger": _text(f"{name}.ledger"),
+    }
+    return "".join((_HEAD.format(**facts, mark=FILL_IN), *_tables(sources, schema)))
 
 
 def _tables(sources: Mapping[str, Source], schema: Schema) -> Iterator[str]:
@@ -78,7 +87,7 @@ def _line(column: str, kind: Kind | None, source: Source) -> str:
         return f"# {_key(column)} has a type that no question can use\n"
     if kind == "boolean":
         return f"{_key(column)} = {{ {_FACTS[kind]} }}\n"
-    if source.format == "csv":
+    if source.is_csv:
         return f'# {_key(column)} = {{ type = "text" }}   # {FILL_IN}: CSV has no types; or integer, real, date, ...\n'
     return f"# {_key(column)} = {{ {_FACTS[kind]} }}   # {FILL_IN}: values outside are clamped or count as missing\n"
 
