@@ -26,7 +26,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -34,11 +34,12 @@ from tacit.errors import QuestionError
 
 MOST_ROWS = 25_000
 MOST_VALUES = 1_000_000
-MOST_CHARACTERS = 2_000_000
+MOST_CHARACTERS = 1_000_000
 STEPS = 5
-VALUES_A_ROW, CHARACTERS_A_ROW = 100, 1_000
+VALUES_A_ROW, CHARACTERS_A_ROW = 100, 4_000
 """What each row of each plain step may cost besides."""
 _DIGITS = 45
+_LETTERS, _AT_ONCE = 4, 16  # what changing a letter's case, and comparing, take beside reading or writing one
 _FEW_STRETCHES = 2
 
 
@@ -175,8 +176,12 @@ def computed(rows: int, effort: Effort, lists: Work) -> Work:
 
 
 def effort_of(sqls: Sequence[exp.Expr], lengths: Mapping[tuple[str, str], int]) -> Effort:
-    """What these cost on one row. `lengths` says how long the texts of columns can be, by alias and name."""
-    return sum((_effort(sql, lengths) for sql in sqls), Effort())
+    """What these cost on one row. `lengths` says how long the texts of columns can be, by alias and name.
+
+    A text that comes out is kept, compared or sorted by, so it counts once more.
+    """
+    found = sum((_effort(sql, lengths) for sql in sqls), Effort())
+    return replace(found, characters=found.characters + sum(longest_of(sql, lengths) for sql in sqls))
 
 
 def longest_of(sql: exp.Expr, lengths: Mapping[tuple[str, str], int]) -> int:
@@ -208,10 +213,23 @@ def _own(node: exp.Expr, found: Mapping[int, Effort], lengths: Mapping[tuple[str
     lists = _asks_a_list(node)
     parts = [found[id(child)] for child in ([node.this] if lists else node.iter_expressions())]
     longest = _longest(node, found, parts)
-    characters = sum(part.characters + part.longest for part in parts) + longest
-    if isinstance(node, (exp.Like, exp.ILike)):
-        characters += _matching(node, found[id(node.this)].longest)
+    lengths_read = [part.longest for part in parts]
+    if isinstance(node, _COMPARED):
+        handled = _compared(node, found, lengths_read)
+    elif isinstance(node, (exp.Like, exp.ILike)):
+        handled = sum(lengths_read) + _matching(node, found[id(node.this)].longest)
+    else:
+        handled = (sum(lengths_read) + longest) * (_LETTERS if isinstance(node, (exp.Lower, exp.Upper)) else 1)
+    characters = sum(part.characters for part in parts) + handled
     return Effort(1 + sum(part.values for part in parts), characters, longest, sum(p.lists for p in parts) + lists)
+
+
+def _compared(node: exp.Expr, found: Mapping[int, Effort], lengths: Sequence[int]) -> int:
+    """Texts are compared up to where the shorter one ends, many characters at once."""
+    if isinstance(node, exp.In):
+        own = found[id(node.this)].longest
+        return -(-sum(min(own, length) for length in lengths) // _AT_ONCE)
+    return -(-2 * min(lengths, default=0) // _AT_ONCE)
 
 
 def _asks_a_list(node: exp.Expr) -> bool:
@@ -256,6 +274,7 @@ def _matching(node: exp.Expr, longest: int) -> int:
 
 
 _LEAVES = (exp.Column, exp.Literal, exp.DataType, exp.Identifier)
+_COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is)
 _NO_TEXTS = (
     exp.Binary,
     exp.Length,
