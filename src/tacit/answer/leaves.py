@@ -90,6 +90,9 @@ def read(pick: Pick, run: Run, near: Near, cells: Keys) -> tuple[Near, dict[int,
             held += each.rows
         if held > _MOST_IN_ALL:
             break  # this process holds no more: what other cells need is asked for point by point
+    if not opened and cells:
+        # one person's rows must not decide whether there is a query more: that can be told by the clock
+        run(pick.reading(cells, [Probe(0, 0, 0, 0)])).open_for(lambda _, __: None)
     grain = max(1, pick.mechanism.grain // _FINER)
     for some in _batches(opened):
         stretches = [stretch for each in some for stretch in each.stretches]

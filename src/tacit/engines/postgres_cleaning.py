@@ -25,7 +25,7 @@ from tacit.engines.cleaning import whole_range
 from tacit.engines.sources import fits_64_bits, kind_of
 from tacit.errors import PolicyError
 from tacit.policy import cells
-from tacit.policy.columns import Column, Kind, Outside
+from tacit.policy.columns import LONGEST_TEXT, Column, Kind, Outside
 
 _NUMBER: Final = "'^ *[+-]?([0-9]{1,255}[.]?[0-9]{0,255}|[.][0-9]{1,255})([eE][+-]?[0-9]{1,3})? *$'"
 _C: Final = 'COLLATE pg_catalog."C"'
@@ -117,7 +117,7 @@ def _between(value: str, lowest: str, highest: str, lower: int, upper: int, insi
 
 def _listed_text(column: Column, value: str) -> str:
     if column.values is None:
-        return value
+        return f"left({value}, {LONGEST_TEXT:d})"  # one person's long text must not take longer than another's
     # No text of this server holds a zero byte: such a value is in no row.
     listed = ", ".join(quoting.text(str(each)) for each in column.values if "\0" not in str(each))
     return f"CASE WHEN {value} IN ({listed}) THEN {value} END" if listed else f"CAST(NULL AS TEXT) {_C}"

@@ -22,7 +22,7 @@ from tacit.engines import quoting
 from tacit.engines import spark_quoting as spark
 from tacit.engines.sources import kind_of
 from tacit.errors import PolicyError
-from tacit.policy.columns import Column, Kind, Outside
+from tacit.policy.columns import LONGEST_TEXT, Column, Kind, Outside
 
 _FIRST_DAY: Final = datetime.date.min.toordinal() - datetime.date(1970, 1, 1).toordinal()
 _LAST_DAY: Final = datetime.date.max.toordinal() - datetime.date(1970, 1, 1).toordinal()
@@ -128,7 +128,7 @@ def _whole_range(column: Column) -> tuple[int | None, int | None, Outside]:
 
 def _listed_text(column: Column, value: str) -> str:
     if column.values is None:
-        return value
+        return f"substring({value}, 1, {LONGEST_TEXT:d})"  # one person's long text must not take longer than another's
     listed = ", ".join(spark.text(str(each)) for each in column.values)
     return f"CASE WHEN {value} IN ({listed}) THEN {value} END"
 

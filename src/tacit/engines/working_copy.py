@@ -29,7 +29,7 @@ from tacit.errors import EngineError, PolicyError
 from tacit.policy.check import Schema, check
 from tacit.policy.policy import Policy
 
-VERSION: Final = 1
+VERSION: Final = 2
 _MEMORY: Final = Path("/dev/shm")  # noqa: S108  # the private folder inside it is made by mkdtemp
 Progress = Callable[[str, int, int], None]
 """Told the table that is next, the number of steps done, and of all steps."""

@@ -19,6 +19,7 @@ from tacit.plan.pick_part import PickMechanism, PickPart
 from tacit.plan.plan import MeasureKind, OutputPlan, Sensitivity
 from tacit.plan.scope import Scope
 from tacit.plan.summaries import Summary
+from tacit.plan.work import NONE, Work
 from tacit.policy import Policy
 from tacit.question import tree
 
@@ -95,6 +96,7 @@ class Draft:
     qualify: Formula | None = None
     query: exp.Select | None = None
     inner_queries: tuple[exp.Select, ...] = ()
+    work: Work = NONE
     sentences: tuple[str, ...] = ()
 
     def block(self, part: Part) -> Draft:

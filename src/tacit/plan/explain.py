@@ -46,6 +46,7 @@ def _sentences(draft: Draft) -> Iterator[str]:
         yield f"The rows of this answer are added up once more, all that it shows{empty}; that costs nothing."
     if draft.having is not None or draft.order or question.limit is not None or question.offset:
         yield "HAVING, ORDER BY, LIMIT and OFFSET look at noisy values only, and cost nothing."
+    yield _work(draft)
 
 
 def _sources(draft: Draft) -> Iterator[str]:
@@ -69,6 +70,15 @@ def _sources(draft: Draft) -> Iterator[str]:
         else:
             yield f"{place.shown!r} has at most {place.rows:,} row{'s' * (place.rows > 1)} of each unit."
     yield f"Together they hold at most {draft.rows_per_unit:,} rows of one unit; pairs are made within a unit only."
+
+
+def _work(draft: Draft) -> str:
+    work, most = draft.work, draft.work.limits
+    return (
+        f"One unit can cause at most {work.rows:,} rows of work in all steps of the queries ({most.rows:,} are "
+        f"allowed), {work.values:,} values ({most.values:,}) and {work.characters:,} characters of text "
+        f"({most.characters:,}), so that the time an answer takes does not tell who is in the tables."
+    )
 
 
 def _named(tables: list[str]) -> str:

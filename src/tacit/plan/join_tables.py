@@ -37,6 +37,8 @@ from tacit.errors import QuestionError
 from tacit.plan.names import Names, conjunction, conjuncts
 from tacit.plan.scope import Place, Scope, quoted
 from tacit.plan.translate import condition_of
+from tacit.plan.work import NONE, Step, Work, computed, effort_of, held, most_rows
+from tacit.plan.work import joined as joined_work
 from tacit.policy import PathUnit
 from tacit.question import tree
 
@@ -62,6 +64,8 @@ class Joined:
     rows: int | None
     unit_sql: exp.Expr | None
     kind: str | None
+    work: Work  # what putting them together can take
+    most: int  # the most rows of one unit that any step on the way can hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +93,23 @@ def join_tables(
     rows, unit, kind = first.place.rows, None if first.place.public else first.place.unit_sql, first.place.kind
     sql, resolved = [], []
     merged = False
+    sizes = [Step(first.place.rows or 1, not first.place.public)]
     for step in steps:
         place = step.place
         near = replace(names, places={**seen, step.alias: place})
         scope = Scope({each.alias: each for each in near.places.values()}, opener.opened)
         if place.public:
             on, source, factor = _public(step, near, set(seen))
-            rows = None if rows is None else _few(rows * factor)
+            rows = None if rows is None else rows * factor
+            sizes.append(Step(factor, private=False))
         else:
             assert rows is not None
-            on, source, rows = _private(step, near, kind, rows)
+            on, source, rows, leading = _private(step, near, kind, rows)
+            # FULL keeps rows of either side that meet none, and RIGHT along a key those of the other
+            alone = step.kind in ("right", "full")
+            parent = None if leading is None or alone else [each.alias for each in seen.values()].index(leading)
+            assert place.rows is not None
+            sizes.append(Step(place.rows + alone, parent=parent))
             if step.kind == "full":
                 assert unit is not None
                 unit = exp.Coalesce(this=unit.copy(), expressions=[place.unit_sql])
@@ -117,25 +128,32 @@ def join_tables(
     found = replace(names, places={alias: seen[alias] for alias in names.places}, merged=merged)
     used = {part for step in steps if step.from_where for part in step.parts}
     places = tuple(seen.values())
+    scope = Scope({each.alias: each for each in places}, opener.opened)
+    most = most_rows(sizes)
+    conditions = effort_of([join.args["on"] for join in sql if join.args.get("on") is not None], scope.lengths)
+    work = joined_work([place.work for place in places], sizes) + computed(most, conditions, scope.lists)
+    work = NONE if rows is None else held(work)
     return Joined(
         found,
-        Scope({each.alias: each for each in places}, opener.opened),
+        scope,
         places,
         first.source,
         tuple(resolved),
         tuple(part for part in conjuncts(where) if part not in used),
         first.place.sql,
         tuple(sql),
-        rows,
+        None if rows is None else _few(rows),
         unit,
         kind,
+        work,
+        most,
     )
 
 
 def _few(rows: int) -> int:
     if rows > MOST_ROWS:
         raise QuestionError(
-            f"The joins let one unit have {rows:,} rows, more than {MOST_ROWS:,}. Ask for fewer: tacit_rows_per_unit."
+            f"The sources let one unit have {rows:,} rows, more than {MOST_ROWS:,}. Ask for fewer: tacit_rows_per_unit."
         )
     return rows
 
@@ -272,15 +290,20 @@ def _first_of_each(place: Place, keys: list[str], most: int) -> exp.Expr:
 # -- private sources ---------------------------------------------------------------------------------------
 
 
-def _private(step: _Step, names: Names, kind: str | None, rows: int) -> tuple[list[tree.Scalar], exp.Expr, int]:
-    """The conditions, the source, and how many rows a unit has after the join of `rows` with it."""
+def _private(
+    step: _Step, names: Names, kind: str | None, rows: int
+) -> tuple[list[tree.Scalar], exp.Expr, int, str | None]:
+    """The conditions, the source, how many rows a unit has after the join of `rows` with it, and what leads to it.
+
+    That is the alias of a source each of whose rows meets one row of it at most, because a key says which.
+    """
     place = step.place
     if place.kind != kind:
         raise QuestionError(f"Table {place.shown!r} protects other units than the tables before it: they do not join.")
     links: list[tree.Scalar] = []
     on: list[tree.Scalar] = []
     paths: list[tree.Scalar] = []
-    keyed = False
+    leading: str | None = None
     for part in step.parts:
         ends = _unit_ends(part, names, place)
         if ends is not None:
@@ -291,7 +314,7 @@ def _private(step: _Step, names: Names, kind: str | None, rows: int) -> tuple[li
         walked = _path_ends(resolved, names, place)
         if walked is not None:
             paths.append(tree.Compare("=", tree.UnitOf(walked[0]), tree.UnitOf(place.alias)))
-            keyed = keyed or walked[1]
+            leading = walked[0] if walked[1] and leading is None else leading
     links = links or paths[:1]
     if not links:
         unit = place.unit or "the unit"
@@ -300,13 +323,14 @@ def _private(step: _Step, names: Names, kind: str | None, rows: int) -> tuple[li
             f"or along the path to the unit that the policy states."
         )
     assert place.rows is not None
+    keyed = leading is not None
     if step.kind == "full":
         alone = not on and not any(names.places[alias].optional for alias in _linked(links, names))
         most = rows + place.rows if keyed else rows * place.rows if alone else max(rows * place.rows, rows + place.rows)
-        return [*links, *on], place.sql, _few(most)
+        return [*links, *on], place.sql, most, leading
     if not keyed:
-        return [*links, *on], place.sql, _few(rows * place.rows)
-    return [*links, *on], place.sql, _few(rows + place.rows - 1) if step.kind == "right" else rows
+        return [*links, *on], place.sql, rows * place.rows, leading
+    return [*links, *on], place.sql, rows + place.rows - 1 if step.kind == "right" else rows, leading
 
 
 def _linked(links: Sequence[tree.Scalar], names: Names) -> Iterator[str]:

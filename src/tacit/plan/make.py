@@ -13,6 +13,7 @@ from tacit.plan.add_noise import add_noise
 from tacit.plan.bins import bins, bins_of
 from tacit.plan.bound_change import bound_change
 from tacit.plan.bound_groups import bound_groups
+from tacit.plan.bound_work import bound_work
 from tacit.plan.build_query import UNITS, build_query, key_column, measure_column
 from tacit.plan.choose_levels import choose_levels
 from tacit.plan.deviation import deviation
@@ -49,6 +50,7 @@ RULES: tuple[Callable[[Draft], Draft], ...] = (
     bound_change,
     add_noise,
     build_query,
+    bound_work,
     explain,
 )
 
@@ -170,5 +172,6 @@ def _plan(draft: Draft) -> Plan:
         epsilon=draft.asked.epsilon,
         delta=draft.asked.delta,
         event=draft.event,
+        work=draft.work,
         sentences=draft.sentences,
     )

@@ -25,7 +25,8 @@ from tacit.plan.scope import UNIT, Opened, Place, Scope, quoted
 from tacit.plan.translate import condition_of, value_of
 from tacit.plan.unit_aggregates import aggregate_value
 from tacit.plan.unite import unite
-from tacit.plan.values import Nothing, Truth, Value, truth_as_number
+from tacit.plan.values import Nothing, Text, Truth, Value, truth_as_number
+from tacit.plan.work import NONE, STEPS, Work, computed, effort_of, longest_of
 from tacit.question import tree
 
 if TYPE_CHECKING:
@@ -133,11 +134,14 @@ def _projected(rows: tree.Rows, outputs: tuple[tree.Output, ...], joined: Joined
             "SELECT DISTINCT inside a question must name the unit's column: rows that are alike may belong to others."
         )
     query = _query(columns, joined)
-    if rows.where is not None:
-        query = query.where(condition_of(rows.where, joined.scope).sql, copy=False)
+    where = None if rows.where is None else condition_of(rows.where, joined.scope).sql
+    if where is not None:
+        query = query.where(where, copy=False)
     if rows.distinct:
         query = query.distinct(copy=False)
-    return replace(rows, outputs=tuple(resolved)), _opened(query, columns, unit, joined.rows, joined)
+    return replace(rows, outputs=tuple(resolved)), _opened(
+        query, columns, unit, joined.rows, joined, _computed(columns, where, joined)
+    )
 
 
 def _one_unit(found: str | None, name: str) -> str:
@@ -163,10 +167,28 @@ def _query(columns: dict[str, Value], joined: Joined) -> exp.Select:
     return query
 
 
-def _opened(query: exp.Query, columns: dict[str, Value], unit: str | None, rows: int | None, joined: Joined) -> Opened:
-    outside = {name: replace(value, sql=exp.column(quoted(name))) for name, value in columns.items()}
+def _computed(columns: dict[str, Value], where: exp.Expr | None, joined: Joined) -> Work:
+    """What the columns and the condition of a SELECT take on the rows of one unit."""
+    if joined.rows is None:
+        return NONE
+    sqls = [*(value.sql for value in columns.values()), *([] if where is None else [where])]
+    return joined.work + computed(joined.most, effort_of(sqls, joined.scope.lengths), joined.scope.lists)
+
+
+def _opened(
+    query: exp.Query, columns: dict[str, Value], unit: str | None, rows: int | None, joined: Joined, work: Work
+) -> Opened:
+    outside = {name: _outside(name, value, joined.scope) for name, value in columns.items()}
     sources = tuple(dict.fromkeys(source for place in joined.places for source in place.sources))
-    return Opened(query, outside, rows, unit, joined.kind, sources)
+    return Opened(query, outside, rows, unit, joined.kind, sources, work)
+
+
+def _outside(name: str, value: Value, scope: Scope) -> Value:
+    """A column as it is seen from outside; a text is as long as what it is computed from can make it."""
+    sql = exp.column(quoted(name))
+    if isinstance(value, Text):
+        return replace(value, sql=sql, longest=longest_of(value.sql, scope.lengths))
+    return replace(value, sql=sql)
 
 
 # -- one row for each group of a unit ----------------------------------------------------------------------
@@ -179,6 +201,7 @@ class _Group:
     keys: dict[tree.Scalar, str]
     aggregates: dict[tree.Aggregate, str]
     place: Place
+    work: Work
 
 
 def _grouped(rows: tree.Rows, outputs: tuple[tree.Output, ...], joined: Joined) -> tuple[tree.Rows, Opened]:
@@ -213,8 +236,15 @@ def _grouped(rows: tree.Rows, outputs: tuple[tree.Output, ...], joined: Joined) 
     selected: list[exp.Expr] = [exp.column(UNIT, quoted(_GROUP))]
     selected += [exp.alias_(value.sql.copy(), quoted(name), copy=False) for name, value in columns.items()]
     query = exp.select(*selected, copy=False).from_(inner.subquery(quoted(_GROUP), copy=False), copy=False)
-    if having is not None:
-        query = query.where(condition_of(_from_group(having, group), scope).sql, copy=False)
+    above = None if having is None else condition_of(_from_group(having, group), scope).sql
+    if above is not None:
+        query = query.where(above, copy=False)
+    assert joined.rows is not None
+    groups = joined.rows if keys else 1
+    work = group.work + computed(groups, effort_of([*(v.sql for v in columns.values())], scope.lengths), NONE)
+    if above is not None:
+        work += computed(groups, effort_of([above], scope.lengths), NONE)
+    work += Work(STEPS * groups, STEPS * groups)
     resolved = replace(
         rows,
         # the unit is a key as well: without it, one row for each unit would read like all of its rows
@@ -222,7 +252,8 @@ def _grouped(rows: tree.Rows, outputs: tuple[tree.Output, ...], joined: Joined) 
         outputs=tuple(tree.Output(output.name, cell) for output, cell in zip(outputs, cells, strict=True)),
         having=having,
     )
-    return resolved, _opened(query, columns, unit, joined.rows if keys else 1, joined)
+    inside = replace(joined, scope=scope)  # what the columns are computed from
+    return resolved, _opened(query, columns, unit, groups, inside, work)
 
 
 def _in_group(expression: tree.Scalar, joined: Joined) -> tree.Scalar:
@@ -254,13 +285,17 @@ def _group(
     for node, name in aggregate_names.items():
         values[name] = aggregate_value(node, joined.scope, joined.rows)
     query = _query(values, joined)
-    if rows.where is not None:
-        query = query.where(condition_of(rows.where, joined.scope).sql, copy=False)
+    where = None if rows.where is None else condition_of(rows.where, joined.scope).sql
+    if where is not None:
+        query = query.where(where, copy=False)
     places = range(1, len(keys) + 2)
     query = query.group_by(*(exp.Literal.number(place) for place in places), copy=False)
-    columns = {name: replace(value, sql=exp.column(quoted(name), quoted(_GROUP))) for name, value in values.items()}
+    columns = {
+        name: replace(_outside(name, value, joined.scope), sql=exp.column(quoted(name), quoted(_GROUP)))
+        for name, value in values.items()
+    }
     place = Place(_GROUP, "the group", exp.Placeholder(), columns, 1)
-    return _Group(key_names, aggregate_names, place), query
+    return _Group(key_names, aggregate_names, place, _computed(values, where, joined)), query
 
 
 def _from_group(cell: tree.Scalar, group: _Group) -> tree.Scalar:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from tacit.errors import QuestionError
+from tacit.plan import work
 from tacit.plan.draft import Draft
 from tacit.plan.join_tables import Joined, join_tables
 from tacit.plan.names import Names, listed
@@ -98,6 +99,7 @@ class Opener:
             opened.unit,
             opened.kind,
             sources=opened.sources,
+            work=opened.work,
         )
         return place, tree.Derived(rows, alias)
 
@@ -128,6 +130,7 @@ class Opener:
             "unit" if by_column else f"row of {table.name}",
             table,
             sources=(table.name,),
+            work=work.read(rows),
         )
         return place, tree.Named(table.name, alias, rows)
 

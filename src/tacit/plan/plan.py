@@ -32,6 +32,7 @@ from tacit.plan.pick_part import PickMechanism
 from tacit.plan.rank_probe import NUMBER, PROBED, VALUES, Probe, probe_query, reading_query
 from tacit.plan.rank_query import Keyed
 from tacit.plan.summaries import Summary
+from tacit.plan.work import NONE, Work
 from tacit.question import tree
 
 MeasureKind: TypeAlias = OneOf["count_rows", "count", "count_units", "count_some_units", "sum", "histogram"]
@@ -192,6 +193,7 @@ class Plan:
     epsilon: Fraction | None
     delta: Fraction
     event: Event
+    work: Work = NONE  # the most that the rows of one unit can cause
     sentences: tuple[str, ...] = ()
     offset: int = 0
     summary: Summary | None = None

@@ -96,6 +96,11 @@ def rank_query(table: Keyed, windows: Sequence[Window], grain: int) -> exp.Selec
     return query.with_("leaves", as_=builder.leaves(), copy=False)
 
 
+def passes(points: int) -> int:
+    """How often the rows are read at most."""
+    return len(_shifts(points, finer=False)) + 1
+
+
 def _shifts(points: int, finer: bool) -> list[int]:
     """How many bits of a point each pass leaves out. Where they are `finer`, the first two leave out fewer."""
     width = (points - 1).bit_length()

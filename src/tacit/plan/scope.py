@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from tacit.plan.intervals import Interval
 from tacit.plan.values import EVERY_INTEGER, Meaning, Number, Text, Value, cast_to
+from tacit.plan.work import NONE, Work
 from tacit.policy import Column, Table
 from tacit.policy.cells import LAST
 from tacit.question import tree
@@ -48,6 +49,7 @@ class Place:
     table: Table | None = None
     optional: bool = False
     sources: tuple[str, ...] = ()  # the private tables it is made from
+    work: Work = NONE  # what making its rows of one unit can take
 
     @property
     def public(self) -> bool:
@@ -77,6 +79,7 @@ class Opened:
     unit: str | None
     kind: str | None
     sources: tuple[str, ...]
+    work: Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,27 @@ class Scope:
 
     places: Mapping[str, Place]
     opened: Mapping[tree.Rows | tree.Union, Opened] = field(default_factory=dict)
+
+    @property
+    def lengths(self) -> dict[tuple[str, str], int]:
+        """How long the texts of columns can be, by alias and name."""
+        return {
+            (place.alias, name): value.length
+            for place in self.places.values()
+            for name, value in place.columns.items()
+            if isinstance(value, Text)
+        }
+
+    @property
+    def lists(self) -> Work:
+        """The most that one of the SELECTs in conditions takes."""
+        works = [opened.work for opened in self.opened.values()]
+        return Work(
+            max((each.rows for each in works), default=0),
+            max((each.plain for each in works), default=0),
+            max((each.values for each in works), default=0),
+            max((each.characters for each in works), default=0),
+        )
 
     def value(self, name: tree.Name) -> Value:
         """What a resolved name is on a row."""

@@ -20,8 +20,9 @@ from tacit.plan import arithmetic, moments
 from tacit.plan.intervals import Interval
 from tacit.plan.values import Number, Text, Truth, Value, bare, cast_to, constant, described, enclosed, scaled
 from tacit.plan.values import truth_as_number as numbered
+from tacit.policy.columns import LONGEST_TEXT
 
-LONGEST = 1_000
+LONGEST = LONGEST_TEXT
 _MOST_VALUES = 2_000
 _MOST_DAYS = 40_000
 _PIECES = {"Y": ("year", 4), "m": ("month", 2), "d": ("day", 2), "j": ("dayofyear", 3)}

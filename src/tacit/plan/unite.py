@@ -12,6 +12,7 @@ from tacit.errors import QuestionError
 from tacit.plan import arithmetic
 from tacit.plan.scope import UNIT, Opened, quoted
 from tacit.plan.values import Number, Text, Value, described, widened
+from tacit.plan.work import united as united_work
 
 
 def unite(parts: Sequence[Opened]) -> Opened:
@@ -39,7 +40,8 @@ def unite(parts: Sequence[Opened]) -> Opened:
     query: exp.Query = reduce(lambda left, right: exp.union(left, right, distinct=False, copy=False), selects)
     found = {name: replace(value, sql=exp.column(quoted(name))) for name, (value, _) in zip(names, united, strict=True)}
     sources = tuple(dict.fromkeys(source for part in parts for source in part.sources))
-    return Opened(query, found, rows, first.unit, first.kind, sources)
+    work = united_work([part.work for part in parts], rows)
+    return Opened(query, found, rows, first.unit, first.kind, sources, work)
 
 
 def _united(values: list[Value]) -> tuple[Value, list[Value]]:
@@ -52,7 +54,7 @@ def _united(values: list[Value]) -> tuple[Value, list[Value]]:
             if any(text.values is None for text in texts)
             else tuple(dict.fromkeys(item for text in texts for item in text.values or ()))
         )
-        return Text(texts[0].sql, nullable, known), list(values)
+        return Text(texts[0].sql, nullable, known, longest=max(text.length for text in texts)), list(values)
     numbers = [value for value in values if isinstance(value, Number)]
     if len(numbers) != len(values) or len({number.meaning for number in numbers}) > 1:
         kinds = " and ".join(dict.fromkeys(described(value) for value in values))

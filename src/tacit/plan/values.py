@@ -18,6 +18,7 @@ from sqlglot import exp
 
 from tacit.errors import QuestionError
 from tacit.plan.intervals import Interval
+from tacit.policy.columns import LONGEST_TEXT
 
 NARROW = 1 << 62
 WIDEST = 1 << 100
@@ -48,12 +49,18 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text; `values` lists all there can be, where that is known."""
+    """A text; `values` lists all there can be, where that is known. A column has at most `longest` characters."""
 
     sql: exp.Expr
     nullable: bool = True
     values: tuple[str, ...] | None = None
     constant: str | None = None
+    longest: int = LONGEST_TEXT
+
+    @property
+    def length(self) -> int:
+        """The most characters that a column of such texts has."""
+        return self.longest if self.values is None else max(map(len, self.values), default=0)
 
 
 @dataclass(frozen=True, slots=True)

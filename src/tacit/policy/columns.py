@@ -32,6 +32,8 @@ from tacit.errors import ParameterError, PolicyError
 from tacit.loss.budget import written
 from tacit.policy import cells
 
+LONGEST_TEXT = 1_000
+"""The most characters of a text that the working copy holds; longer ones are cut."""
 Kind = Literal["integer", "real", "text", "date", "timestamp", "boolean"]
 Outside = Literal["clamp", "drop"]
 Scalar: TypeAlias = int | Fraction | str | bool | datetime.date | datetime.datetime
