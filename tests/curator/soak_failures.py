@@ -8,7 +8,6 @@ Prints how many were injected, by path; the first that breaks a promise ends it 
 
 from __future__ import annotations
 
-import itertools
 import os
 import sys
 import tempfile
@@ -25,15 +24,16 @@ def main(wanted: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TACIT_STATE"] = str(Path(folder) / "heads")
         with desk(Path(folder)) as at:
-            for turn in itertools.count():
+            while True:
                 for name, path in paths().items():
-                    for number, cause in enumerate(CAUSES):
+                    for cause in CAUSES:
                         if "session" in name and cause in NOT_IN_A_SESSION:
                             continue
-                        one_failure(at, path, cause, 1 + turn + Fraction(number + 1, 1000))
+                        one_failure(at, path, cause, 1 + Fraction(done.total(), 10**6))
                         done[name] += 1
                         if done.total() >= wanted:
-                            print(f"{done.total()} failures: {dict(done)}. One stored failure each, no second draw.")
+                            told = f"{done.total()} failures: {dict(done)}. One stored failure each, no second draw."
+                            sys.stdout.write(told + "\n")
                             return
 
 

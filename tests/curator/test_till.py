@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,8 @@ from tests.curator.failures import COUNT, KEPT, desk, opened, refusal
 
 
 @pytest.fixture(autouse=True)
-def heads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def heads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TACIT_STATE", str(tmp_path / "heads"))
-    yield
 
 
 def kinds(curator: Curator) -> list[str]:
