@@ -6,6 +6,7 @@
     |-- QuestionError      the question cannot be answered as it was asked
     |-- BudgetExceeded     the answer would cost more than is left; carries .asked and .remaining
     |-- LedgerError        what is spent could not be recorded, or the record is not what it was
+    |   `-- Stopped        an answer failed after it was paid for, and the owner has not looked yet
     `-- EngineError        the place where the rows live did not do its part
 
 An error says what was wrong, the value found, what is allowed, and how to mend it. It never
@@ -23,6 +24,7 @@ __all__ = [
     "ParameterError",
     "PolicyError",
     "QuestionError",
+    "Stopped",
     "TacitError",
 ]
 
@@ -45,6 +47,10 @@ class QuestionError(TacitError):
 
 class LedgerError(TacitError):
     """The ledger is full, locked, damaged, older than its head, or another one. Nothing was released."""
+
+
+class Stopped(LedgerError):
+    """Something failed after it was paid for, and the owner has not looked yet. Nothing was charged."""
 
 
 class EngineError(TacitError):

@@ -21,5 +21,5 @@ def shared() -> Iterator[Curator]:
 def watched(shared: Curator, monkeypatch: pytest.MonkeyPatch) -> Watched:
     """An engine whose only row is a count of ten."""
     double = Watched(Exact([()], {"m0": [10]}))
-    monkeypatch.setattr(shared, "_engine", double)
+    monkeypatch.setattr(shared._till, "engine", double)
     return double

@@ -21,7 +21,7 @@ def test_a_question_beyond_the_budget_is_refused_and_nothing_is_charged_or_run()
     with curated(budget=tacit.Budget(1), default_epsilon="0.1") as curator:
         curator.ask(COUNT, epsilon="0.6")
         double = Watched(RuntimeError())
-        curator._engine = double  # type: ignore[assignment]
+        curator._till.engine = double  # type: ignore[assignment]
         entries = len(curator.ledger())
         with pytest.raises(BudgetExceeded) as caught:
             curator.ask(COUNT + " WHERE age > 1", epsilon="0.5")
@@ -36,7 +36,7 @@ def test_a_question_beyond_the_budget_is_refused_and_nothing_is_charged_or_run()
 
 def test_ten_questions_of_a_tenth_are_the_whole_budget_of_one() -> None:
     with curated(budget=tacit.Budget(1)) as curator:
-        curator._engine = Watched(Exact([()], {"m0": [10]}))  # type: ignore[assignment]
+        curator._till.engine = Watched(Exact([()], {"m0": [10]}))  # type: ignore[assignment]
         for age in range(10):
             curator.ask(f"{COUNT} WHERE age = {age}", epsilon=0.1)
         assert curator.budget().share == 1
@@ -47,7 +47,7 @@ def test_ten_questions_of_a_tenth_are_the_whole_budget_of_one() -> None:
 def test_each_analyst_has_a_budget_and_the_dataset_has_one_for_all() -> None:
     analysts = {"ana": tacit.Budget(1), "bob": tacit.Budget(2)}
     with curated(budget=tacit.Budget(2), analysts=analysts) as curator:
-        curator._engine = Watched(Exact([()], {"m0": [10]}))  # type: ignore[assignment]
+        curator._till.engine = Watched(Exact([()], {"m0": [10]}))  # type: ignore[assignment]
         first = curator.ask(COUNT, epsilon="0.8", analyst="ana")
         with pytest.raises(BudgetExceeded) as caught:
             curator.ask(COUNT + " WHERE age = 1", epsilon="0.5", analyst="ana")

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tacit.answer.answer import Answer
 from tacit.answer.arranged import arranged
 from tacit.question.together import Family, Member
+
+
+def answers_of(plans: Sequence[tuple[Family, object]], payloads: Sequence[str], repeated: bool) -> tuple[Answer, ...]:
+    """Every asker's answer, in the order of the questions, out of what was released for each plan."""
+    answers: dict[int, Answer] = {}
+    for (family, _), payload in zip(plans, payloads, strict=True):
+        whole = Answer.from_bytes(payload.encode(), repeated=repeated)
+        answers |= {member.place: member_answer(whole, family, member) for member in family.members}
+    return tuple(answers[place] for place in sorted(answers))
 
 
 def member_answer(answer: Answer, family: Family, member: Member) -> Answer:

@@ -32,12 +32,12 @@ Run = Callable[[Query], Exact]
 
 
 def released(plan: Plan, run: Run, receipt: Receipt, unit: str) -> bytes:
-    """The answer as the ledger stores it, or the engine's one fixed error."""
-    return guarded(lambda: release(plan, run, receipt, unit, secure()).to_bytes())
+    """The answer as the ledger stores it. Called inside the till, which tells no cause if it fails."""
+    return release(plan, run, receipt, unit, secure()).to_bytes()
 
 
 def guarded(compute: Callable[[], bytes]) -> bytes:
-    """What `compute` makes of exact numbers that were paid for, or the engine's one fixed error."""
+    """What `compute` makes of exact numbers that need no ledger, or the engine's one fixed error."""
     try:
         return compute()
     except Exception:  # noqa: BLE001  # which kind it is, and its words, may have to do with a row

@@ -22,11 +22,13 @@ class Standing:
     payer: str
     budget: Budget
     share: Fraction
+    failed: int | None = None
+    """The entry of a failure that stops the payer, or someone who asks, until the owner has looked at it."""
 
     @classmethod
-    def of(cls, payer: str, committed: Filter, spent: Spent) -> Standing:
+    def of(cls, payer: str, committed: Filter, spent: Spent, failed: int | None = None) -> Standing:
         """The standing under a committed filter."""
-        return cls(payer, committed.budget, share_of(spent, committed.limit))
+        return cls(payer, committed.budget, share_of(spent, committed.limit), failed)
 
     @property
     def left(self) -> Fraction:
@@ -37,7 +39,10 @@ class Standing:
         # rounded against the asker: spending is never shown too small
         spent, left = math.ceil(self.share * 1000) / 10, math.floor(self.left * 1000) / 10
         epsilon, delta = readable(as_text(self.budget.epsilon)), readable(as_text(self.budget.delta))
-        return f"{self.payer}: {spent:.1f} % of epsilon {epsilon}, delta {delta} is spent, {left:.1f} % is left."
+        told = f"{self.payer}: {spent:.1f} % of epsilon {epsilon}, delta {delta} is spent, {left:.1f} % is left."
+        if self.failed is None:
+            return told
+        return f"{told} Stopped: an answer failed (entry {self.failed}). Look at it, then: tacit ledger resume."
 
     __repr__ = __str__
 

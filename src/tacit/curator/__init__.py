@@ -11,12 +11,13 @@ does before and beside the questions (begin and check a policy, look at a ledger
 """
 
 from tacit.curator.curator import Curator
-from tacit.curator.ledgers import adopt_ledger, open_ledger, verify_ledger
+from tacit.curator.keys import Price
+from tacit.curator.ledgers import adopt_ledger, open_ledger, resume_ledger, verify_ledger
 from tacit.curator.opening import open_policy, protect
 from tacit.curator.owner import check_policy, describe_sources, refresh_policy, suggested_name
 from tacit.curator.planner import Planner
 from tacit.curator.publish import Publication
-from tacit.curator.studies import Price, Rows
+from tacit.curator.studies import Rows
 from tacit.curator.suggest import Suggestion
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "open_policy",
     "protect",
     "refresh_policy",
+    "resume_ledger",
     "suggested_name",
     "verify_ledger",
 ]

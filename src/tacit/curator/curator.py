@@ -1,12 +1,11 @@
-"""A question's whole walk: read, planned, charged, run, released, stored, sent.
+"""A question's whole walk: read, planned, and bought at the till, where it is charged, run, released, stored and sent.
 
 Promise: nothing about the data decides what happens before the charge, and after the charge nothing leaves but the
-answer or one fixed error. A question asked again gets the stored answer and is charged nothing.
+answer or one fixed error. A question asked again gets what is stored, the answer or the error, and is charged nothing.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import secrets
 import shutil
@@ -14,18 +13,19 @@ import tempfile
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tacit import parameters
 from tacit.answer import Answer, Standing
-from tacit.answer.members import member_answer
+from tacit.answer.members import answers_of
 from tacit.answer.release import released
 from tacit.answer.united import united_answer
 from tacit.curator.asking_all import plan_together
 from tacit.curator.expressions import sql_of
 from tacit.curator.fluent import AskedSteps
-from tacit.curator.keys import key_of, with_units
+from tacit.curator.keys import order_of, order_of_all, with_units
 from tacit.curator.ledgers import head_of, ledger_of
 from tacit.curator.owner import refuse_refresh
 from tacit.curator.planner import Planner
@@ -33,12 +33,11 @@ from tacit.curator.public_keys import with_public_keys
 from tacit.curator.publish import Publication, publish
 from tacit.curator.studies import Rows, rows_of
 from tacit.curator.suggest import Suggestion, question_for, suggestion
+from tacit.curator.till import Run, Till
 from tacit.curator.written import as_written
-from tacit.engines.engine import STALE, Engine, open_engine
+from tacit.engines.engine import Engine, open_engine
 from tacit.engines.working_copy import Progress, digest
-from tacit.errors import EngineError
-from tacit.ledger import Entry, Ledger
-from tacit.loss.events import Composed
+from tacit.ledger import Entry, Ledger, Receipt
 from tacit.loss.filters import Spent
 from tacit.parameters import Number
 from tacit.plan import Plan, UnitedPlan
@@ -74,6 +73,7 @@ class Curator(Planner):
                 self._engine = open_engine(policy, frames=frames, progress=progress)
                 try:
                     self.policy = with_public_keys(policy, self._engine)
+                    self._till = Till(self._ledger, self._engine, _told_apart(policy), bool(policy.analysts))
                 except BaseException:
                     self._engine.close()
                     raise
@@ -83,11 +83,6 @@ class Curator(Planner):
         except BaseException:
             _remove(self._scratch)
             raise
-        # A table in memory has no fingerprint: its answers are for this registration and are not replayed to another.
-        frame = any(table.source.format == "frame" for table in policy.tables.values())
-        self._tables = [digest(policy), secrets.token_hex(16) if frame else ""]
-        # of public tables the question reads no more rows than this: the copy is the same, the answer is not
-        self._tables += [f"{name} {each.fan_out}" for name, each in policy.tables.items() if each.fan_out != 1]
         self._end = weakref.finalize(self, _end, self._engine, self._ledger, self._scratch)
 
     # -- asking ----------------------------------------------------------------------------------------
@@ -126,22 +121,11 @@ class Curator(Planner):
             rows_per_unit=rows_per_unit,
             groups_per_unit=groups_per_unit,
         )
-        asker = self.analyst if analyst is None else analyst
-        if self.policy.analysts:
-            self._ledger.filter(asker)  # who may not ask is refused here, whether or not the answer is stored
         if isinstance(plan, UnitedPlan):
-            return united_answer(self._all_of(plan.plans, asker), plan)
-        names = tuple(output.name for output in plan.outputs)
-        key, text = key_of(plan, [*self._tables, self._engine.fingerprint()])
-        stored = self._ledger.answer(key)
-        if stored is not None:
-            return Answer.from_bytes(stored, repeated=True).named(names)
-        if self._engine.is_stale():
-            raise EngineError(STALE)
-        receipt = self._ledger.charge(asker, key, text, plan.event)
-        with self._engine.moment() as run:
-            payload = released(plan, lambda query: run(with_units(query)), receipt, self._unit(plan))
-        return Answer.from_bytes(self._ledger.store_answer(receipt, payload)).named(names)
+            return united_answer(self._all_of(plan.plans, analyst), plan)
+        order = order_of(plan, self._till.data())
+        stored, repeated = self._till.buy(order, partial(self._released, plan), self._asker(analyst))
+        return Answer.from_bytes(stored, repeated=repeated).named(tuple(output.name for output in plan.outputs))
 
     @room()
     def ask_all(
@@ -159,33 +143,17 @@ class Curator(Planner):
         exact = None if epsilon is None else as_written("epsilon", epsilon)
         exact_delta = Fraction(0) if delta is None else as_written("delta", delta)
         together = plan_together([read(sql_of(each)) for each in questions], self.policy, exact, exact_delta)
-        asker = self.analyst if analyst is None else analyst
-        if self.policy.analysts:
-            self._ledger.filter(asker)
-        return self._all_of(together.plans, asker)
+        return self._all_of(together.plans, analyst)
 
-    def _all_of(self, plans: Sequence[tuple[Family, Plan]], asker: str) -> tuple[Answer, ...]:
+    def _all_of(self, plans: Sequence[tuple[Family, Plan]], analyst: str | None) -> tuple[Answer, ...]:
         """The answers of all members of these plans, in order: released for one charge, or the stored ones."""
-        data = [*self._tables, self._engine.fingerprint()]
-        keyed = [key_of(plan, data) for _, plan in plans]
-        key = hashlib.sha256(json.dumps([each for each, _ in keyed]).encode()).hexdigest()
-        text = json.dumps({"is": "Questions", "questions": [json.loads(said) for _, said in keyed]})
-        stored = self._ledger.answer(key)
-        repeated = stored is not None
-        if stored is None:
-            if self._engine.is_stale():
-                raise EngineError(STALE)
-            receipt = self._ledger.charge(asker, key, text, Composed(tuple(plan.event for _, plan in plans)))
-            with self._engine.moment() as run:
-                payloads = [
-                    released(plan, lambda query: run(with_units(query)), receipt, self._unit(plan)) for _, plan in plans
-                ]
-            stored = self._ledger.store_answer(receipt, json.dumps([each.decode() for each in payloads]).encode())
-        answers: dict[int, Answer] = {}
-        for (family, _), payload in zip(plans, json.loads(stored), strict=True):
-            whole = Answer.from_bytes(payload.encode(), repeated=repeated)
-            answers |= {member.place: member_answer(whole, family, member) for member in family.members}
-        return tuple(answers[place] for place in sorted(answers))
+        order = order_of_all([plan for _, plan in plans], self._till.data())
+
+        def compute(run: Run, receipt: Receipt) -> bytes:
+            return json.dumps([self._released(plan, run, receipt).decode() for _, plan in plans]).encode()
+
+        stored, repeated = self._till.buy(order, compute, self._asker(analyst))
+        return answers_of(plans, json.loads(stored), repeated)
 
     def rows(self, sql: str, columns: Sequence[str] | None = None, *, rows_per_unit: int | None = None) -> Rows:
         """Rows for a study: `clinic.rows("SELECT age FROM visits")`, or `clinic.rows("visits", ["age"])`. Free."""
@@ -227,7 +195,8 @@ class Curator(Planner):
     def budget(self, analyst: str | None = None) -> Standing:
         """How the dataset's budget stands, or one analyst's own: which share is spent and which is left."""
         payer = "The dataset" if analyst is None else f"Analyst {analyst!r}"
-        return Standing.of(payer, self._ledger.filter(analyst), self._ledger.spent(analyst))
+        committed, spent, failures = self._ledger.filter(analyst), self._ledger.spent(analyst), self._failures(analyst)
+        return Standing.of(payer, committed, spent, failed=failures[-1].sequence if failures else None)
 
     def spent(self, analyst: str | None = None) -> Spent:
         """What has been spent, in the unit of the committed filter."""
@@ -244,6 +213,12 @@ class Curator(Planner):
                 raise parameters.refuse("analyst", f"{self.analyst!r}, who is asking", analyst)
             analyst = self.analyst
         return self._ledger.entries(analyst)
+
+    def resume(self, analyst: str | None = None) -> tuple[Entry, ...]:
+        """The owner's word, recorded, that what failed was looked at: one analyst, or all, may go on asking."""
+        if self.analyst != "owner":
+            raise parameters.refuse("analyst", "the owner, who alone resumes", self.analyst)
+        return self._till.resume(analyst)
 
     # -- coming and going ------------------------------------------------------------------------------
 
@@ -271,9 +246,27 @@ class Curator(Planner):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _unit(self, plan: Plan) -> str:
+    def _failures(self, analyst: str | None) -> tuple[Entry, ...]:
+        """What stops somebody; for an analyst only what stops that one."""
+        return self._ledger.failures(analyst if self.analyst == "owner" else self.analyst)
+
+    def _asker(self, analyst: str | None) -> str:
+        return self.analyst if analyst is None else analyst
+
+    def _released(self, plan: Plan, run: Run, receipt: Receipt) -> bytes:
+        """A plan's answer as it is stored. Called by the till, once it is paid for."""
         unit = self.policy.unit_of(plan.tables[0]).unit
-        return "one row" if isinstance(unit, RowUnit) else f"all rows of one {getattr(unit, 'column', 'unit')}"
+        whose = "one row" if isinstance(unit, RowUnit) else f"all rows of one {getattr(unit, 'column', 'unit')}"
+        return released(plan, lambda query: run(with_units(query)), receipt, whose)
+
+
+def _told_apart(policy: Policy) -> list[str]:
+    """What says, besides the state of the sources, which tables are meant: part of every key."""
+    # A table in memory has no fingerprint: its answers are for this registration and are not replayed to another.
+    frame = any(table.source.format == "frame" for table in policy.tables.values())
+    # of public tables the question reads no more rows than this: the copy is the same, the answer is not
+    most = [f"{name} {each.fan_out}" for name, each in policy.tables.items() if each.fan_out != 1]
+    return [digest(policy), secrets.token_hex(16) if frame else "", *most]
 
 
 def _end(engine: Engine, ledger: Ledger, scratch: str | None) -> None:

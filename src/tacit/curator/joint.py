@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tacit import parameters
 from tacit.answer import Answer
-from tacit.answer.members import member_answer
+from tacit.answer.members import answers_of
 from tacit.answer.nested import is_nested
-from tacit.answer.release import released
 from tacit.curator.asking_all import Together, plan_together
 from tacit.curator.expressions import sql_of
-from tacit.curator.keys import key_of, with_units
-from tacit.curator.studies import Price, Run, release
+from tacit.curator.keys import Price, key_of
+from tacit.curator.studies import release
+from tacit.curator.till import Run
 from tacit.errors import QuestionError
 from tacit.loss.events import Composed
 from tacit.question import read
@@ -82,19 +82,12 @@ def release_jointly(
         event = Composed((together.event, *(each.price.event for each in parts)))
 
         def compute(run: Run, receipt: Receipt) -> bytes:
-            answers = [
-                released(plan, lambda query: run(with_units(query)), receipt, curator._unit(plan)).decode()
-                for _, plan in together.plans
-            ]
+            answers = [curator._released(plan, run, receipt).decode() for _, plan in together.plans]
             texts = [each.compute(run, receipt) for each in parts]
             made = {"answers": answers, "texts": texts, "entry": str(receipt.sequence), "event": event.to_json()}
             return json.dumps(made).encode()
 
         stored, repeated = release(curator, asked, Price(event, epsilon, delta), compute, analyst)
     content = json.loads(stored)
-    found: dict[int, Answer] = {}
-    for (family, _), payload in zip(together.plans, content["answers"], strict=True):
-        whole = Answer.from_bytes(payload.encode(), repeated=repeated)
-        found |= {member.place: member_answer(whole, family, member) for member in family.members}
-    answers = tuple(found[place] for place in range(len(questions)))
+    answers = answers_of(together.plans, content["answers"], repeated)
     return Joint(answers, tuple(content["texts"]), content["entry"], content["event"], repeated)

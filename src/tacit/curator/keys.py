@@ -1,14 +1,65 @@
-"""What stands for a question: its key in the ledger, and the query with all that the release needs."""
+"""What stands for a question or a study: its key in the ledger, its canonical text, and what it costs.
+
+Promise: a key stands for everything that shapes an answer: what is asked, at which price, with which noise, of which
+data in which state. Two that have one key get one answer. Keys are stored for ever, so how they are made stays.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
 
 from tacit import parameters
+from tacit.curator.till import Order
+from tacit.loss.events import Composed, Event
 from tacit.plan import Plan, Query
 from tacit.question import canonical
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a study costs: the exact event that is charged, and what it is worth to people."""
+
+    event: Event
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+
+
+def order_of(plan: Plan, data: list[str]) -> Order:
+    """One question. `data` says which tables are meant, in which state."""
+    key, text = key_of(plan, data)
+    return Order(key, text, plan.event)
+
+
+def order_of_all(plans: Sequence[Plan], data: list[str]) -> Order:
+    """Several questions for one charge."""
+    keyed = [key_of(plan, data) for plan in plans]
+    key = _digest([each for each, _ in keyed])
+    text = json.dumps({"is": "Questions", "questions": [json.loads(said) for _, said in keyed]})
+    return Order(key, text, Composed(tuple(plan.event for plan in plans)))
+
+
+def order_of_study(asked: Mapping[str, Any], price: Price, data: list[str]) -> Order:
+    """A study, in the words in which it says what it asks."""
+    text = json.dumps({"is": "Study", **asked}, sort_keys=True)
+    shaping = [text, price.event.to_json(), parameters.as_text(price.epsilon), parameters.as_text(price.delta), data]
+    return Order(_digest(shaping), text, price.event)
+
+
+def key_of(plan: Plan, data: list[str]) -> tuple[str, str]:
+    """The key of one question, and its canonical text.
+
+    Noise is in the key beside the event: equal events may be priced alike and yet be shared differently over the
+    measures.
+    """
+    text = canonical(plan.question)
+    noise = [[each.kind, str(each.centre), str(each.step), repr(each.mechanism)] for each in plan.measures]
+    noise += [["pick", repr(each.mechanism), str(each.low), str(each.stride)] for each in plan.picks]
+    return _digest([text, plan.event.to_json(), noise, plan.rows_per_unit, data, parameters.as_text(plan.delta)]), text
 
 
 def with_units(query: Query) -> Query:
@@ -18,14 +69,5 @@ def with_units(query: Query) -> Query:
     return replace(query, measure_columns=(*query.measure_columns, query.unit_column))
 
 
-def key_of(plan: Plan, data: list[str]) -> tuple[str, str]:
-    """What stands for the question and everything that shapes its answer, and the question's canonical text.
-
-    `data` says which tables are meant, in which state. Noise is in the key beside the event: equal events may be
-    priced alike and yet be shared differently over the measures.
-    """
-    text = canonical(plan.question)
-    noise = [[each.kind, str(each.centre), str(each.step), repr(each.mechanism)] for each in plan.measures]
-    noise += [["pick", repr(each.mechanism), str(each.low), str(each.stride)] for each in plan.picks]
-    shaping = [text, plan.event.to_json(), noise, plan.rows_per_unit, data, parameters.as_text(plan.delta)]
-    return hashlib.sha256(json.dumps(shaping).encode()).hexdigest(), text
+def _digest(shaping: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(shaping).encode()).hexdigest()

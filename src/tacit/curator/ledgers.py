@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from tacit import parameters
 from tacit.errors import LedgerError, PolicyError
-from tacit.ledger import Ledger, Report, verify
+from tacit.ledger import Entry, Ledger, Report, verify
 from tacit.policy import Policy
 
 _VARIABLE: Final = "postgres:$"
@@ -25,6 +25,15 @@ def open_ledger(policy: Policy) -> Ledger:
     """The ledger of this policy, which must exist. No data is opened."""
     path = ledger_of(policy)
     return Ledger.open(path, head=head_of(path))
+
+
+def resume_ledger(policy: Policy, analyst: str | None = None) -> tuple[tuple[Entry, ...], tuple[Entry, ...]]:
+    """The owner's word that what failed was looked at. No data is opened.
+
+    Gives the charges that were cut off, of which it was not known yet that they failed, and what was recorded.
+    """
+    with open_ledger(policy) as ledger:
+        return ledger.settle(), ledger.resume(analyst)
 
 
 def verify_ledger(policy: Policy) -> Report:

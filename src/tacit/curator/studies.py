@@ -7,17 +7,14 @@ but what the study's own mechanism makes of exact numbers, or one fixed error.
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Mapping
+import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from tacit import parameters
-from tacit.answer.release import guarded
-from tacit.engines.engine import STALE
-from tacit.errors import EngineError
+from tacit.curator.keys import Price, order_of_study
+from tacit.curator.till import Compute, Session
+from tacit.plan.make import affordable
 from tacit.plan.row_plan import RowPlan, plan_rows
 from tacit.question.pieces import name as quoted
 from tacit.question.stack import room
@@ -26,22 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tacit.curator.curator import Curator
-    from tacit.engines.exact import Exact
-    from tacit.ledger import Receipt
-    from tacit.loss.events import Event
-    from tacit.plan import Query
-
-Run: TypeAlias = "Callable[[Query], Exact]"
-Compute: TypeAlias = "Callable[[Run, Receipt], bytes]"
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """What a study costs: the exact event that is charged, and what it is worth to people."""
-
-    event: Event
-    epsilon: Fraction
-    delta: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +42,7 @@ class Rows:
         """What `compute` makes of these rows once `price` is paid, as bytes; and whether it had been stored before."""
         return release(self.curator, self._named(asked), price, compute, analyst)
 
-    def paid(self, asked: Mapping[str, Any], price: Price, analyst: str | None) -> tuple[Run, Receipt]:
+    def paid(self, asked: Mapping[str, Any], price: Price, analyst: str | None) -> Session:
         """Pay, and go on asking: for studies that take their questions one by one. Nothing of it is stored."""
         return paid(self.curator, self._named(asked), price, analyst)
 
@@ -84,39 +65,13 @@ def release(
     curator: Curator, asked: Mapping[str, Any], price: Price, compute: Compute, analyst: str | None
 ) -> tuple[bytes, bool]:
     """The stored result of this study, or a new one, paid for."""
-    asker, key, text = _asked(curator, asked, price, analyst)
-    stored = curator._ledger.answer(key)
-    if stored is not None:
-        return stored, True
-    if curator._engine.is_stale():
-        raise EngineError(STALE)
-    receipt = curator._ledger.charge(asker, key, text, price.event)
-    with curator._engine.moment() as run:
-        payload = guarded(lambda: compute(run, receipt))
-    return curator._ledger.store_answer(receipt, payload), False
+    affordable(curator.policy, price.epsilon, "epsilon", price.epsilon)
+    order = order_of_study(asked, price, curator._till.data())
+    return curator._till.buy(order, compute, curator._asker(analyst))
 
 
-def paid(curator: Curator, asked: Mapping[str, Any], price: Price, analyst: str | None) -> tuple[Run, Receipt]:
+def paid(curator: Curator, asked: Mapping[str, Any], price: Price, analyst: str | None) -> Session:
     """A charge of its own, every time; and the engine's answers to whatever the study then asks."""
-    import secrets
-
-    asker, key, text = _asked(curator, {**asked, "opened": secrets.token_hex(16)}, price, analyst)
-    if curator._engine.is_stale():
-        raise EngineError(STALE)
-    receipt = curator._ledger.charge(asker, key, text, price.event)
-    return curator._engine.run, receipt
-
-
-def _asked(curator: Curator, asked: Mapping[str, Any], price: Price, analyst: str | None) -> tuple[str, str, str]:
-    """Who asks, what stands for the study, and its text for the ledger."""
-    most = curator.policy.largest_epsilon
-    if price.epsilon > most:
-        allowed = f"worth at most epsilon {parameters.as_text(most)}, the policy's largest"
-        raise parameters.refuse("epsilon", allowed, float(price.epsilon))
-    asker = curator.analyst if analyst is None else analyst
-    if curator.policy.analysts:
-        curator._ledger.filter(asker)
-    text = json.dumps({"is": "Study", **asked}, sort_keys=True)
-    data = [*curator._tables, curator._engine.fingerprint()]
-    shaping = [text, price.event.to_json(), parameters.as_text(price.epsilon), parameters.as_text(price.delta), data]
-    return asker, hashlib.sha256(json.dumps(shaping).encode()).hexdigest(), text
+    affordable(curator.policy, price.epsilon, "epsilon", price.epsilon)
+    order = order_of_study({**asked, "opened": secrets.token_hex(16)}, price, curator._till.data())
+    return curator._till.open(order, curator._asker(analyst))

@@ -44,7 +44,7 @@ class Door(TyperGroup):
             aside().print(str(refusal), style="red")
             raise typer.Exit(_code(refusal)) from None
         except KeyboardInterrupt:
-            aside().print("Interrupted. What was charged stays charged; asking again brings its answer.", style="red")
+            aside().print("Interrupted. What was charged stays charged, and is not drawn again.", style="red")
             raise typer.Exit(INTERRUPTED) from None
 
 
@@ -64,7 +64,8 @@ app.add_typer(
     name="ledger",
     help="What has been spent, by whom, for what.  tacit ledger clinic.toml",
     epilog="Examples: tacit ledger clinic.toml, tacit ledger verify clinic.toml, "
-    "tacit ledger export clinic.toml --format csv, tacit ledger adopt clinic.toml --moved-from old/spent.ledger.",
+    "tacit ledger export clinic.toml --format csv, tacit ledger resume clinic.toml --analyst ana, "
+    "tacit ledger adopt clinic.toml --moved-from old/spent.ledger.",
 )
 app.add_typer(
     audit,

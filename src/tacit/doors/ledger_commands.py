@@ -1,4 +1,4 @@
-"""`tacit ledger show | verify | export | adopt`: what has been spent, and whether that record is what it was."""
+"""`tacit ledger show | verify | export | resume | adopt`: what was spent, and is that record what it was?"""
 
 from __future__ import annotations
 
@@ -36,12 +36,20 @@ def show_ledger(
 
     with open_ledger(read_policy(policy)) as opened:
         entries, spent, committed = opened.entries(analyst), opened.spent(), opened.filter()
+        failures = opened.failures(analyst)
     if as_json:
-        state = {"unit": committed.unit, "spent": spent.to_dict(), "limit": committed.limit.to_dict()}
+        state: dict[str, Any] = {"unit": committed.unit, "spent": spent.to_dict(), "limit": committed.limit.to_dict()}
+        state |= {"stopped_by": [entry.sequence for entry in failures]}
         print_json({**state, "entries": [entry.to_dict() for entry in entries]})
         return
     out().print(tables.ledger(entries, committed.limit))
     out().print(str(Standing.of("The dataset", committed, spent)))
+    for entry in failures:
+        aside().print(
+            f"Failed: entry {entry.sequence}, asked by {entry.analyst}, who pays for nothing new until you looked. "
+            "Then: tacit ledger resume POLICY.",
+            style="red",
+        )
 
 
 @ledger.command("verify")
@@ -71,6 +79,23 @@ def export_ledger(
 
     with open_ledger(read_policy(policy)) as opened:
         typer.echo(opened.export(form, analyst), nl=False)
+
+
+@ledger.command("resume")
+def resume_ledger(
+    policy: PolicyFile,
+    analyst: Annotated[str | None, typer.Option(help="Only this analyst; without it, everyone.")] = None,
+) -> None:
+    """Your word, as the owner, that you looked at what failed; recorded.  tacit ledger resume clinic.toml"""
+    from tacit.curator import resume_ledger as resume
+
+    cut_off, resumed = resume(read_policy(policy), analyst)
+    for entry in cut_off:
+        aside().print(f"Entry {entry.sequence}, asked by {entry.analyst}, was cut off: it is stored as failed.")
+    for entry in resumed:
+        aside().print(f"Recorded as entry {entry.sequence}: you looked at what failed for {entry.analyst}.")
+    if not resumed:
+        aside().print("Nobody is stopped.")
 
 
 @ledger.command("adopt")

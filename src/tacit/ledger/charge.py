@@ -1,16 +1,22 @@
-"""What happens inside the ledger's transaction: enrol, charge, store an answer.
+"""What happens inside the ledger's transaction: enrol, charge, store an answer or that it failed, resume.
 
 Each is a value that was fully prepared outside (checked, priced, hashed) and whose `record` reads the present state,
 refuses or appends. All of them refuse before they append, because a refusal must leave nothing behind.
+
+A failure is something sent. Of one key there is one charge and then an answer or a failure, whichever is stored first;
+so what failed is never drawn again. Whether something fails may depend on the rows, and a failed answer tells that for
+nothing but its price: therefore the analyst pays for nothing more until the owner has looked. Where no analysts are
+enrolled anyone may use any name, so that a failure stops everyone.
 """
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import Any
 
-from tacit.errors import LedgerError
-from tacit.ledger.entry import Entry, Kind, Receipt
+from tacit.errors import LedgerError, Stopped
+from tacit.ledger.entry import OUTCOMES, Entry, Failed, Kind, Receipt
 from tacit.ledger.rules import Price
 from tacit.ledger.store import Store
 from tacit.loss import filters
@@ -28,6 +34,7 @@ class Charge:
     event: Event
     dataset: Price
     own: Price | None
+    goes_on: bool = False
 
     def record(self, store: Store) -> Receipt:
         """The receipt of the new entry, or of the entry that paid for this key before."""
@@ -41,6 +48,9 @@ class Charge:
             raise LedgerError(
                 f"Analysts were enrolled meanwhile, and {self.analyst!r} was not known. Open the ledger again."
             )
+        failure = open_failure(store, None if self.own is None else self.analyst)
+        if failure is not None:
+            raise _stopped(failure, self.own is not None)
         spent = {
             "dataset": self.dataset.after(dataset_spent(store)).to_dict(),
             "analyst": None if self.own is None else self.own.after(analyst_spent(store, self.analyst)).to_dict(),
@@ -49,7 +59,14 @@ class Charge:
             "dataset": self.dataset.amount.to_dict(),
             "analyst": None if self.own is None else self.own.amount.to_dict(),
         }
-        content = {"question": self.question, "event": self.event.to_dict(), "cost": cost, "spent": spent}
+        content: dict[str, Any] = {
+            "question": self.question,
+            "event": self.event.to_dict(),
+            "cost": cost,
+            "spent": spent,
+        }
+        if self.goes_on:
+            content["goes_on"] = True
         entry = Entry.after(store.last(), Kind.CHARGED, content, self.analyst, self.key)
         store.append(entry)
         return Receipt.of(entry, unit, repeated=False)
@@ -62,18 +79,54 @@ class StoreAnswer:
     receipt: Receipt
     payload: bytes
 
-    def record(self, store: Store) -> bytes:
-        """The answer that is kept: this one, or the one that was stored before."""
+    def record(self, store: Store) -> bytes | Failed:
+        """What is kept: this one, or the answer or the failure that was stored before."""
         paid = store.find(Kind.CHARGED, self.receipt.key)
         if paid is None or (paid.sequence, paid.hash) != (self.receipt.sequence, self.receipt.hash):
             raise LedgerError(f"The receipt for the key {self.receipt.key!r} is not from this ledger.")
-        kept = store.find(Kind.ANSWERED, self.receipt.key)
+        kept = outcome(store, self.receipt.key)
         if kept is not None:
-            return kept_answer(store, kept)
+            return what_is_kept(store, kept)
         content = {"charge": paid.sequence, "sha256": hashlib.sha256(self.payload).hexdigest()}
         entry = Entry.after(store.last(), Kind.ANSWERED, content, paid.analyst, paid.key)
         store.append(entry, self.payload)
         return self.payload
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFailure:
+    """That a question which was paid for has no answer and will have none. Its words are the same for every cause."""
+
+    key: str
+    interrupted: bool
+
+    def record(self, store: Store) -> bytes | Failed | None:
+        """What is kept: the failure, or what was stored before; None if nobody paid for this key."""
+        paid = store.find(Kind.CHARGED, self.key)
+        if paid is None:
+            return None
+        kept = outcome(store, self.key)
+        if kept is None:
+            kind = Kind.INTERRUPTED if self.interrupted else Kind.FAILED
+            kept = Entry.after(store.last(), kind, {"charge": paid.sequence}, paid.analyst, paid.key)
+            store.append(kept)
+        return what_is_kept(store, kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """The owner looked at what failed: for one analyst, or (None) for all."""
+
+    analyst: str | None
+
+    def record(self, store: Store) -> tuple[Entry, ...]:
+        """A new entry for each failure that stopped somebody; none where nobody was stopped."""
+        made = []
+        for failure in open_failures(store, self.analyst):
+            content = {"failed": failure.sequence}
+            made.append(Entry.after(store.last(), Kind.RESUMED, content, failure.analyst, failure.key))
+            store.append(made[-1])
+        return tuple(made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +178,49 @@ def _spent(charge: Entry | None, payer: str) -> Spent:
     return NOTHING if state is None else Spent.from_dict(state)
 
 
-def kept_answer(store: Store, kept: Entry) -> bytes:
-    """The payload of an `answered` entry, compared with what was recorded of it."""
+def open_failure(store: Store, analyst: str | None) -> Entry | None:
+    """The newest failure, of one analyst or of all, unless the owner has looked at it."""
+    newest = store.newest(Kind.FAILED, analyst)
+    if newest is None or newest.key is None or store.find(Kind.RESUMED, newest.key) is not None:
+        return None
+    return newest
+
+
+def open_failures(store: Store, analyst: str | None) -> list[Entry]:
+    """For each analyst (or one of them) the newest failure that the owner has not looked at; it covers older ones."""
+    newest: dict[str | None, Entry] = {}
+    enrolled = store.any_of(Kind.ENROLLED)
+    for entry in store.all_of(Kind.FAILED):
+        if not enrolled:
+            newest[None] = entry  # one failure stops everyone, and one word of the owner is enough
+        elif analyst in (None, entry.analyst):
+            newest[entry.analyst] = entry
+    return [each for each in newest.values() if each.key and store.find(Kind.RESUMED, each.key) is None]
+
+
+def _stopped(failure: Entry, enrolled: bool) -> Stopped:
+    who = f"Analyst {failure.analyst!r} is stopped" if enrolled else "Every new question is stopped"
+    whom, name = (f" --analyst {failure.analyst}", repr(failure.analyst)) if enrolled else ("", "")
+    return Stopped(
+        f"{who}: what was paid for at entry {failure.details['charge']} failed (entry {failure.sequence}), and that "
+        f"may have to do with a row. Nothing was charged; stored answers can still be read. The owner looks, and then "
+        f"resumes: tacit ledger resume POLICY{whom}, or curator.resume({name})."
+    )
+
+
+def outcome(store: Store, key: str) -> Entry | None:
+    """The entry that says what came of a charge, if there is one."""
+    for kind in OUTCOMES:
+        found = store.find(kind, key)
+        if found is not None:
+            return found
+    return None
+
+
+def what_is_kept(store: Store, kept: Entry) -> bytes | Failed:
+    """The payload of an `answered` entry, compared with what was recorded of it; or that it failed."""
+    if kept.kind != Kind.ANSWERED:
+        return Failed(kept.sequence, kept.kind == Kind.INTERRUPTED)
     payload = store.payload(kept.sequence)
     if payload is None or hashlib.sha256(payload).hexdigest() != kept.details["sha256"]:
         raise LedgerError(f"The answer stored at entry {kept.sequence} was edited.")

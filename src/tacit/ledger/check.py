@@ -1,9 +1,10 @@
 """The check of a ledger: is this the history that was sealed?
 
 Promise: with `head` true, an entry that was edited, removed, added in the middle or moved is found; so are an older
-copy, a cut tail, a copy at another place, another ledger, changed triggers, damaged pages, a changed stored answer, and
-sums that do not follow from the amounts. Every `Ledger.open` makes this check in full: it reads the whole table. Prices
-are taken as recorded: a later version may price the same event lower, and the recorded price stays what was paid.
+copy, a cut tail, a copy at another place, another ledger, changed triggers, damaged pages, a changed stored answer, a
+charge with both an answer and a failure, and sums that do not follow from the amounts. Every `Ledger.open` makes this
+check in full: it reads the whole table. Prices are taken as recorded: a later version may price the same event lower,
+and the recorded price stays what was paid.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from functools import lru_cache
 from itertools import islice
 
 from tacit.errors import LedgerError
-from tacit.ledger.entry import BEFORE_ALL, Entry, Kind
+from tacit.ledger.entry import BEFORE_ALL, OUTCOMES, Entry, Kind
 from tacit.ledger.head import Head, Place
 from tacit.ledger.rules import total
 from tacit.ledger.store import Site, Store
@@ -110,7 +111,15 @@ class _Scan:
                 yield f"Entry {entry.sequence} does not follow the one before it: entries were replaced or reordered."
             else:
                 yield from _unreadable(entry, payload, sums)
+                yield from self._two_outcomes(entry)
             self._remember(entry)
+
+    def _two_outcomes(self, entry: Entry) -> Iterator[str]:
+        """Failures are rare, and one of the two is one: so it is enough to look for the others beside each of them."""
+        if entry.kind not in (Kind.FAILED, Kind.INTERRUPTED):
+            return
+        if any(self._store.find(each, entry.key or "") for each in OUTCOMES if each != entry.kind):
+            yield f"What came of the charge of entry {entry.sequence} is recorded twice."
 
     def _remember(self, entry: Entry) -> None:
         self.entries += 1
@@ -138,6 +147,8 @@ def _wrong_payload(entry: Entry, payload: bytes | None) -> Iterator[str]:
             yield f"The answer stored at entry {entry.sequence} was edited."
     elif payload is not None:
         yield f"Entry {entry.sequence} holds an answer that was not recorded."
+    if entry.kind in OUTCOMES and not 0 < entry.details["charge"] < entry.sequence:
+        yield f"Entry {entry.sequence} speaks of no charge before it."
 
 
 class _Sums:

@@ -31,8 +31,15 @@ class Kind(StrEnum):
     ENROLLED = "enrolled"  # an analyst's own filter; the key is the analyst's name
     CHARGED = "charged"  # a question was paid for
     ANSWERED = "answered"  # its answer was stored, before it was sent
+    FAILED = "failed"  # instead of an answer: it will never be drawn again, and the analyst is stopped
+    INTERRUPTED = "interrupted"  # the same, where the asker ended it: the analyst is not stopped
+    RESUMED = "resumed"  # the owner looked at a failure; its key is the failure's
     MOVED = "moved"  # the owner said that the file now lives elsewhere
     VOUCHED = "vouched"  # the owner said that nothing is missing, although the head was lost
+
+
+OUTCOMES = (Kind.ANSWERED, Kind.FAILED, Kind.INTERRUPTED)
+"""What may come of a charge. One of them, and never two."""
 
 
 def canonical(value: object) -> str:
@@ -105,6 +112,14 @@ class Entry:
         content = self.details.get("cost")
         return None if content is None else Spent.from_dict(content["dataset"])
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether a charge is for a study that asks one thing after another, of which nothing is stored at the end."""
+        content = self.details
+        if "goes_on" in content:
+            return bool(content["goes_on"])
+        return '"opened": "' in content.get("question", "") and '"is": "Study"' in content["question"]  # older ledgers
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values; the chain can be checked from them alone."""
         return {
@@ -121,6 +136,15 @@ class Entry:
 
 def _hash(*fields: object) -> str:
     return hashlib.sha256(canonical(fields).encode("ascii")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """What is stored instead of an answer, at this entry: the question was paid for and is never drawn again."""
+
+    sequence: int
+    interrupted: bool = False
+    """Whether the asker ended it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,18 @@
                          analysts={"ana": Budget(1, 1e-7)})    # or "postgresql://...": several hosts charge at once
     receipt = ledger.charge("ana", key, question, event)       # refused, or on disk when it returns
     payload = ledger.store_answer(receipt, payload)            # on disk before it is sent; send what this returns
+    ledger.store_failure(key)                                  # instead, where none could be made: never drawn again
     ledger.answer(key)                                         # the next time: the stored answer, nothing charged
 
 Promises
 - A charge that returned survives every crash. A charge that failed may stay spent; it never hides a release.
 - The dataset's committed filter, and the analyst's own, admit every charge. The sum is read inside the transaction that
   adds to it, so concurrent threads, processes and hosts cannot overspend together.
-- A key is charged once and answered once. A second charge returns the first receipt, also to another analyst (analysts
-  may talk to each other); a second answer is dropped and the first returned. If a crash came between charge and answer,
-  the question may be answered on the old receipt: nothing was sent, because answers are stored first.
+- A key is charged once, and then answered or failed, whichever is stored first. A second charge returns the first
+  receipt, also to another analyst (analysts may talk to each other); a second answer is dropped and what was stored
+  returned. A receipt that says `repeated` is no right to draw: whoever paid may have drawn and been cut off before
+  anything was stored, and a second draw would not have been paid for. `turn` and `settle` tell who was cut off.
+- After a failure the analyst (all, where none are enrolled) is charged for nothing new until the owner resumes.
 - Budgets are committed when first named and never change. With analysts enrolled, only they may ask; with none, anyone.
 - A ledger that is not what its head says is refused when it is opened, and again at every charge.
 """
@@ -21,6 +24,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Self, TypeAlias
 
@@ -29,18 +33,23 @@ from tacit.ledger import export
 from tacit.ledger.charge import (
     Charge,
     Enrol,
+    Resume,
     StoreAnswer,
+    StoreFailure,
     analyst_spent,
     committed_filter,
     dataset_spent,
-    kept_answer,
+    open_failures,
+    outcome,
     same_budget,
+    what_is_kept,
 )
 from tacit.ledger.check import Report
-from tacit.ledger.entry import Entry, Kind, Receipt
+from tacit.ledger.entry import Entry, Failed, Kind, Receipt
 from tacit.ledger.rules import Rule
 from tacit.ledger.sites import vault_at
 from tacit.ledger.store import Store
+from tacit.ledger.turns import Turns
 from tacit.ledger.vault import Vault
 from tacit.ledger.writer import Writer
 from tacit.loss.budget import Budget
@@ -51,6 +60,8 @@ from tacit.parameters import refuse
 LONGEST_NAME = 256
 LONGEST_QUESTION = 1 << 20
 LONGEST_EVENT = 1 << 20
+LONGEST_TURN = 900.0
+"""Seconds that somebody waits for another who asks the same."""
 FilePath: TypeAlias = str | os.PathLike[str]
 
 
@@ -61,6 +72,7 @@ class Ledger:
         """Use `Ledger.open`."""
         self._vault = vault
         self._writer = Writer(vault)
+        self._turns = Turns(vault.head.path.with_name(vault.head.path.name + ".turns"), LONGEST_TURN)
         self._rules: dict[str, Rule] = {}
         registered, self._anyone = self._writer.read(lambda store: (store.at(1), not store.any_of(Kind.ENROLLED)))
         if registered is None:
@@ -121,10 +133,11 @@ class Ledger:
 
     # -- spending --------------------------------------------------------------------------------------
 
-    def charge(self, analyst: str, key: str, question: str, event: Event) -> Receipt:
+    def charge(self, analyst: str, key: str, question: str, event: Event, *, goes_on: bool = False) -> Receipt:
         """Pay for `event`; on disk and sealed when it returns. If it is too much: BudgetExceeded, and nothing charged.
 
         `key` stands for the question and everything that shapes its answer: two questions with one key get one answer.
+        `goes_on`: it pays for a study that asks one thing after another, so that no one answer will be stored.
         """
         _name("analyst", analyst)
         _name("key", key)
@@ -133,28 +146,69 @@ class Ledger:
         _recordable(event)
         rule = self._rule_of(analyst)
         own = None if rule is None else rule.price(event)
-        charge = Charge(analyst, key, question, event, self._dataset.price(event), own)
+        charge = Charge(analyst, key, question, event, self._dataset.price(event), own, goes_on)
         return self._writer.submit(charge.record, key)
 
-    def store_answer(self, receipt: Receipt, payload: bytes) -> bytes:
+    def store_answer(self, receipt: Receipt, payload: bytes) -> bytes | Failed:
         """Keep the answer that `receipt` paid for, before it is sent. Send what this returns: the first one stored."""
         if not isinstance(payload, bytes):
             raise refuse("payload", "bytes", type(payload).__name__)
         return self._writer.submit(StoreAnswer(receipt, payload).record, receipt.key)
 
-    def answer(self, key: str) -> bytes | None:
-        """The stored answer of a question, or None."""
+    def store_failure(self, key: str, *, interrupted: bool = False) -> bytes | Failed | None:
+        """Keep that the charge of this key has no answer; what is kept now. None, and nothing kept, if it was not paid.
+
+        The analyst is stopped, unless whoever asked `interrupted` it.
+        """
+        return self._writer.submit(StoreFailure(_name("key", key), interrupted).record, key)
+
+    def answer(self, key: str) -> bytes | Failed | None:
+        """The stored answer of a question, or that it failed; None where neither is stored."""
         _name("key", key)
 
-        def look(store: Store) -> tuple[Entry, bytes] | None:
-            kept = store.find(Kind.ANSWERED, key)
-            return None if kept is None else (kept, kept_answer(store, kept))
+        def look(store: Store) -> tuple[Entry, bytes | Failed] | None:
+            kept = outcome(store, key)
+            return None if kept is None else (kept, what_is_kept(store, kept))
 
         found = self._writer.read(look)
         if found is None:
             return None
         self._writer.seal(found[0])  # else a cut tail could take back an answer that was sent, and it be drawn again
         return found[1]
+
+    # -- who works at what, and what was cut off -----------------------------------------------------------
+
+    @property
+    def shared(self) -> bool:
+        """Whether other hosts may charge to this ledger, whose turns are not seen here."""
+        return self._vault.shared
+
+    def turn(self, key: str) -> AbstractContextManager[None]:
+        """Hold it while looking for an answer, charging, computing and storing: others on this host wait."""
+        return self._turns.of(_name("key", key))
+
+    def settle(self) -> tuple[Entry, ...]:
+        """Store a failure for each charge that has no outcome and that nobody on this host works at; those charges.
+
+        Where other hosts charge too, it is the owner who knows that none of them still works at one.
+        """
+        settled = []
+        for charge in self._writer.read(lambda store: [each for each in store.unanswered() if not each.goes_on]):
+            assert charge.key is not None
+            with self._turns.of_free(charge.key) as ours:
+                if ours and isinstance(self.store_failure(charge.key), Failed):
+                    settled.append(charge)
+        return tuple(settled)
+
+    def failures(self, analyst: str | None = None) -> tuple[Entry, ...]:
+        """The failures that stop this analyst, or anyone, until the owner resumes: of each the newest."""
+        return self._writer.read(lambda store: tuple(open_failures(store, analyst)))
+
+    def resume(self, analyst: str | None = None) -> tuple[Entry, ...]:
+        """The owner's word that a failure was looked at, for one analyst or for all; the entries that record it."""
+        if analyst is not None:
+            self._rule_of(analyst)
+        return self._writer.submit(Resume(analyst).record, analyst or "")
 
     # -- looking ---------------------------------------------------------------------------------------
 

@@ -30,6 +30,8 @@ _SIGNS_OF_LIFE = {
 class DatabaseSite:
     """A database that has, or will have, a ledger: the table `tacit_entries` in the first schema of its search path."""
 
+    shared = True
+
     def __init__(self, address: str, patience: float) -> None:
         try:
             given = conninfo_to_dict(address)

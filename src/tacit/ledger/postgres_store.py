@@ -76,6 +76,7 @@ class _Known:
     place: Place | None
     last: Entry | None = None
     charges: dict[str | None, Entry | None] = field(default_factory=dict)
+    newest: dict[tuple[str, str | None], Entry | None] = field(default_factory=dict)
     fresh: list[tuple[Entry, bytes | None]] = field(default_factory=list)
     named: dict[tuple[str, str], Entry] = field(default_factory=dict)
     looked_for: set[str] = field(default_factory=set)
@@ -87,6 +88,7 @@ class _Known:
         self.fresh.append((entry, payload))
         if entry.key is not None:
             self.named[str(entry.kind), entry.key] = entry
+        self.newest |= {(str(entry.kind), whose): entry for whose in (None, entry.analyst) if entry.key is not None}
         if entry.kind == Kind.CHARGED:
             self.charges |= {None: entry, entry.analyst: entry}
 
@@ -270,6 +272,21 @@ class PostgresStore(Store):
         if analyst not in self._known.charges:
             self._known.charges[analyst] = super().last_charge(analyst)
         return self._known.charges[analyst]
+
+    def newest(self, kind: Kind, analyst: str | None = None) -> Entry | None:
+        """The newest entry of a rare kind that has a key, of one analyst or of all."""
+        if self._known is None:
+            return super().newest(kind, analyst)
+        wanted = (str(kind), analyst)
+        if wanted not in self._known.newest:
+            self._known.newest[wanted] = super().newest(kind, analyst)
+        return self._known.newest[wanted]
+
+    def all_of(self, kind: Kind) -> Iterator[Entry]:
+        """The entries of this kind that have a key, oldest first."""
+        yield from super().all_of(kind)
+        fresh = [entry for entry, _ in (self._known.fresh if self._known else ())]
+        yield from (entry for entry in fresh if entry.kind == kind and entry.key is not None)
 
     def payload(self, sequence: int) -> bytes | None:
         """The stored answer at this entry."""

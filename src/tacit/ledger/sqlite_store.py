@@ -55,6 +55,8 @@ BEGIN SELECT raise(ABORT, 'an entry is never removed'); END""",
 class FileSite:
     """A file that is, or will be, a ledger."""
 
+    shared = False
+
     def __init__(self, path: str | os.PathLike[str], patience: float) -> None:
         self.path = Path(os.path.realpath(path))  # SQLite puts its log beside the real file, not beside a link to it
         self.name = str(self.path)

@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from tacit.errors import LedgerError
-from tacit.ledger.entry import Entry, Kind
+from tacit.ledger.entry import OUTCOMES, Entry, Kind
 from tacit.ledger.head import Place
 
 COLUMNS = 'sequence, kind, "when", analyst, key, content, previous, hash'
@@ -29,6 +29,9 @@ class Site(Protocol):
 
     name: str
     """What it is called in a refusal. Never holds a password."""
+
+    shared: bool
+    """Whether other hosts may charge to it, of whom nobody here can tell whether they still work."""
 
     def is_begun(self) -> bool:
         """Whether anything was recorded there."""
@@ -135,6 +138,28 @@ class Store(ABC):
         """Whether there is an entry of this kind that has a key."""
         statement = f"SELECT 1 FROM {self.table} WHERE kind = ? AND key IS NOT NULL LIMIT 1"  # noqa: S608
         return self._one(statement, str(kind)) is not None
+
+    def all_of(self, kind: Kind) -> Iterator[Entry]:
+        """The entries of this kind that have a key, oldest first."""
+        # the order is that of an expression, so that the index by kind serves and not the whole table
+        rest = "WHERE kind = ? AND key IS NOT NULL ORDER BY +sequence"
+        rows = list(self._rows(f"SELECT {COLUMNS} FROM {self.table} {rest}", (str(kind),)))  # noqa: S608
+        yield from map(self._checked, rows)
+
+    def newest(self, kind: Kind, analyst: str | None = None) -> Entry | None:
+        """The newest entry of a rare kind that has a key, of one analyst or of all."""
+        if analyst is not None:
+            return self._entry("WHERE analyst = ? AND kind = ? ORDER BY sequence DESC LIMIT 1", analyst, str(kind))
+        return self._entry("WHERE kind = ? AND key IS NOT NULL ORDER BY +sequence DESC LIMIT 1", str(kind))
+
+    def unanswered(self) -> Iterator[Entry]:
+        """Charges of which nothing else is known: neither an answer nor a failure."""
+        kinds = ", ".join(f"'{kind}'" for kind in OUTCOMES)
+        rest = f"""WHERE kind = '{Kind.CHARGED}' AND key IS NOT NULL AND NOT EXISTS (
+            SELECT 1 FROM {self.table} AS later WHERE later.kind IN ({kinds}) AND later.key = charges.key
+            AND later.key IS NOT NULL) ORDER BY sequence"""  # noqa: S608
+        for row in self._rows(f"SELECT {COLUMNS} FROM {self.table} AS charges {rest}"):  # noqa: S608
+            yield self._checked(row)
 
     def last_charge(self, analyst: str | None = None) -> Entry | None:
         """The newest charge, of one analyst or of all."""

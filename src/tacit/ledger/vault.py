@@ -32,6 +32,11 @@ class Vault:
         """What the ledger is called in a refusal."""
         return self._site.name
 
+    @property
+    def shared(self) -> bool:
+        """Whether other hosts may charge to it."""
+        return self._site.shared
+
     def failures(self) -> AbstractContextManager[None]:
         """A failure of the disk, the network or the database, inside, becomes the house's refusal."""
         return self._site.failures()

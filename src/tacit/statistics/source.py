@@ -61,6 +61,10 @@ class Opened(ABC):
         np.add.at(table, tuple(codes[inside].T), rows[inside])
         return table
 
+    def guarded(self, compute: Callable[[], bytes]) -> bytes:
+        """What `compute` makes of these numbers, or one fixed error; where a ledger paid, it is stored as failed."""
+        return guarded(compute)
+
     def values(self, *names: str) -> Whole:
         """Every row's codes, as a matrix, in no order that means anything."""
         codes, rows = self.tally(*names)
@@ -180,8 +184,8 @@ class CuratorSource(Source):
 
     def paid(self, asked: Mapping[str, Any], price: Price, analyst: str | None) -> Opened:
         """Charged to the curator's ledger."""
-        run, _ = self.rows.paid({**asked, "columns": [each.name for each in self.variables]}, price, analyst)
-        return EngineRows(self.rows.plan, run)
+        session = self.rows.paid({**asked, "columns": [each.name for each in self.variables]}, price, analyst)
+        return EngineRows(self.rows.plan, session.run, session.guarded)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -242,8 +246,11 @@ class ArraySource(Source):
 
 
 class EngineRows(Opened):
-    def __init__(self, plan: RowPlan, run: Any) -> None:
-        self._plan, self._run = plan, run
+    def __init__(self, plan: RowPlan, run: Any, guard: Callable[[Callable[[], bytes]], bytes] = guarded) -> None:
+        self._plan, self._run, self._guard = plan, run, guard
+
+    def guarded(self, compute: Callable[[], bytes]) -> bytes:
+        return self._guard(compute)
 
     def tally(self, *asked: str | Cut) -> tuple[Whole, Whole]:
         query = self._plan.tally(asked)

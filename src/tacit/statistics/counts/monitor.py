@@ -24,9 +24,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from tacit import parameters
-from tacit.answer.release import guarded
 from tacit.curator import Curator, Price
 from tacit.curator.studies import paid
+from tacit.curator.till import Session
 from tacit.errors import QuestionError, TacitError
 from tacit.loss.budget import written
 from tacit.loss.events import Event
@@ -77,8 +77,7 @@ class Monitor:
         price = Price(session.event, exact)
         self._counts: _Counts
         if asks_sql:
-            run, _ = paid(data, asked, price, analyst)
-            self._counts = _SqlCounts(data, run, most, exact)
+            self._counts = _SqlCounts(data, paid(data, asked, price, analyst), most, exact)
         else:
             self._counts = _RowCounts(source, source.paid(asked, price, analyst))
         self._session = session
@@ -89,7 +88,7 @@ class Monitor:
         count = self._counts.planned(question)
         if self._session.left == 0:
             self._session.ask(0)  # refuses, before a row is read
-        found = self._session.ask(int(guarded(lambda: str(count()).encode())))
+        found = self._counts.guarded(lambda: b"above" if self._session.ask(count()) else b"below") == b"above"
         self.asked += 1
         return found
 
@@ -125,10 +124,17 @@ class _Counts(ABC):
     def planned(self, question: Any) -> Callable[[], int]:
         """The exact count, to be run later; what may not be asked is refused here, and no row is read."""
 
+    @abstractmethod
+    def guarded(self, compute: Callable[[], bytes]) -> bytes:
+        """What `compute` makes of exact counts, or one fixed error."""
+
 
 class _SqlCounts(_Counts):
-    def __init__(self, curator: Curator, run: Any, most: int, epsilon: Any) -> None:
-        self._curator, self._run, self._most, self._epsilon = curator, run, most, epsilon
+    def __init__(self, curator: Curator, paid_for: Session, most: int, epsilon: Any) -> None:
+        self._curator, self._paid_for, self._most, self._epsilon = curator, paid_for, most, epsilon
+
+    def guarded(self, compute: Callable[[], bytes]) -> bytes:
+        return self._paid_for.guarded(compute)
 
     def planned(self, question: Any) -> Callable[[], int]:
         plan = self._curator.plan(question, self._epsilon)
@@ -142,7 +148,7 @@ class _SqlCounts(_Counts):
         def read(keys: Any, columns: Any) -> int:
             return int(columns[measure.name][0]) if len(columns[measure.name]) else 0
 
-        return lambda: int(self._run(plan.query).open_for(read))
+        return lambda: int(self._paid_for.run(plan.query).open_for(read))
 
 
 def _one_count(plan: Plan) -> Measure:
@@ -173,6 +179,9 @@ def _one_count(plan: Plan) -> Measure:
 class _RowCounts(_Counts):
     def __init__(self, source: Source, opened: Opened) -> None:
         self._source, self._opened = source, opened
+
+    def guarded(self, compute: Callable[[], bytes]) -> bytes:
+        return self._opened.guarded(compute)
 
     def planned(self, question: Any) -> Callable[[], int]:
         if not isinstance(question, Mapping):

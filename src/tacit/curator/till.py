@@ -1,0 +1,186 @@
+"""The till: the one place where something is charged, run, released and stored. Everything that costs passes here.
+
+    stored, repeated = till.buy(order, compute, analyst)     ask, ask_all, united answers, studies, publish, suggest
+    session = till.open(order, analyst)                      studies that pay once and go on asking
+
+Promise
+- What is stored under an order's key is sent, for nothing: an answer, or the one fixed sentence of a failure.
+- Else it is charged, and only then computed; what was computed is stored, and what the ledger stored first is sent.
+- A charge is drawn for once. Whatever happens after it (an engine that fails, a disk that is full, memory that runs
+  out, a killed process) ends in one stored failure, is never drawn again, and says one fixed sentence.
+- Of those who ask the same at once, one works and the others wait. So a charge that has no outcome, found while its
+  turn is ours, belongs to someone who was cut off: it failed, and nobody knows whether they had drawn.
+- After a failure the analyst pays for nothing more until the owner has looked (`ledger.charge`).
+
+An interrupt (Ctrl-C, the end of the program) is stored as well, and what was interrupted is not drawn again. It does
+not stop the analyst: it comes when a person or the owner's machine chose, not when a row did. What its moment tells is
+whether the answer was there by then, which whoever waits for the answer sees anyhow. A killed process does stop the
+analyst: the system kills for want of memory, and rows decide how much is wanted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final, TypeAlias, TypeVar
+
+from tacit.engines.engine import STALE, Engine
+from tacit.engines.exact import Exact
+from tacit.engines.process import FAILED
+from tacit.errors import EngineError, LedgerError, TacitError
+from tacit.ledger import Entry, Failed, Ledger, Receipt
+from tacit.loss.events import Event
+from tacit.plan import Query
+
+Run: TypeAlias = Callable[[Query], Exact]
+Compute: TypeAlias = Callable[[Run, Receipt], bytes]
+Made = TypeVar("Made")
+
+INTERRUPTED: Final = (
+    "This was interrupted before it was answered, and is not drawn again. What was charged stays charged. "
+    "Ask at another price."
+)
+OTHER_HOST: Final = 60.0
+"""Seconds that another host, which paid for the same, is waited for."""
+_PAUSE: Final = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is bought: the key that stands for it and for everything that shapes its answer, its text, its event."""
+
+    key: str
+    text: str
+    event: Event
+
+
+class Till:
+    """The ledger and the engine of one curator, and who asks there."""
+
+    def __init__(self, ledger: Ledger, engine: Engine, tables: Sequence[str], enrolled: bool) -> None:
+        self.ledger, self.engine = ledger, engine
+        self._tables, self._enrolled = list(tables), enrolled
+        if not ledger.shared:
+            ledger.settle()  # whoever was killed since
+
+    def data(self) -> list[str]:
+        """Which tables are meant, in which state: part of every key."""
+        return [*self._tables, self.engine.fingerprint()]
+
+    def buy(self, order: Order, compute: Compute, asker: str) -> tuple[bytes, bool]:
+        """What `compute` makes once the order is paid, as bytes; or what is stored of it, and that it was (True)."""
+        self._known(asker)
+        with self.ledger.turn(order.key):
+            stored = self.ledger.answer(order.key)
+            if stored is not None:
+                return _sent(stored), True
+            if self.engine.is_stale():
+                raise EngineError(STALE)
+            receipt = self._charged(order, asker)
+            if receipt.repeated:
+                return _sent(self._cut_off(receipt)), True
+            return _sent(self._made(receipt, compute)), False
+
+    def open(self, order: Order, asker: str) -> Session:
+        """A charge of its own, for a study that takes its questions one by one. Nothing of it is stored."""
+        self._known(asker)
+        if self.engine.is_stale():
+            raise EngineError(STALE)
+        return Session(self, self._charged(order, asker, goes_on=True))
+
+    def failed(self, key: str) -> bytes | Failed | None:
+        """What is stored now, after something failed. Where not even that can be stored, the next look finds out."""
+        with suppress(Exception):
+            return self.ledger.store_failure(key)
+        return None
+
+    def interrupted(self, key: str) -> None:
+        """The asker ended it."""
+        with suppress(Exception):
+            self.ledger.store_failure(key, interrupted=True)
+
+    def resume(self, analyst: str | None) -> tuple[Entry, ...]:
+        """The owner has looked at what failed; also at what was cut off, of which this is the first word."""
+        self.ledger.settle()
+        return self.ledger.resume(analyst)
+
+    def _known(self, asker: str) -> None:
+        """Who may not ask is refused here, whether or not the answer is stored."""
+        if self._enrolled:
+            self.ledger.filter(asker)
+
+    def _charged(self, order: Order, asker: str, *, goes_on: bool = False) -> Receipt:
+        try:
+            return self.ledger.charge(asker, order.key, order.text, order.event, goes_on=goes_on)
+        except TacitError:
+            raise
+        except BaseException:  # nothing was drawn, but it may be paid for: then it must not look like a killed process
+            self.interrupted(order.key)
+            raise
+
+    def _made(self, receipt: Receipt, compute: Compute) -> bytes | Failed | None:
+        kept: bytes | Failed | None = None
+        try:
+            with self.engine.moment() as run:
+                payload = compute(run, receipt)
+            kept = self.ledger.store_answer(receipt, payload)
+        except Exception:  # noqa: BLE001, S110  # which kind it is, and its words, may have to do with a row
+            pass
+        except BaseException:
+            self.interrupted(receipt.key)
+            raise
+        return self.failed(receipt.key) if kept is None else kept
+
+    def _cut_off(self, receipt: Receipt) -> bytes | Failed | None:
+        """What is stored of a charge that somebody made before us, while its turn is ours."""
+        if not self.ledger.shared:
+            return self.failed(receipt.key)
+        deadline = time.monotonic() + OTHER_HOST
+        while True:  # its turn may be another host's, which we cannot see
+            stored = self.ledger.answer(receipt.key)
+            if stored is not None:
+                return stored
+            if time.monotonic() > deadline:
+                raise LedgerError(
+                    f"This was paid for at entry {receipt.sequence} and has no answer yet: another host works at it, "
+                    "or was cut off. Nothing was charged. Ask again later; if it stays so, the owner settles it: "
+                    "tacit ledger resume POLICY."
+                )
+            time.sleep(_PAUSE)
+
+
+class Session:
+    """Paid for once: runs whatever the study then asks. The first failure is stored, and ends it."""
+
+    def __init__(self, till: Till, receipt: Receipt) -> None:
+        self._till, self.receipt = till, receipt
+        self._ended = False
+
+    def run(self, query: Query) -> Exact:
+        """The exact result of one query."""
+        return self.guarded(lambda: self._till.engine.run(query))
+
+    def guarded(self, compute: Callable[[], Made]) -> Made:
+        """What `compute` makes of exact numbers, or the one fixed error, now and ever after."""
+        if self._ended:
+            raise EngineError(FAILED)
+        try:
+            return compute()
+        except Exception:  # noqa: BLE001, S110  # as above
+            pass
+        except BaseException:  # it may have drawn, so that what comes next would be a second draw
+            self._ended = True
+            self._till.interrupted(self.receipt.key)
+            raise
+        self._ended = True
+        self._till.failed(self.receipt.key)
+        raise EngineError(FAILED)
+
+
+def _sent(stored: bytes | Failed | None) -> bytes:
+    """The stored answer; a failure is sent as one fixed sentence, the same for every cause."""
+    if isinstance(stored, bytes):
+        return stored
+    raise EngineError(INTERRUPTED if stored is not None and stored.interrupted else FAILED)

@@ -1,0 +1,35 @@
+"""A failure is something sent: in every path and for every cause it is stored once, and nothing is drawn again.
+
+Here each path meets some of the causes and each cause some of the paths; all pairs, several times: `soak_failures`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from tests.curator.failures import CAUSES, NOT_IN_A_SESSION, Desk, desk, one_failure, paths
+
+CASES = [
+    (path, cause)
+    for row, path in enumerate(paths())
+    for column, cause in enumerate(CAUSES)
+    if (row + column) % 3 == 0 and not ("session" in path and cause in NOT_IN_A_SESSION)
+]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    folder: Path = tmp_path_factory.mktemp("till")
+    with pytest.MonkeyPatch.context() as set_:
+        set_.setenv("TACIT_STATE", str(folder / "heads"))
+        with desk(folder) as at:
+            yield at
+
+
+@pytest.mark.parametrize(("path", "cause"), CASES)
+def test_a_failure_after_the_charge_is_stored_once_and_never_drawn_again(shared: Desk, path: str, cause: str) -> None:
+    one_failure(shared, paths()[path], cause, 1 + Fraction(CASES.index((path, cause)), 1000))
