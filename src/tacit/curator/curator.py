@@ -38,7 +38,7 @@ from tacit.engines.working_copy import Progress, digest
 from tacit.errors import EngineError
 from tacit.ledger import Entry, Ledger
 from tacit.loss.events import Composed
-from tacit.loss.filters import Spent
+from tacit.loss.spent import Spent
 from tacit.parameters import Number
 from tacit.plan import Plan, UnitedPlan
 from tacit.policy import Policy, RowUnit
