@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import textwrap
+from typing import Any
 
 import pytest
 
@@ -54,12 +55,14 @@ def test_the_names_of_tacit_are_frozen() -> None:
         "TacitError",
         "__version__",
         "anything",
+        "audit",
         "auto",
         "between",
         "date_between",
         "one_of",
         "open",
         "protect",
+        "statistics",
     ]
 
 
@@ -101,3 +104,14 @@ def test_a_public_name_is_never_shadowed_by_a_file_of_that_name(room: str) -> No
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_rooms_are_there_after_importing_the_package_alone() -> None:
+    program = "import tacit; print(tacit.statistics.median.__name__, tacit.audit.__name__)"
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert done.stdout.split() == ["median", "tacit.audit"]
+
+
+@pytest.mark.parametrize("room", [tacit, tacit.statistics, tacit.audit])
+def test_completion_shows_public_names_only(room: Any) -> None:
+    assert sorted(dir(room)) == sorted(room.__all__)

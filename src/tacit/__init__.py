@@ -1,7 +1,8 @@
 """A differentially private database and toolbox: ask about everyone, learn little about anyone.
 
 Promise: importing this package is quick and loads neither numpy nor any other library. A name below is
-fetched from its room the first time it is used, so a program pays only for the rooms it enters.
+fetched from its room the first time it is used, so a program pays only for the rooms it enters. Rooms are
+reached the same way: `tacit.statistics` after `import tacit`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    import tacit.audit as audit
+    import tacit.statistics as statistics
     from tacit.answer import Answer
     from tacit.curator import Curator, protect
     from tacit.curator import open_policy as open
@@ -40,13 +43,17 @@ __all__ = [
     "TacitError",
     "__version__",
     "anything",
+    "audit",
     "auto",
     "between",
     "date_between",
     "one_of",
     "open",
     "protect",
+    "statistics",
 ]
+
+_ROOMS: Final = ("audit", "statistics")
 
 # name -> its room, and what it is called there
 _HOME: Final = {
@@ -73,6 +80,8 @@ _HOME: Final = {
 if not TYPE_CHECKING:  # a type checker reads the imports above, and so still notices a misspelt name
 
     def __getattr__(name: str) -> Any:
+        if name in _ROOMS:
+            return importlib.import_module(f"tacit.{name}")
         if name not in _HOME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         room, called = _HOME[name]
@@ -81,4 +90,4 @@ if not TYPE_CHECKING:  # a type checker reads the imports above, and so still no
         return value
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__})
+        return __all__

@@ -63,7 +63,7 @@ def test_questions_and_studies_become_a_page_for_one_charge(folder: Path) -> Non
     assert "Cost epsilon 1" in done.stderr
     page = (folder / "site" / "index.html").read_text()
     assert "<title>Our clinic</title>" in page
-    assert "<svg" in page
+    assert "<figure>" in page
     figures = json.loads((folder / "site" / "statistics.json").read_text())
     assert len(figures["statistics"]["Ages"]["columns"]["value"]["values"]) == 3
     again = run("clinic.toml", "site.toml", "--epsilon", "1", "--to", "site", "--json")

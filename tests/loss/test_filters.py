@@ -16,11 +16,18 @@ from hypothesis import strategies as st
 from tacit.errors import BudgetExceeded, ParameterError
 from tacit.loss import events, filters
 from tacit.loss.budget import Budget
-from tacit.loss.filters import NOTHING, BasicFilter, ConcentratedFilter, Filter, GaussianFilter, RenyiFilter, Spent
+from tacit.loss.filters import AnyFilter, BasicFilter, ConcentratedFilter, Filter, GaussianFilter, RenyiFilter
+from tacit.loss.spent import NOTHING, Spent
 
 TARGET = Budget(5, 5.4e-5)
 RESERVING: list[Callable[[Budget], Filter]] = [ConcentratedFilter, RenyiFilter]
-ALL: list[Callable[[Budget], Filter]] = [BasicFilter, ConcentratedFilter, RenyiFilter, GaussianFilter]
+ALL: list[Callable[[Budget], Filter]] = [
+    BasicFilter,
+    ConcentratedFilter,
+    RenyiFilter,
+    GaussianFilter,
+    filters.choose_filter,
+]
 
 
 def gaussian(mu: Fraction | float | str) -> events.Gaussian:
@@ -235,7 +242,7 @@ def test_two_halves_cost_as_much_as_the_whole(make: Callable[[Budget], Filter]) 
     assert twice.loss == 2 * rule.charge(NOTHING, event).loss > 0
 
 
-@pytest.mark.parametrize("make", [BasicFilter, *RESERVING])
+@pytest.mark.parametrize("make", [BasicFilter, *RESERVING, filters.choose_filter])
 def test_no_adaptive_choice_of_responses_passes_delta(make: Callable[[Budget], Filter]) -> None:
     """The best adversary by dynamic programming: at each loss it picks the response, or stops, that hurts most."""
     budget = Budget(1, 0.1)
@@ -295,10 +302,14 @@ def test_a_wrong_reserve_is_refused(reserve: str) -> None:
 # -- commitment ------------------------------------------------------------------------------------
 
 
-def test_the_default_is_one_renyi_order_and_basic_without_delta() -> None:
+def test_the_default_is_addition_or_one_renyi_order_and_basic_without_delta() -> None:
     assert filters.choose_filter(Budget(3)) == BasicFilter(Budget(3))
-    assert filters.choose_filter(Budget(3, 1e-6)) == RenyiFilter(Budget(3, 1e-6))
-    assert filters.choose_filter(Budget(3, 1e-6), 0.1) == RenyiFilter(Budget(3, 1e-6), Fraction(1, 10))
+    assert filters.choose_filter(Budget(3, 1e-6)) == AnyFilter(
+        Budget(3, 1e-6), (RenyiFilter(Budget(3, "75e-8"), Fraction(1, 3)), BasicFilter(Budget(3, "25e-8")))
+    )
+    assert filters.choose_filter(Budget(3, 1e-6), 0) == AnyFilter(
+        Budget(3, 1e-6), (RenyiFilter(Budget(3, 1e-6), Fraction(0)), BasicFilter(Budget(3)))
+    )
 
 
 @pytest.mark.parametrize("make", ALL)

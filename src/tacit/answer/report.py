@@ -6,24 +6,25 @@ script; text that came from a table or a question is escaped. File names are mad
 
 from __future__ import annotations
 
+import csv
 import html
+import io
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from tacit.answer.answer import Answer
 from tacit.answer.drawings import Drawn, drawings
-from tacit.answer.shown import readable, safe, shown
+from tacit.answer.nested import in_csv
+from tacit.answer.pages import page
+from tacit.answer.shown import label, places_of, readable, rounded, safe
 
 _MOST_ROWS = 200
-_STYLE = (
-    "body{font-family:sans-serif;max-width:48rem;margin:2rem auto;padding:0 1rem;line-height:1.4}"
-    "table{border-collapse:collapse;font-size:.9rem}td,th{border:1px solid #ccc;padding:.2rem .5rem;text-align:right}"
-    "svg{max-width:100%;height:auto}.small{color:#555;font-size:.85rem}"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +57,9 @@ def write_report(
     }
     record = folder / "statistics.json"
     record.write_text(json.dumps(content, indent=1, sort_keys=True, default=str), encoding="utf-8")
-    page = folder / "index.html"
-    page.write_text(_page(title, results, names, receipt, level), encoding="utf-8")
-    return (page, record, *written)
+    index = folder / "index.html"
+    index.write_text(_page(title, results, names, receipt, level), encoding="utf-8")
+    return (index, record, *written)
 
 
 def file_names(names: list[str]) -> dict[str, str]:
@@ -77,25 +78,38 @@ def file_names(names: list[str]) -> dict[str, str]:
 def reported(answer: Answer, level: float) -> Reported:
     """An answer with its intervals at a level."""
     intervals = answer.intervals(level)
-    drawn, names, kinds = [], [], []
-    columns: list[tuple[Any, ...]] = []
-    for name, kind, values in zip(answer.names, answer.kinds, answer.columns, strict=True):
+    drawn: list[Drawn] = []
+    for name, values in zip(answer.names, answer.columns, strict=True):
         ends = intervals.get(name)
         low = None if ends is None else tuple(None if end is None else end[0] for end in ends)
         high = None if ends is None else tuple(None if end is None else end[1] for end in ends)
         drawn.append(Drawn(name, values, low, high))
-        names.append(name)
-        kinds.append(kind)
-        columns.append(tuple(values))
-        if low is not None and high is not None:
-            names += [f"{name}_low", f"{name}_high"]
-            kinds += ["real", "real"]
-            columns += [low, high]
-    none = (None,) * len(names)
-    flat = Answer(tuple(names), tuple(kinds), tuple(columns), none, False, dict(answer.facts))
-    return Reported(
-        drawn, ("Intervals cover the noise, not the clamping.", *(f"{note}." for note in answer.notes)), flat.to_csv()
-    )
+    notes = ("Ranges cover the noise, not the clamping.", *(f"{note}." for note in answer.notes))
+    return Reported(drawn, notes, _csv(drawn))
+
+
+def _csv(columns: Sequence[Drawn]) -> str:
+    """All rows, with the ends of intervals beside their values; digits far below the noise are left out."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    header: list[str] = []
+    for each in columns:
+        header += [each.name] if each.low is None else [each.name, f"{each.name}_low", f"{each.name}_high"]
+    writer.writerow(header)
+    for row in range(len(columns[0].values) if columns else 0):
+        cells: list[Any] = []
+        for each in columns:
+            ends = each.ends(row)
+            cells.append(_figure(each.values[row], ends))
+            if each.low is not None:
+                cells += [None, None] if ends is None else [_figure(_like(each.values[row], end), ends) for end in ends]
+        writer.writerow(cells)
+    return out.getvalue()
+
+
+def _figure(value: Any, ends: tuple[float, float] | None) -> Any:
+    places = places_of(ends)
+    return round(value, places + 2) if places is not None and isinstance(value, float) else in_csv(value)
 
 
 def _plain(result: Reported) -> dict[str, Any]:
@@ -110,17 +124,29 @@ def _plain(result: Reported) -> dict[str, Any]:
 def _table(columns: Sequence[Drawn]) -> str:
     """The first rows; all of them are in the CSV."""
 
+    def side(each: Drawn) -> str:
+        return ' class="n"' if each.is_number else ""
+
     def cell(each: Drawn, row: int) -> str:
-        said = shown(each.values[row])
-        if each.low is not None and each.high is not None and each.low[row] is not None and each.high[row] is not None:
-            said += f" [{shown(each.low[row])}, {shown(each.high[row])}]"
-        return f"<td>{html.escape(said)}</td>"
+        if each.low is None:
+            return f"<td{side(each)}>{html.escape(safe(label(each.values[row])))}</td>"
+        said, ends = html.escape(safe(each.said(row))), each.ends(row)
+        if ends is not None:
+            low, high = (rounded(_like(each.values[row], end), ends) for end in ends)
+            said += f'<span class="soft">{html.escape(low)} to {html.escape(high)}</span>'
+        return f'<td class="n">{said}</td>'
 
     count = len(columns[0].values) if columns else 0
-    head = "".join(f"<th>{html.escape(safe(each.name))}</th>" for each in columns)
+    head = "".join(f"<th{side(each)}>{html.escape(safe(each.name))}</th>" for each in columns)
     rows = ["<tr>" + "".join(cell(each, row) for each in columns) + "</tr>" for row in range(min(count, _MOST_ROWS))]
-    more = f"<p>... and {count - _MOST_ROWS:,} more rows</p>" if count > _MOST_ROWS else ""
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{more}"
+    more = f'<p class="soft">{count - _MOST_ROWS:,} more rows are in the CSV file.</p>' if count > _MOST_ROWS else ""
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    return f'<div class="wide">{table}</div>{more}'
+
+
+def _like(value: Any, end: float) -> Any:
+    """The end of an interval as the value reads: of a whole number a whole number."""
+    return round(end) if isinstance(value, int) and math.isfinite(end) else end
 
 
 def _page(
@@ -130,20 +156,41 @@ def _page(
     receipt: Mapping[str, str],
     level: float,
 ) -> str:
-    said = html.escape(safe(title))
-    paid = (
-        "Released with tacit under differential privacy, all of it for one charge: epsilon = "
-        f"{readable(receipt['epsilon'])}, delta = {readable(receipt['delta'])}; neighbours differ by "
-        f"{receipt['unit']}, added or removed. Intervals: {100 * level:g} %. Ledger entry {receipt['entry']}."
-    )
-    parts = [f"<h1>{said}</h1><p>{html.escape(safe(paid))}</p>"]
+    parts = [
+        f"<h1>{html.escape(safe(title))}</h1>",
+        *(f"<p>{html.escape(each)}</p>" for each in _reader(receipt, level)),
+    ]
     for name, result in results.items():
         parts.append(f"<h2>{html.escape(safe(name))}</h2>")
         parts += drawings(result.columns, result.drawing)
         parts.append(_table(result.columns))
-        own = () if result.level in (None, level) else (f"Intervals of this one: {100 * (result.level or 0):g} %.",)
-        parts += [f"<p>{html.escape(safe(note))}</p>" for note in (*own, *result.notes)]
-        parts.append(f'<p class="small"><a href="{names[name]}.csv">{names[name]}.csv</a></p>')
-    parts.append('<p class="small"><a href="statistics.json">All figures and intervals</a></p>')
-    head = f'<meta charset="utf-8"><title>{said}</title><style>{_STYLE}</style>'
-    return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>\n'
+        own = () if result.level in (None, level) else (f"Ranges of this one: {100 * (result.level or 0):g} %.",)
+        parts += [f'<p class="soft">{html.escape(safe(note))}</p>' for note in (*own, *result.notes)]
+        parts.append(f'<p class="soft"><a href="{names[name]}.csv">{names[name]}.csv</a></p>')
+    parts.append('<p class="soft"><a href="statistics.json">All figures and ranges as JSON</a></p>')
+    return page(title, "".join(parts))
+
+
+def _reader(receipt: Mapping[str, str], level: float) -> tuple[str, str]:
+    """What the reader of a page should know, in plain words; and the same in the words of the field."""
+    epsilon, delta = receipt["epsilon"], receipt["delta"]
+    factor = math.exp(min(float(Fraction(epsilon)), 700.0))
+    person = safe(_one(receipt["unit"]))
+    slip = f", but for a chance of {readable(delta)}" if Fraction(delta) else ""
+    words = (
+        f"Noise was added to these figures, so that they say little about any one {person}: with one {person} more "
+        f"or less in the data, no result becomes more than {factor:,.3g} times as likely{slip}. Beside each figure "
+        f"stands a range. In {100 * level:g} of 100 cases it holds the figure as it would be without noise."
+    )
+    exact = (
+        f"Differential privacy by tacit: epsilon = {readable(epsilon)}, delta = {readable(delta)}, for all of "
+        f"this page together; neighbours differ by {safe(receipt['unit'])}, added or removed. "
+        f"Ledger entry {receipt['entry']}."
+    )
+    return words, exact
+
+
+def _one(unit: str) -> str:
+    """Who is protected, as a person would say it: of "all rows of one patient_id" the patient."""
+    names = [part.removeprefix("all rows of ").removeprefix("one ") for part in unit.split(" or ")]
+    return " or ".join(re.sub(r"[_ ](id|ID|number|no|key)$", "", name) or name for name in names)

@@ -16,7 +16,7 @@ def shown(value: Any) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_label(key)}: {shown(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{key_text(key)}: {shown(item)}" for key, item in value.items()) + "}"
     if isinstance(value, tuple):
         return "[" + ", ".join(map(shown, value)) + "]"
     if isinstance(value, bool):
@@ -26,9 +26,31 @@ def shown(value: Any) -> str:
     return f"{value:,.6g}" if isinstance(value, float) else safe(str(value))
 
 
-def _label(key: Any) -> str:
-    """What a bin is called: a year has no thousands separator."""
-    return str(key) if isinstance(key, int) else shown(key)
+def key_text(key: Any) -> str:
+    """What a group or a bin is called: a year has no thousands separator."""
+    if isinstance(key, float) and key.is_integer() and abs(key) < 1e15:
+        key = int(key)
+    return str(key) if isinstance(key, int) else f"{key:.6g}" if isinstance(key, float) else shown(key)
+
+
+def label(key: Any) -> str:
+    """The same for readers who do not know SQL."""
+    return "missing" if key is None else key_text(key)
+
+
+def places_of(ends: tuple[float, float] | None) -> int | None:
+    """How many decimals an interval makes meaningful: two digits of its half width. None where it says nothing."""
+    if ends is None or not all(map(math.isfinite, ends)) or ends[1] <= ends[0]:
+        return None
+    return max(0, min(12, 1 - math.floor(math.log10((ends[1] - ends[0]) / 2))))
+
+
+def rounded(value: Any, ends: tuple[float, float] | None) -> str:
+    """A number with as many digits as its interval makes meaningful."""
+    places = places_of(ends)
+    if places is None or not isinstance(value, float) or not math.isfinite(value) or abs(value) >= 1e15:
+        return shown(value)
+    return f"{round(value, places) + 0.0:,.{places}f}"
 
 
 def safe(text: str) -> str:

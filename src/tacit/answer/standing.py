@@ -11,7 +11,8 @@ from fractions import Fraction
 
 from tacit.answer.shown import readable
 from tacit.loss.budget import Budget
-from tacit.loss.filters import Filter, Spent
+from tacit.loss.filters import Filter
+from tacit.loss.spent import Spent
 from tacit.parameters import as_text
 
 
@@ -48,6 +49,15 @@ class Standing:
 
 
 def share_of(amount: Spent, limit: Spent) -> Fraction:
-    """The share of a limit: of the loss or of the deltas, whichever is used up sooner. May exceed 1 for a price."""
-    parts = ((amount.loss, limit.loss), (amount.delta, limit.delta))
-    return max(part / whole if whole else Fraction(2 if part else 0) for part, whole in parts)
+    """The share of a limit: of the loss or of the deltas, whichever is used up sooner. May exceed 1 for a price.
+
+    Of several rules the one that leaves most counts: it is the one that admits the next release.
+    """
+    return min(
+        max(
+            part / whole if whole else Fraction(2 if part else 0)
+            for part, whole in ((spent.loss, most.loss), (spent.delta, most.delta))
+        )
+        for spent, most in zip(amount.each, limit.each, strict=False)
+        if spent is not None and most is not None
+    )

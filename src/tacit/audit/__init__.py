@@ -49,3 +49,7 @@ __all__ = [
     "worst_neighbour",
     "zoo",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

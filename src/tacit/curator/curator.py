@@ -38,7 +38,7 @@ from tacit.curator.written import as_written
 from tacit.engines.engine import Engine, open_engine
 from tacit.engines.working_copy import Progress, digest
 from tacit.ledger import Entry, Ledger, Receipt
-from tacit.loss.filters import Spent
+from tacit.loss.spent import Spent
 from tacit.parameters import Number
 from tacit.plan import Plan, UnitedPlan
 from tacit.policy import Policy, RowUnit

@@ -8,7 +8,7 @@ plan, so whatever holds for SQL holds here.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from tacit import parameters
 from tacit.errors import QuestionError
@@ -20,6 +20,30 @@ if TYPE_CHECKING:
     from tacit.curator.planner import Planner
     from tacit.parameters import Number
     from tacit.plan import Plan
+
+
+_HABITS: Final = {
+    "mean": ".avg('age')",
+    "average": ".avg('age')",
+    "std": ".stddev('age')",
+    "var": ".variance('age')",
+    "groupby": ".group_by('sex')",
+    "filter": ".where('age > 30')",
+    "query": ".where('age > 30')",
+    "agg": ".aggregate(mean_age='avg(age)')",
+    "nunique": ".count_distinct('sex')",
+    "value_counts": ".group_by('sex').count()",
+    "sort_values": ".order_by('age')",
+    "head": ".limit(5)",
+    "size": ".count()",
+    "median": ".aggregate(middle='median(age)')",
+    "min": ".aggregate(least='min(age)')",
+    "max": ".aggregate(most='max(age)')",
+    "quantile": ".aggregate(upper='quantile(age, 0.75)')",
+    "describe": "tacit.statistics",
+    "collect": ".ask(epsilon=0.1)",
+}
+"""Habits of other libraries, and what to write here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +119,12 @@ class Steps:
             kind = "count_distinct" if distinct else function.removesuffix("_samp").replace("var", "variance")
             called = f"{kind}_{of.strip()}" if is_word(of) else f"{kind}({of.strip()})"
         return replace(self, outputs=(*self.outputs, _called(f"{function}({inside})", called)))
+
+    def __getattr__(self, habit: str) -> Any:
+        # only reached for what is not there
+        written = _HABITS.get(habit)
+        hint = f" Write {written}." if written else " Steps: where, group_by, count, sum, avg, aggregate, ask, ..."
+        raise AttributeError(f"A question has no step {habit!r}.{hint}")
 
     # -- what they make --------------------------------------------------------------------------------
 

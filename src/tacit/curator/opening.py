@@ -14,7 +14,7 @@ from tacit.engines.working_copy import Progress
 from tacit.errors import PolicyError
 from tacit.loss.budget import Budget
 from tacit.parameters import Number
-from tacit.policy import ColumnUnit, Policy, RowUnit, Source, Table
+from tacit.policy import ColumnUnit, Facts, Policy, RowUnit, Source, Table, between, one_of
 from tacit.policy.check import did_you_mean
 from tacit.policy.read import read as read_policy
 
@@ -29,10 +29,10 @@ def protect(
     *,
     unit: str | Literal["row"],
     columns: Mapping[str, Any],
-    budget: Budget,
+    budget: Budget | Number,
     rows_per_unit: int = 1,
     table: str = "data",
-    analysts: Mapping[str, Budget] | None = None,
+    analysts: Mapping[str, Budget | Number] | None = None,
     default_epsilon: Number | None = None,
     largest_epsilon: Number | None = None,
     ledger: str | None = None,
@@ -40,8 +40,11 @@ def protect(
 ) -> Curator:
     """A private database over one pandas, polars or Arrow table in memory.
 
-    `columns` says what is public about each column (`between`, `one_of`, ...); others cannot be asked about.
+    `columns` says what is public about each column (`between`, `one_of`, ...); others cannot be asked about. A pair
+    (0, 110) stands for `between(0, 110)`, a list for `one_of`, and a number as a budget for an epsilon without delta.
     """
+    if not isinstance(columns, Mapping):
+        raise PolicyError(f"'columns' must be a mapping, such as {{'age': between(0, 110)}}. Got {columns!r} instead.")
     kinds = kinds_of_frame(table, frame)
     described = {}
     for name, facts in columns.items():
@@ -50,8 +53,9 @@ def protect(
             raise PolicyError(
                 f"Column {name!r} is not in the table. Columns: {', '.join(kinds)}.{did_you_mean(name, kinds)}"
             )
-        described[name] = facts.column(name, kind)
-    most = budget.epsilon if largest_epsilon is None else Budget(largest_epsilon).epsilon
+        described[name] = _facts(name, facts).column(name, kind)
+    whole = _budget(budget)
+    most = whole.epsilon if largest_epsilon is None else Budget(largest_epsilon).epsilon
     policy = Policy(
         name=table,
         tables={
@@ -63,10 +67,28 @@ def protect(
                 described,
             )
         },
-        budget=budget,
-        analysts=analysts or {},
+        budget=whole,
+        analysts={name: _budget(own) for name, own in (analysts or {}).items()},
         default_epsilon=min(Fraction(1, 10), most) if default_epsilon is None else Budget(default_epsilon).epsilon,
         largest_epsilon=most,
         ledger=ledger,
     )
     return Curator(policy, frames={table: frame}, progress=progress)
+
+
+def _budget(given: Budget | Number) -> Budget:
+    return given if isinstance(given, Budget) else Budget(given)
+
+
+def _facts(name: str, given: Any) -> Facts:
+    """What is public about a column, also where it is written short."""
+    if isinstance(given, Facts):
+        return given
+    if isinstance(given, tuple) and len(given) == 2:
+        return between(*given)
+    if isinstance(given, list):
+        return one_of(*given)
+    raise PolicyError(
+        f"Column {name!r}: what is public about it is wanted: between(0, 110), one_of('F', 'M'), anything() or auto(); "
+        f"or short, (0, 110) or ['F', 'M']. Got {given!r} instead."
+    )

@@ -19,7 +19,8 @@ from tacit.curator.fluent import Steps
 from tacit.curator.uniting import plan_united
 from tacit.curator.written import as_written
 from tacit.loss.budget import Budget
-from tacit.loss.filters import Filter, Spent, choose_filter
+from tacit.loss.filters import Filter, choose_filter
+from tacit.loss.spent import Spent
 from tacit.parameters import Number
 from tacit.plan import Plan, UnitedPlan, make_plan
 from tacit.plan.levers import Levers, merged

@@ -20,7 +20,7 @@ from tacit.answer.shown import readable, safe
 from tacit.answer.standing import share_of
 from tacit.doors.asked import in_words
 from tacit.ledger import Entry
-from tacit.loss.filters import Spent
+from tacit.loss.spent import Spent
 from tacit.policy import ColumnUnit, PathUnit, Policy
 
 LONGEST_CELL = 200

@@ -21,7 +21,8 @@ from tacit.ledger.rules import Price
 from tacit.ledger.store import Store
 from tacit.loss import filters
 from tacit.loss.events import Event
-from tacit.loss.filters import NOTHING, Filter, Spent
+from tacit.loss.filters import Filter
+from tacit.loss.spent import NOTHING, Spent
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,17 +10,18 @@ and the recorded price stays what was paid.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
 from tacit.errors import LedgerError
-from tacit.ledger.entry import BEFORE_ALL, OUTCOMES, Entry, Kind
+from tacit.ledger.entry import BEFORE_ALL, OUTCOMES, Entry, Kind, canonical
 from tacit.ledger.head import Head, Place
 from tacit.ledger.rules import total
 from tacit.ledger.store import Site, Store
-from tacit.loss.filters import NOTHING, Spent
+from tacit.loss.spent import NOTHING, Spent
 
 MOST_FINDINGS = 20
 
@@ -163,12 +164,12 @@ class _Sums:
         details = entry.details
         for payer, name in ((None, "dataset"), (entry.analyst, "analyst")):
             if details["cost"][name] is not None:
-                self._spent[payer] = total(self._spent.get(payer, NOTHING), _amount(**details["cost"][name]))
+                self._spent[payer] = total(self._spent.get(payer, NOTHING), _amount(canonical(details["cost"][name])))
                 if self._spent[payer].to_dict() != details["spent"][name]:
                     yield f"The sum at entry {entry.sequence} does not follow from the amounts."
 
 
 @lru_cache(maxsize=1024)
-def _amount(loss: str, delta: str) -> Spent:
+def _amount(text: str) -> Spent:
     """A recorded amount; most are recorded many times over."""
-    return Spent.from_dict({"loss": loss, "delta": delta})
+    return Spent.from_dict(json.loads(text))

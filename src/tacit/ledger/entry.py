@@ -18,7 +18,7 @@ from typing import Any
 
 from tacit.loss import events
 from tacit.loss.events import Event
-from tacit.loss.filters import Spent
+from tacit.loss.spent import Spent
 
 BEFORE_ALL = "0" * 64
 """The hash before the first entry."""

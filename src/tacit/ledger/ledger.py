@@ -54,7 +54,8 @@ from tacit.ledger.vault import Vault
 from tacit.ledger.writer import Writer
 from tacit.loss.budget import Budget
 from tacit.loss.events import Event
-from tacit.loss.filters import Filter, Spent, choose_filter
+from tacit.loss.filters import Filter, choose_filter
+from tacit.loss.spent import Spent
 from tacit.parameters import refuse
 
 LONGEST_NAME = 256

@@ -17,7 +17,8 @@ from fractions import Fraction
 
 from tacit.errors import BudgetExceeded
 from tacit.loss.events import Event
-from tacit.loss.filters import NOTHING, Filter, Spent
+from tacit.loss.filters import Filter, Shortage
+from tacit.loss.spent import NOTHING, Spent
 from tacit.parameters import refuse
 
 _LONGEST_DENOMINATOR = 512
@@ -37,26 +38,24 @@ class Price:
         after = total(state, self.amount)
         if after.within(self.rule.limit):
             return after
-        left = self.rule.filter.remaining(state)
-        if after.loss > self.rule.limit.loss:
-            part, asked, remaining, whole = self.rule.filter.unit, self.amount.loss, left.loss, self.rule.limit.loss
-        else:
-            part, asked, remaining, whole = "delta", self.amount.delta, left.delta, self.rule.limit.delta
-        raise BudgetExceeded(_too_much(self.rule, part, asked, remaining, whole), asked=asked, remaining=remaining)
+        short = self.rule.filter.shortage(state, self.amount, self.rule.limit)
+        raise BudgetExceeded(_too_much(self.rule, short), asked=short.asked, remaining=short.left)
 
 
-def _too_much(rule: Rule, part: str, asked: Fraction, remaining: Fraction, whole: Fraction) -> str:
+def _too_much(rule: Rule, short: Shortage) -> str:
     """The refusal in words. Only epsilon, where it is what adds up, means something by itself; else shares do."""
     budget = rule.filter.budget
     promised = f"epsilon {shown(budget.epsilon)}" + (f", delta {shown(budget.delta)}" if budget.delta else "")
-    if rule.filter.unit == "epsilon":
+    if short.unit == "epsilon" or (short.unit == "delta" and rule.filter.unit == "epsilon"):
         return (
-            f"This question needs {part} {shown(asked)}; {shown(remaining)} is left of {promised} for {rule.payer}. "
-            f"Ask with a smaller {part}, or see the ledger."
+            f"This question needs {short.unit} {shown(short.asked)}; {shown(short.left)} is left of {promised} for "
+            f"{rule.payer}. Ask with a smaller {short.unit}, or see the ledger."
         )
-    needed = f"{_percent(asked / whole, ROUND_CEILING)} of the budget" if whole else "more than the whole budget"
-    left = _percent(remaining / whole, ROUND_FLOOR) if whole else "nothing"
-    counted = "delta" if part == "delta" else "epsilon"
+    needed = (
+        f"{_percent(short.asked / short.whole, ROUND_CEILING)} of the budget" if short.whole else "more than it all"
+    )
+    left = _percent(short.left / short.whole, ROUND_FLOOR) if short.whole else "nothing"
+    counted = "delta" if short.unit == "delta" else "epsilon"
     return (
         f"This question needs {needed} ({promised}) for {rule.payer}; {left} is left. "
         f"Ask with a smaller {counted}, or see the ledger."
@@ -93,7 +92,7 @@ class Rule:
 
 def total(state: Spent, amount: Spent) -> Spent:
     """The sum, never below the true one."""
-    return Spent(_short(state.loss + amount.loss), _short(state.delta + amount.delta))
+    return (state + amount).map(_short)
 
 
 def _short(amount: Fraction) -> Fraction:

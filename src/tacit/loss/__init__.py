@@ -37,19 +37,21 @@ from tacit.loss.events import (
 
 if TYPE_CHECKING:
     from tacit.loss.filters import (
+        AnyFilter,
         BasicFilter,
         ConcentratedFilter,
         Filter,
         GaussianFilter,
         RenyiFilter,
-        Spent,
         choose_filter,
     )
     from tacit.loss.odometer import Odometer, Travelled
     from tacit.loss.posterior import Belief, belief_after, group_budget, membership_advantage, true_positive_rate
+    from tacit.loss.spent import Spent
 
 __all__ = [
     "Account",
+    "AnyFilter",
     "Approximate",
     "BasicFilter",
     "Belief",
@@ -89,16 +91,17 @@ __all__ = [
 
 _HOMES = {
     "filters": (
+        "AnyFilter",
         "BasicFilter",
         "ConcentratedFilter",
         "Filter",
         "GaussianFilter",
         "RenyiFilter",
-        "Spent",
         "choose_filter",
     ),
     "odometer": ("Odometer", "Travelled"),
     "posterior": ("Belief", "belief_after", "group_budget", "membership_advantage", "true_positive_rate"),
+    "spent": ("Spent",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -4,10 +4,10 @@ A dataset commits to one filter at registration. Before each release the filter 
 only if the sum of all prices stays within a limit fixed in advance. Each filter below promises that the whole
 conversation, with parameters chosen adaptively and stopped at any time, is (epsilon, delta)-differentially private.
 
-Two tempting rules are NOT filters and are not here. "Recompute the tight total, stop when it passes": Gaussian noise
+A tempting rule that is NOT a filter and is not here: "recompute the tight total, stop when it passes". Gaussian noise
 with mu = 0.3 first, then by its outcome randomised response at epsilon 4 or Gaussian noise with mu = 1.178, passes
-(5, 5.4e-5) on both branches while the true delta of the whole is 1.07e-4. "Go on while any of several rules allows
-it": each rule's proof needs its own sum to be bounded on every path.
+(5, 5.4e-5) on both branches while the true delta of the whole is 1.07e-4. "Go on while any of several filters allows
+it" is one, if their deltas together are the budget's: see `AnyFilter`. With the whole delta for each it is none.
 
 Why sums of Renyi divergences suffice (Feldman and Zrnic, 2021; Lecuyer, 2021). Let p_i, q_i be the two densities of
 answer i given the answers before, and D_i its divergence of order a, a function of those answers only. Under Q,
@@ -39,40 +39,23 @@ from tacit.loss.budget import Budget, written
 from tacit.loss.events import Event
 from tacit.loss.rounding import float_down, float_up, log_down
 from tacit.loss.simplify import simplify
+from tacit.loss.spent import NOTHING, Spent
 from tacit.parameters import Number, as_text, refuse
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
-    """A filter's state: the loss summed so far in the filter's own unit, and the deltas summed beside it."""
+class Shortage:
+    """What a refused release would have taken, of what is left, of how much there was; in one unit."""
 
-    loss: Fraction = Fraction(0)
-    delta: Fraction = Fraction(0)
+    unit: str
+    asked: Fraction
+    left: Fraction
+    whole: Fraction
 
-    def __add__(self, other: Spent) -> Spent:
-        return Spent(self.loss + other.loss, self.delta + other.delta)
-
-    def __sub__(self, other: Spent) -> Spent:
-        return Spent(self.loss - other.loss, self.delta - other.delta)
-
-    def within(self, limit: Spent) -> bool:
-        """Whether both sums are at most the limit's."""
-        return self.loss <= limit.loss and self.delta <= limit.delta
-
-    def to_dict(self) -> dict[str, str]:
-        """Plain JSON values: rationals as text."""
-        return {"loss": as_text(self.loss), "delta": as_text(self.delta)}
-
-    @classmethod
-    def from_dict(cls, content: Any) -> Spent:
-        """The state that `to_dict` wrote."""
-        if not isinstance(content, dict) or set(content) != {"loss", "delta"}:
-            raise refuse("state", "an object with the keys 'delta' and 'loss'", content)
-        return cls(*(parameters.non_negative(name, content[name]) for name in ("loss", "delta")))
-
-
-NOTHING = Spent()
-"""The state before the first release."""
+    @property
+    def excess(self) -> Fraction:
+        """By which share of the whole too little is left."""
+        return (self.asked - self.left) / self.whole if self.whole else Fraction(2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,23 +87,25 @@ class Filter(ABC):
             raise refuse("event", f"one that a {self.kind} filter can price", event)
         after = state + price
         if not after.within(self.limit):
-            part, asked, left = self._shortage(price, self.remaining(state))
+            short = self.shortage(state, price, self.limit)
             raise BudgetExceeded(
-                f"This release needs {part} {float_up(asked):.6g}; {float_down(left):.6g} is left of {self.budget}.",
-                asked=asked,
-                remaining=left,
+                f"This release needs {short.unit} {float_up(short.asked):.6g}; {float_down(short.left):.6g} is left of "
+                f"{self.budget}.",
+                asked=short.asked,
+                remaining=short.left,
             )
         return after
 
     def remaining(self, state: Spent) -> Spent:
         """What is left after `state`, in the filter's unit; never negative."""
-        left = self.limit - state
-        return Spent(max(left.loss, Fraction(0)), max(left.delta, Fraction(0)))
+        return (self.limit - state).positive()
 
-    def _shortage(self, price: Spent, left: Spent) -> tuple[str, Fraction, Fraction]:
+    def shortage(self, state: Spent, price: Spent, limit: Spent) -> Shortage:
+        """What is missing for a price that is not admitted after `state`."""
+        left = (limit - state).positive()
         if price.loss > left.loss:
-            return self.unit, price.loss, left.loss
-        return "delta", price.delta, left.delta
+            return Shortage(self.unit, price.loss, left.loss, limit.loss)
+        return Shortage("delta", price.delta, left.delta, limit.delta)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values; what `from_dict` reads."""
@@ -266,6 +251,59 @@ class GaussianFilter(Filter):
         return Spent(total)
 
 
+@dataclass(frozen=True, slots=True)
+class AnyFilter(Filter):
+    """Goes on while any of several filters admits. Their deltas together are at most the budget's.
+
+    Every filter counts every release, also after its own limit is passed; the sums stand side by side (`Spent.beside`).
+    Theorem. If filter k alone promises (epsilon, delta_k) for every k, this promises (epsilon, sum of delta_k).
+    Proof. Sums only grow, and the last release of a finished transcript was admitted by some filter k: all along it
+    k's sum stayed within k's limit. So every transcript lies in some A_k, the set of those on which filter k never
+    refused. Compare with the same conversation stopped by filter k alone: along a transcript of A_k the two ask the
+    same, so P and Q give it the probabilities P_k and Q_k that it has there. Cut a set S of transcripts into disjoint
+    S_k, each within A_k. Then P(S) = sum P_k(S_k) <= sum (exp(epsilon) Q_k(S_k) + delta_k) = exp(epsilon) Q(S) +
+    sum delta_k. A delta that an event has of its own is part of each filter's promise, and counted by each.
+    A basic filter over pure events has delta_k = 0: to have it beside another one costs nothing.
+    """
+
+    kind: ClassVar[str] = "any"
+    unit: ClassVar[str] = "share"
+    rules: tuple[Filter, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.rules) < 2 or any(isinstance(rule, AnyFilter) for rule in self.rules):
+            raise refuse("rules", "two or more filters, none of them made of several", self.rules)
+        if any(rule.budget.epsilon > self.budget.epsilon for rule in self.rules):
+            raise refuse("rules", f"filters whose epsilon is at most {self.budget.epsilon}", self.rules)
+        if sum(rule.budget.delta for rule in self.rules) > self.budget.delta:
+            raise refuse("rules", f"filters whose deltas add up to at most {self.budget.delta}", self.rules)
+
+    @property
+    def limit(self) -> Spent:
+        first, *rest = (rule.limit for rule in self.rules)
+        return Spent(first.loss, first.delta, tuple(rest))
+
+    def price(self, event: Event) -> Spent | None:
+        first, *rest = (rule.price(event) for rule in self.rules)
+        return None if first is None else Spent(first.loss, first.delta, tuple(rest))
+
+    def shortage(self, state: Spent, price: Spent, limit: Spent) -> Shortage:
+        """That of the rule which comes closest to admitting it."""
+        states = (*state.each, *(NOTHING,) * (len(self.rules) - len(state.each)))
+        parts = zip(self.rules, states, price.each, limit.each, strict=True)
+        return min(
+            (
+                rule.shortage(before, asked, most)
+                for rule, before, asked, most in parts
+                if before is not None and asked is not None and most is not None
+            ),
+            key=lambda short: short.excess,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**Filter.to_dict(self), "rules": [rule.to_dict() for rule in self.rules]}
+
+
 def _summed(event: Event, cost: Callable[[Event], tuple[float, float]]) -> Spent | None:
     """The costs (loss, own delta) of all leaves of `event`, summed exactly."""
     total = NOTHING
@@ -284,14 +322,19 @@ def exact_delta(leaf: Event, aside: float) -> Fraction:
 
 
 def choose_filter(budget: Budget, reserve: Number = Fraction(1, 2)) -> Filter:
-    """The default rule of a dataset: the best single Renyi order for its target; basic when delta is 0.
+    """The default rule of a dataset: one Renyi order or plain addition, whichever lasts longer; basic when delta is 0.
 
-    `reserve` is the share of delta kept for events that have a delta of their own. A half costs the others little: the
-    limit depends on the logarithm of the rest.
+    `reserve` is the share of delta kept for events that have a delta of their own, half of it by each of the two. A
+    half costs the Renyi filter little: its limit depends on the logarithm of the rest.
     """
     if budget.delta == 0:
         return BasicFilter(budget)
-    return RenyiFilter(budget, parameters.rational("reserve", written(reserve)))
+    share = parameters.rational("reserve", written(reserve))
+    if not 0 <= share < 1:
+        raise refuse("reserve", "a share of delta, at least 0 and below 1", reserve)
+    added = BasicFilter(Budget(budget.epsilon, budget.delta * share / 2))
+    divergence = RenyiFilter(Budget(budget.epsilon, budget.delta - added.budget.delta), share / (2 - share))
+    return AnyFilter(budget, (divergence, added))
 
 
 def from_dict(content: Any) -> Filter:
@@ -302,8 +345,13 @@ def from_dict(content: Any) -> Filter:
     names = {field.name for field in fields(filter_class)}
     if set(content) != names | {"kind"}:
         raise refuse("filter", f"an object with the keys {sorted(names | {'kind'})}", content)
+    budget = Budget.from_dict(content["budget"])
+    if filter_class is AnyFilter:
+        if not isinstance(content["rules"], list):
+            raise refuse("rules", "a list of filters", content["rules"])
+        return AnyFilter(budget, tuple(from_dict(rule) for rule in content["rules"]))
     values = {name: parameters.rational(name, content[name]) for name in names - {"budget"}}
-    return filter_class(budget=Budget.from_dict(content["budget"]), **values)
+    return filter_class(budget=budget, **values)
 
 
 def from_json(text: str) -> Filter:
@@ -315,5 +363,5 @@ def from_json(text: str) -> Filter:
 
 
 _KINDS: dict[str, type[Filter]] = {
-    kind.kind: kind for kind in (BasicFilter, ConcentratedFilter, RenyiFilter, GaussianFilter)
+    kind.kind: kind for kind in (BasicFilter, ConcentratedFilter, RenyiFilter, GaussianFilter, AnyFilter)
 }

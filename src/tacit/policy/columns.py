@@ -206,7 +206,9 @@ def between(lower: Any, upper: Any, *, outside: Outside = "clamp", nullable: boo
 
 
 def one_of(*values: Any, nullable: bool = True) -> Facts:
-    """A column with these public values; anything else counts as missing."""
+    """A column with these public values, one by one or as a list; anything else counts as missing."""
+    if len(values) == 1 and isinstance(values[0], (list, tuple)):
+        values = tuple(values[0])
     return Facts(values=values, nullable=nullable)
 
 

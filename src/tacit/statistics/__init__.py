@@ -23,14 +23,12 @@ if TYPE_CHECKING:
     from tacit.statistics.finding import Column, Content, Finding
     from tacit.statistics.frameworks.by_sensitivity import DistanceToProperty, ProposeTestRelease, SmoothSensitivity
     from tacit.statistics.frameworks.sample_and_aggregate import SampleAndAggregate
-    from tacit.statistics.graphs import (
-        degree_histogram,
-        edge_count,
-        k_stars,
-        minimum_cut,
-        spanning_tree_cost,
-        triangles,
-    )
+    from tacit.statistics.graphs.cuts import minimum_cut
+    from tacit.statistics.graphs.degrees import degree_histogram
+    from tacit.statistics.graphs.edge_count import edge_count
+    from tacit.statistics.graphs.k_stars import k_stars
+    from tacit.statistics.graphs.spanning_tree import spanning_tree_cost
+    from tacit.statistics.graphs.triangles import triangles
     from tacit.statistics.inference.ab_test import ab_test
     from tacit.statistics.inference.chi_square import chi_square
     from tacit.statistics.inference.compare import compare, t_test
@@ -172,4 +170,4 @@ if not TYPE_CHECKING:  # a type checker reads the imports above, and so still no
         return getattr(importlib.import_module(f"tacit.statistics.{_HOME[name]}"), name)
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__})
+        return __all__

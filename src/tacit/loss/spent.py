@@ -1,0 +1,96 @@
+"""What a filter has counted so far: sums in its own unit, exact, with one canonical JSON text.
+
+A filter that is made of several keeps their sums side by side: the first in `loss` and `delta`, the others in `beside`.
+None there means that a release was made for which that rule has no finite price, so it admits nothing any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from tacit import parameters
+from tacit.parameters import as_text, refuse
+
+_ZERO = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """A filter's state: the loss summed so far in the filter's own unit, and the deltas summed beside it."""
+
+    loss: Fraction = _ZERO
+    delta: Fraction = _ZERO
+    beside: tuple[Spent | None, ...] = ()
+
+    def __add__(self, other: Spent) -> Spent:
+        beside = _each(lambda ours, theirs: ours + theirs, self.beside, other.beside)
+        return Spent(self.loss + other.loss, self.delta + other.delta, beside)
+
+    def __sub__(self, other: Spent) -> Spent:
+        beside = _each(lambda ours, theirs: ours - theirs, self.beside, other.beside)
+        return Spent(self.loss - other.loss, self.delta - other.delta, beside)
+
+    @property
+    def each(self) -> tuple[Spent | None, ...]:
+        """The sums of the single rules."""
+        return (replace(self, beside=()), *self.beside)
+
+    def within(self, limit: Spent) -> bool:
+        """Whether the sums of some rule, the loss and the deltas, are both at most that rule's limit."""
+        pairs = zip(self.each, limit.each, strict=False)
+        return any(
+            ours.loss <= most.loss and ours.delta <= most.delta
+            for ours, most in pairs
+            if ours is not None and most is not None
+        )
+
+    def map(self, change: Callable[[Fraction], Fraction]) -> Spent:
+        """The same change made to every sum."""
+        beside = tuple(None if part is None else part.map(change) for part in self.beside)
+        return Spent(change(self.loss), change(self.delta), beside)
+
+    def positive(self) -> Spent:
+        """Zero where a sum is below it."""
+        return self.map(lambda amount: max(amount, _ZERO))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values: rationals as text."""
+        own: dict[str, Any] = {"loss": as_text(self.loss), "delta": as_text(self.delta)}
+        if self.beside:
+            own["beside"] = [None if part is None else part.to_dict() for part in self.beside]
+        return own
+
+    @classmethod
+    def from_dict(cls, content: Any) -> Spent:
+        """The state that `to_dict` wrote."""
+        if not isinstance(content, dict) or set(content) - {"beside"} != {"loss", "delta"}:
+            raise refuse("state", "an object with the keys 'delta' and 'loss', and maybe 'beside'", content)
+        beside = content.get("beside", [])
+        if not isinstance(beside, list):
+            raise refuse("state", "one whose 'beside' is a list", content)
+        parts = tuple(None if part is None else cls.from_dict(part) for part in beside)
+        loss, delta = (parameters.non_negative(name, content[name]) for name in ("loss", "delta"))
+        return cls(loss, delta, parts)
+
+
+Parts: TypeAlias = tuple[Spent | None, ...]
+
+
+def _each(combine: Callable[[Spent, Spent], Spent], left: Parts, right: Parts) -> Parts:
+    """Rule by rule. None stays None; the state before the first release stands for nothing spent under any rule."""
+    if not left and not right:
+        return ()
+    left, right = left or (NOTHING,) * len(right), right or (NOTHING,) * len(left)
+    if len(left) != len(right):
+        raise refuse("state", "one that counts by the same rules", (len(left), len(right)))
+    return tuple(
+        None if ours is None or theirs is None else combine(ours, theirs)
+        for ours, theirs in zip(left, right, strict=True)
+    )
+
+
+NOTHING = Spent()
+"""The state before the first release."""
