@@ -5,7 +5,8 @@ may be clipped to an L1 or L2 ball first, so that one row moves them less (`seco
 proofs, `clipping` the exact clipping). The rest is post-processing: the covariance is projected to the nearest
 positive-semidefinite matrix, which never takes it farther from the exact one.
 
-Neighbours: one unit's rows, added or removed. Intervals cover the noise (`plausible`).
+Neighbours: one unit's rows, added or removed. Intervals cover the noise: they are for the rows as they were clamped or
+clipped, each by itself (`matrices` has the law of the errors, `correlation_interval` the tests behind correlations).
 Source: Dwork, Talwar, Thakurta, Zhang 2014 (symmetric Gaussian noise on second moments).
 """
 
@@ -19,11 +20,13 @@ from numpy.typing import NDArray
 from tacit.noise import BitSource
 from tacit.parameters import Number
 from tacit.statistics.finding import Content, Finding, column
-from tacit.statistics.moments.matrices import Matrices, centres, release, scales
-from tacit.statistics.moments.plausible import middle
+from tacit.statistics.moments.correlation_interval import correlation_ends
+from tacit.statistics.moments.matrices import centres, release, scales
 from tacit.statistics.moments.positive import correlations
 from tacit.statistics.moments.several import Several, several
 from tacit.statistics.source import Opened
+
+Reals = NDArray[np.float64]
 
 
 def covariance(
@@ -54,11 +57,12 @@ def covariance(
             "matrix": found.covariance * units,
             "mean": centres(of.design) + found.mean * own,
             "count": found.count,
-            "expected_error": _expected(found, units),
+            "expected_error": found.expected_error(units),
             "repair": float(np.linalg.norm((found.covariance - found.raw) * units)),
         }
         title = f"Covariances of {', '.join(of.names)}"
-        return _content(of, title, "covariance", arrays, found.covariance_draws * units, diagonal=True)
+        low, high = found.ends(float(of.level))
+        return _content(of, title, "covariance", arrays, (low * units, high * units), diagonal=True)
 
     return of.source.release(
         of.asked("covariance"), of.design.noise.price, compute, level=level, analyst=analyst
@@ -85,29 +89,23 @@ def correlation(
     def compute(opened: Opened, bits: BitSource) -> Content:
         found = release(of.design, opened, bits)
         arrays = {"matrix": correlations(found.covariance), "count": found.count}
-        draws = correlations(found.covariance_draws)
-        return _content(of, f"Correlations of {', '.join(of.names)}", "correlation", arrays, draws, diagonal=False)
+        ends = correlation_ends(found, float(of.level))
+        return _content(of, f"Correlations of {', '.join(of.names)}", "correlation", arrays, ends, diagonal=False)
 
     return of.source.release(
         of.asked("correlation"), of.design.noise.price, compute, level=level, analyst=analyst
     )  # fmt: skip
 
 
-def _expected(found: Matrices, units: NDArray[np.float64]) -> float:
-    apart = (found.covariance_draws - found.raw) * units
-    return float(np.sqrt(np.mean(np.square(apart).sum(axis=(1, 2)))))
-
-
 def _content(
-    of: Several, title: str, name: str, arrays: dict[str, Any], draws: NDArray[np.float64], *, diagonal: bool
+    of: Several, title: str, name: str, arrays: dict[str, Any], ends: tuple[Reals, Reals], *, diagonal: bool
 ) -> Content:
-    low, high = middle(draws, float(of.level))
     matrix = np.asarray(arrays["matrix"])
     # the projection may leave the interval of an entry: it then reaches to what is shown
-    low, high = np.minimum(low, matrix), np.maximum(high, matrix)
+    low, high = np.minimum(ends[0], matrix), np.maximum(ends[1], matrix)
     shown = [(i, j) for i, j in of.design.pairs if diagonal or i < j]
     lines, others = [of.names[i] for i, _ in shown], [of.names[j] for _, j in shown]
     at = tuple(np.array(shown).T)
     columns = (column("column", lines), column("other", others), column(name, matrix[at], low[at], high[at]))
-    words = "Intervals cover the noise. The matrix is the nearest positive-semidefinite one."
+    words = "Intervals cover the noise, each by itself. The matrix is the nearest positive-semidefinite one."
     return Content(title, columns, (words, of.clipping), arrays)

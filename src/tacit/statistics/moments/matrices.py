@@ -1,7 +1,19 @@
-"""Released second moments as matrices: the mean, the covariance, and what they would be under other draws of the noise.
+"""Released second moments as matrices, and the law of their errors, on which every interval of several columns rests.
 
-Post-processing of what `second_moments` released. The count is taken as at least 1; means are cut to their bounds; the
-covariance is made positive semidefinite (`positive`), and its diagonal at most what the bounds allow.
+Post-processing of what `second_moments` released. The covariance that is shown is made positive semidefinite
+(`positive`), and its diagonal at most what the bounds allow; means are cut to their bounds.
+
+Theorem (the error of a covariance). Let e be the noise on (n, sums, second moments) as they are solved for, N = n +
+e_n the noisy count, M = (sums + e)/N the noisy mean, m the exact one, c an exact covariance, C the noisy one (noisy
+second moment over N, less M_i M_j). With h_i = e_i - m_i e_n, so that N (M_i - m_i) = h_i,
+    N (C_ij - c_ij) = e_ij - m_i e_j - m_j e_i + (m_i m_j - c_ij) e_n - h_i h_j/N.
+Proof. N C_ij = sum u_i u_j + e_ij - N M_i M_j, and N M_i M_j = N m_i m_j + m_i h_j + m_j h_i + h_i h_j/N; now put in
+N = n + e_n, sum u_i u_j = n (c_ij + m_i m_j) and the h.
+N is released, so nothing is divided by an unknown count: but for the last term, which falls as 1/N, the error is linear
+in noise whose law is public. What is not known of it are m and c, by which the noise is weighted; the released ones are
+put in their place (for the ends of an interval of c: the ends themselves, as Fieller does).
+
+With a count that does not stand out of its noise (`enough`) nothing is said: the intervals are all that bounds allow.
 """
 
 from __future__ import annotations
@@ -12,62 +24,107 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.noise import BitSource
-from tacit.statistics.moments.plausible import draws_of
+from tacit.statistics.moments.plausible import draws_of, tails
 from tacit.statistics.moments.positive import nearest_positive, within
 from tacit.statistics.moments.second_moments import Design
 from tacit.statistics.source import Opened
 
 Reals = NDArray[np.float64]
-DRAWS = 1_000
+DRAWS, FEWER, MANY_COLUMNS = 4_000, 1_000, 12
+ENOUGH = 4.0
+_STEPS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Matrices:
-    """The count, the mean and the covariance in units of the half widths; `draws` of the same, one a line.
+    """The count, the mean and the covariance in units of the half widths, and draws of their errors, one a line.
 
-    The covariance is positive semidefinite, those of the draws are as they come (`raw` is the released one as it came).
+    The covariance is positive semidefinite; `raw` is the released one as it came. Of the draws `count_noise` is e_n,
+    `mean_errors` h/N, and `errors` the right side of the theorem over N without the term -c e_n/N.
     """
 
     count: float
     mean: Reals
     covariance: Reals
     raw: Reals
-    mean_draws: Reals
-    covariance_draws: Reals
+    enough: bool
+    count_noise: Reals
+    mean_errors: Reals
+    errors: Reals
 
     @property
     def repair(self) -> float:
         """How far the covariance was moved to be one, in the Frobenius norm."""
         return float(np.linalg.norm(self.covariance - self.raw))
 
+    def errors_at(self, covariance: Reals) -> Reals:
+        """Draws of the error of the released covariance, were this the exact one."""
+        return np.asarray(self.errors - covariance * (self.count_noise / self.count)[:, None, None])
+
     @property
-    def expected_error(self) -> float:
+    def plain_errors(self) -> Reals:
+        """The same at the covariance that is shown."""
+        return self.errors_at(self.covariance)
+
+    def expected_error(self, units: Reals | float = 1.0) -> float:
         """The root mean square of the Frobenius error of the covariance, before it was repaired."""
-        return float(np.sqrt(np.mean(np.square(self.covariance_draws - self.raw).sum(axis=(1, 2)))))
+        return float(np.sqrt(np.mean(np.square(self.plain_errors * units).sum(axis=(1, 2)))))
+
+    def ends(self, level: float) -> tuple[Reals, Reals]:
+        """Between which each covariance lies with probability `level`, by itself."""
+        d = len(self.mean)
+        least, most = np.where(np.eye(d, dtype=bool), 0.0, -1.0), np.ones((d, d))
+        if not self.enough:
+            return least, most
+        low = high = np.clip(self.raw, least, most)
+        for _ in range(_STEPS):
+            low = np.clip(self.raw - tails(self.errors_at(low), level)[1], least, most)
+            high = np.clip(self.raw - tails(self.errors_at(high), level)[0], least, most)
+        return low, high
 
 
 def release(design: Design, opened: Opened, bits: BitSource) -> Matrices:
     """The second moments with noise, as matrices."""
     noisy = np.array([float(each) for each in design.noise.release(design.exact(opened), bits)])
+    return matrices(design, noisy)
+
+
+def matrices(design: Design, noisy: Reals) -> Matrices:
+    """What the released vector says."""
+    d = len(design.columns)
     solver = design.solver()
     moments = solver @ noisy
-    others = moments - draws_of(design.noise, len(noisy), DRAWS) @ solver.T
-    count, mean, raw = (each[0] for each in _matrices(design, moments[None, :]))
-    _, mean_draws, covariance_draws = _matrices(design, others)
-    most = np.ones(len(design.columns))
+    noise = draws_of(design.noise, len(noisy), DRAWS if d <= MANY_COLUMNS else FEWER) @ solver.T
+    count = max(float(moments[0]), 1.0)
+    sums, second = moments[1 : 1 + d], _square(design, moments[None, 1 + d :])[0]
+    own = sums / count
+    cut = np.clip(own, -1.0, 1.0)
+    raw = second / count - cut[:, None] * cut[None, :]
+    count_noise = noise[:, 0]
+    shifts = noise[:, 1 : 1 + d] - cut * count_noise[:, None]  # h
+    errors = _square(design, noise[:, 1 + d :])
+    crossed = noise[:, 1 : 1 + d, None] * cut[None, None, :]
+    errors = errors - crossed - np.swapaxes(crossed, 1, 2) + cut[:, None] * cut[None, :] * count_noise[:, None, None]
+    errors = (errors - shifts[:, :, None] * shifts[:, None, :] / count) / count
     return Matrices(
-        float(count), mean, within(nearest_positive(raw), most), raw, mean_draws, covariance_draws
-    )  # fmt: skip
+        count=count,
+        mean=cut,
+        covariance=within(nearest_positive(raw), np.ones(d)),
+        raw=raw,
+        enough=bool(moments[0] > ENOUGH * float(np.std(count_noise))),
+        count_noise=count_noise,
+        mean_errors=shifts / count,
+        errors=errors,
+    )
 
 
-def _matrices(design: Design, moments: Reals) -> tuple[Reals, Reals, Reals]:
+def _square(design: Design, pairs: Reals) -> Reals:
+    """Numbers for pairs i <= j as symmetric matrices."""
     d = len(design.columns)
-    count = np.maximum(moments[:, 0], 1.0)
-    mean = np.clip(moments[:, 1 : 1 + d] / count[:, None], -1.0, 1.0)
-    second = np.empty((len(moments), d, d))
+    made = np.empty((len(pairs), d, d))
     for place, (i, j) in enumerate(design.pairs):
-        second[:, i, j] = second[:, j, i] = moments[:, 1 + d + place] / count
-    return count, mean, second - mean[:, :, None] * mean[:, None, :]
+        made[:, i, j] = made[:, j, i] = pairs[:, place]
+    return made
 
 
 def scales(design: Design) -> Reals:

@@ -1,13 +1,16 @@
-"""Intervals for what is computed from noisy numbers: what it would have been, had the noise been another draw.
+"""Draws of a mechanism's noise, and what share of them an interval must leave out.
 
-The noise is symmetric and its law is public, so (released - another draw of the noise) is where the exact numbers may
-have been. The interval is that of the middle share `level` of what those give. Where the result is linear in the
-numbers it has the stated probability; where it is nearly so, nearly. The draws are for words about the noise, not for
-hiding anything: they come from a plain generator with a fixed seed, so equal releases get equal intervals.
+The law of the noise is public, so what it does to anything that is computed afterwards can be drawn as often as one
+likes. These draws are for words about the noise, not for hiding anything: they come from a plain generator with a fixed
+seed, so equal releases get equal intervals.
+
+A quantile of B draws is off by sqrt(t (1 - t)/B) in probability at a tail of t. Intervals take their tails smaller by
+that, so that this error is on the side of wider ones.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -26,8 +29,17 @@ def draws_of(noise: Additive, size: int, draws: int, unit: Any = 1.0) -> Reals:
     return np.asarray(drawn(0.0, scale, (draws, size)) / unit, dtype=np.float64)
 
 
-def middle(results: Reals, level: float) -> tuple[Reals, Reals]:
-    """The ends of the middle share of the results, along the first axis."""
-    tail = (1 - level) / 2
+def tails(results: Reals, level: float) -> tuple[Reals, Reals]:
+    """Below and above which the results lie with probability (1 - level)/2 at most, along the first axis."""
+    tail = _less((1 - level) / 2, len(results))
     ends = np.quantile(results, [tail, 1 - tail], axis=0)
     return ends[0], ends[1]
+
+
+def most(results: Reals, level: float) -> Reals:
+    """What the size of the results exceeds with probability 1 - level at most, along the first axis."""
+    return np.asarray(np.quantile(np.abs(results), 1 - _less(1 - level, len(results)), axis=0))
+
+
+def _less(tail: float, draws: int) -> float:
+    return max(tail - math.sqrt(tail * (1 - tail) / draws), 0.0)

@@ -8,7 +8,11 @@ noises that (share - m)**2 - v has in these parts, over n.
 Theorem, `size` public (replace one row, arrays only). n * (sum of squares) - (sum)**2 is the sum over pairs of
 (x_i - x_j)**2, so replacing one row changes it by at most (n - 1) W**2: noise of scale (n - 1) W**2/epsilon on it.
 
-The variance is that of the rows (divided by n). Interval: see `plausible`; for a public size it is the noise's own.
+The variance is that of the rows (divided by n), and so is what the interval holds, in probability `level`. For a public
+size it is the noise's own. Else, with X the noises of the parts, N their noisy sum, v' the released variance at the
+released mean m' and h = N (m' - m), as in the theorem of `matrices` for one column,
+    N (v' - v) = ((1 - m)**2 - v) X_1 - (m (1 - m) + v) X_2 + (m**2 - v) X_3 - h**2/N,
+drawn for m' in the place of m and the ends of the interval in that of v.
 Source: Bernstein's form of a polynomial; the sensitivity of the variance is folklore, proved above.
 """
 
@@ -28,10 +32,11 @@ from tacit.statistics.moments.additive import Additive, budget, laplace
 from tacit.statistics.moments.bounded import Bounded, bounded
 from tacit.statistics.moments.known_size import NOTE, one_replaced, public_size
 from tacit.statistics.moments.one_column import Moments, opened_parts, plan, release
-from tacit.statistics.moments.plausible import draws_of, middle
+from tacit.statistics.moments.plausible import draws_of, tails
 from tacit.statistics.source import Opened, source_of
 
 _DRAWS = 4_000
+_STEPS = 3
 
 
 def variance(
@@ -91,11 +96,18 @@ def _of_pairs(total: int, size: int, known: Bounded) -> float:
 def _interval(moments: Moments, noise: Additive, known: Bounded, level: float) -> tuple[float, float]:
     if not moments.enough:
         return 0.0, 0.25
-    exact = np.array(moments.parts) - draws_of(noise, 3, _DRAWS, float(known.width) ** 2)
-    count = np.maximum(exact.sum(axis=1), 1.0)
-    share = (exact[:, 0] + exact[:, 1] / 2) / count
-    low, high = middle(exact[:, 0] / count - share * share, level)
-    return float(low), float(high)
+    noise_draws = draws_of(noise, 3, _DRAWS, float(known.width) ** 2)
+    count, mean = moments.count, (moments.parts[0] + moments.parts[1] / 2) / moments.count
+    found = moments.parts[0] / count - mean * mean
+    shifts = noise_draws @ np.array([1 - mean, 0.5 - mean, -mean])
+    weights = np.array([(1 - mean) ** 2, -mean * (1 - mean), mean * mean])
+    errors = noise_draws @ weights - shifts * shifts / count
+    together = noise_draws.sum(axis=1)
+    low = high = min(max(found, 0.0), 0.25)
+    for _ in range(_STEPS):
+        low = min(max(found - float(tails(errors - low * together, level)[1]) / count, 0.0), 0.25)
+        high = min(max(found - float(tails(errors - high * together, level)[0]) / count, 0.0), 0.25)
+    return min(low, moments.variance), max(high, moments.variance)
 
 
 def _content(known: Bounded, share: float, low: float, high: float, facts: dict[str, float], note: str) -> Content:
