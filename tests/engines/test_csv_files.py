@@ -39,7 +39,7 @@ def read(folder: Path, data: bytes, reading: CsvReading | None = None, name: str
     return sorted(rows, key=repr)
 
 
-CELLS = st.text(st.sampled_from('ab7,;|\t"\'\\#\r\n \x1fdnu\x00é\ufeff'), max_size=5)
+CELLS = st.text(st.sampled_from("ab7,;|\t\"'\\#\r\n \x1fdnu\x00é\ufeff"), max_size=5)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), database=None)

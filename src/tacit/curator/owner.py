@@ -1,4 +1,7 @@
-"""For the owner, before the questions: begin a policy, and check one. Nothing here reads a row."""
+"""For the owner, before the questions: begin a policy, and check one.
+
+Rows are looked at in one place: `describe_sources` looks how a CSV file is written, for the owner to see and correct.
+"""
 
 from __future__ import annotations
 

@@ -128,10 +128,10 @@ def demo(
 
 @app.command()
 def init(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="CSV, Parquet or DuckDB files.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="CSV, JSON lines, Parquet or DuckDB files.")],
     output: Annotated[Path | None, typer.Option(help="Where to write it; - prints it.")] = None,
 ) -> None:
-    """Write a policy to fill in, from names and types only.  tacit init visits.csv patients.parquet"""
+    """Write a policy to fill in, from names and types.  tacit init visits.csv patients.parquet"""
     from tacit.curator import describe_sources
 
     name = Path(files[0]).name.split(".")[0] or "policy"

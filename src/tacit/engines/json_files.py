@@ -42,7 +42,7 @@ def check(
     connection: DuckDBPyConnection, paths: Sequence[str], prepared: Prepared, names: Sequence[str], units: Sequence[str]
 ) -> None:
     """Refuse the first line found that is not one object with keys that can be told apart."""
-    # NULL where it is no JSON: a function of JSON would fail on it, and which condition is tried first is not ours to say.
+    # NULL where it is no JSON: a function of JSON would fail on it, whichever condition stands before it.
     sound = f"(CASE WHEN json_valid({_LINE}) THEN {_LINE} END)"
     keys = f"list_transform(json_keys({sound}), lambda k: lower(trim(nfc_normalize(k))))"
     meant = ", ".join(quoting.text(name) for name in names)

@@ -204,9 +204,7 @@ def _prepared(
 def _opened(connection: Any, policy: Policy, name: str, folder: Path | None) -> sources.Relation:
     named, units = sources.named_columns(policy, name)
     source = policy.tables[name].source
-    return sources.open_relation(
-        connection, name, source, policy.directory, named=named, units=units, folder=folder
-    )
+    return sources.open_relation(connection, name, source, policy.directory, named=named, units=units, folder=folder)
 
 
 def _check_keys(
