@@ -99,6 +99,49 @@ def test_a_begun_policy_holds_no_value_of_any_row(folder: Path) -> None:
     assert not [value for value in ("4711", "zebra") if value in shown]
 
 
+@pytest.mark.parametrize(
+    ("data", "keys"),
+    [
+        (b"patient_id;age\r\n1;30\r\n2;NA\r\n", ['delimiter = ";"', 'null = ["", "NA"]']),
+        (b"patient_id\tage\tpaid\n1\t30\t1.234,50\n", ['delimiter = "\\t"', 'decimal = ","', 'thousands = "."']),
+        ("patient_id,age,name\n1,30,Müller\n".encode("latin-1"), ['encoding = "windows-1252"']),
+        (b'# made up\npatient_id,age\n1,"3\n0"\n', ['comment = "#"']),
+        (b"patient_id|age|said\n1|30|'a|b'\n", ['delimiter = "|"', 'quote = "\'"']),
+        (b'patient_id,age,said\n1,30,"a \\"b\\", c"\n', ['escape = "\\\\"']),
+        (b'patient_id,age,size\n1,30,5" pipe\n', ['quote = ""']),
+    ],
+)
+def test_a_begun_policy_says_how_the_file_is_written_and_then_holds(folder: Path, data: bytes, keys: list[str]) -> None:
+    (folder / "odd.csv").write_bytes(data)
+    run("init", "odd.csv")
+    draft = (folder / "odd.toml").read_text()
+    for key in keys:
+        assert f"\n{key} " in draft
+    filled = draft.replace('unit = "FILL IN"', 'unit = "patient_id"').replace("# age = ", "age = ")
+    (folder / "odd.toml").write_text(filled)
+    assert "odd.toml is in order" in run("check", "odd.toml").stdout
+    run("ask", "odd.toml", "SELECT count(age) FROM odd", "--epsilon", "0.1", "--json")
+
+
+def test_a_file_without_a_header_gets_numbered_columns_and_no_value_of_a_row(folder: Path) -> None:
+    (folder / "odd.csv").write_text("4711,zebra\n4712,lion\n")
+    shown = run("init", "odd.csv", "--output", "-").stdout
+    assert "header = false" in shown
+    assert "# c1 = " in shown
+    assert not [value for value in ("4711", "zebra", "lion") if value in shown]
+
+
+def test_a_policy_is_begun_from_the_keys_of_json_lines(folder: Path) -> None:
+    (folder / "odd.jsonl").write_text('{"who": "4711", "age": 30}\n{"who": "zebra", "a b": 1}\n')
+    run("init", "odd.jsonl")
+    draft = (folder / "odd.toml").read_text()
+    assert not [value for value in ("4711", "zebra") if value in draft]
+    assert '# "a b" = ' in draft
+    filled = draft.replace('unit = "FILL IN"', 'unit = "who"').replace("# age = ", "age = ")
+    (folder / "odd.toml").write_text(filled)
+    run("ask", "odd.toml", "SELECT count(age) FROM odd", "--epsilon", "0.1", "--json")
+
+
 def test_a_policy_that_exists_is_not_overwritten(folder: Path) -> None:
     assert "exists already" in run("init", "visits.csv", code=2).stderr
     assert (folder / "visits.toml").read_text() == POLICY

@@ -4,6 +4,8 @@
     python tests/plan/soak.py wide 20000 7               joins, SELECTs inside, levels, few groups; seeds from 7 on
     python tests/plan/soak.py levels 2000                ROLLUP, CUBE, GROUPING SETS; `inside`: questions inside
     python tests/plan/soak.py wide 2000 7 postgres       on a PostgreSQL server of its own; or `spark`, in .venv-spark
+    python tests/plan/soak.py raw csv 2000 7             one row more in a source, from raw bytes up; or json, parquet,
+                                                         pandas, polars, arrow (tests/engines/raw_rows.py)
 
 A case is one question on one random database and on the same without one unit. On other engines than DuckDB every exact
 result is compared with DuckDB's as well. Seeds are printed; a violation stops the run with hypothesis' own report of
@@ -27,7 +29,7 @@ from hypothesis import strategies as st
 
 from tacit.plan import Plan
 from tacit.policy import Policy
-from tests.engines import spark_session
+from tests.engines import raw_rows, spark_session
 from tests.plan import engine_worlds, test_neighbours, test_neighbours_wide
 from tests.plan.worlds import Blocks, Rows, Store, World
 
@@ -102,6 +104,38 @@ def main(name: str, wanted: int, first: int, engine: str) -> None:
     sys.stdout.write(f"{name} on {engine}: {cases:,} cases without a violation, seeds {first} to {number - 1}\n")
 
 
+def raw(name: str, wanted: int, first: int) -> None:
+    """Copies of random sources with one row more and one less: all that differs is of one unit."""
+    form, register = raw_rows.FORMS[name], raw_rows.on_duckdb
+    cases, tried, started, number = 0, 0, time.monotonic(), first
+    while cases < wanted:
+
+        @settings(
+            max_examples=100,
+            phases=[Phase.generate],
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+            database=None,
+        )
+        @seed(number)
+        @given(raw_rows.cases(form))
+        def run(drawn: Any) -> None:
+            nonlocal cases, tried
+            tried += 1
+            cases += raw_rows.compare(register, form, drawn)
+
+        run()
+        sys.stdout.write(
+            f"raw {name}: seed {number}, {cases:,} registered of {tried:,}, {time.monotonic() - started:.0f} s\n"
+        )
+        sys.stdout.flush()
+        number += 1
+    sys.stdout.write(f"raw {name}: {cases:,} cases without a violation, seeds {first} to {number - 1}\n")
+
+
 if __name__ == "__main__":
+    if sys.argv[1] == "raw":
+        raw(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]) if len(sys.argv) > 4 else 1)
+        sys.exit()
     arguments = dict(enumerate(sys.argv))
     main(sys.argv[1], int(sys.argv[2]), int(arguments.get(3, 1)), str(arguments.get(4, "duckdb")))

@@ -1,6 +1,7 @@
 """For the owner, before and beside the questions: begin a policy, check one, register its tables anew.
 
-Nothing here reads a row, but `refresh_policy`, which copies them as an opening does.
+Rows are looked at in two places: `describe_sources` looks how a CSV file is written, for the owner to see and correct,
+and `refresh_policy` copies them as an opening does.
 """
 
 from __future__ import annotations

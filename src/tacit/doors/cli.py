@@ -133,11 +133,14 @@ def demo(
 def init(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE...", help="CSV, Parquet or DuckDB files; 'postgres:$NAME'; 'local[4]' and files."),
+        typer.Argument(
+            metavar="FILE...",
+            help="CSV, JSON lines, Parquet or DuckDB files; 'postgres:$NAME'; 'local[4]' and files.",
+        ),
     ],
     output: Annotated[Path | None, typer.Option(help="Where to write it; - prints it.")] = None,
 ) -> None:
-    """Write a policy to fill in, from names and types only.  tacit init visits.csv patients.parquet"""
+    """Write a policy to fill in, from names and types.  tacit init visits.csv patients.parquet"""
     from tacit.curator import describe_sources, suggested_name
 
     name = suggested_name(files)

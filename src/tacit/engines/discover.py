@@ -1,6 +1,7 @@
 """Discovering: which tables are in these files, and what are their columns called? For `tacit init`.
 
-Promise: names and types only; no row is read. A CSV file's columns are all text, since it states no types.
+Promise: names and types only, and how a CSV file is written. Columns of CSV and JSON lines are all text: they state no
+types, and the owner has to say what the text means. Rows are looked at for this alone (`detect`), by the owner alone.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ import re
 from collections.abc import Iterable
 from pathlib import PurePath
 
-from tacit.engines import postgres_sources
+from tacit.engines import detect, postgres_sources
 from tacit.engines.interrupts import as_keyboard_interrupts
-from tacit.engines.sources import kind_of, open_relation
+from tacit.engines.sources import files_of, kind_of, open_relation
 from tacit.errors import EngineError
 from tacit.policy.check import Schema
 from tacit.policy.policy import Source
@@ -40,7 +41,9 @@ def discover(paths: Iterable[str]) -> tuple[dict[str, Source], Schema]:
                 raise EngineError(f"Two tables would both be called {name!r}: {found[name].path} and {path}.")
             found[name] = source
     with duckdb.connect() as connection:
-        relations = {name: open_relation(connection, name, source, ".") for name, source in found.items()}
+        relations = {
+            name: open_relation(connection, name, source, ".", named=_keys(source)) for name, source in found.items()
+        }
     return found, {
         name: {column: kind_of(engine_type) for column, engine_type in relation.types.items()}
         for name, relation in relations.items()
@@ -50,12 +53,22 @@ def discover(paths: Iterable[str]) -> tuple[dict[str, Source], Schema]:
 def _tables(path: str) -> list[tuple[str, Source]]:
     kind = format_of(path)
     if kind == "csv":
-        return [(_name(path), Source("csv", path))]
+        files = files_of(Source("csv", path), ".")
+        if not files:
+            raise EngineError(f"The source cannot be read: {path}: there is no such file.")
+        return [(_name(path), Source("csv", path, None, detect.csv_reading(files[0])))]
+    if kind == "json":
+        return [(_name(path), Source("json", path))]
     if kind == "parquet":
         return [(_name(path), Source("parquet", path))]
     if kind == "duckdb":
         return [(name, Source("duckdb", path, name)) for name in _inside(path)]
-    raise EngineError(f"The kind of {path} is not known. Endings: .duckdb, .csv, .csv.gz, .parquet; or postgres:$NAME.")
+    endings = ".duckdb, .csv, .tsv, .jsonl, .ndjson, .parquet"
+    raise EngineError(f"The kind of {path} is not known. Endings: {endings}; or postgres:$NAME.")
+
+
+def _keys(source: Source) -> list[str]:
+    return detect.json_keys(files_of(source, ".")) if source.format == "json" else []
 
 
 def _inside(path: str) -> list[str]:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tacit.engines import frames as frames_of
-from tacit.engines import quoting, sources
+from tacit.engines import keys, quoting, sources
 from tacit.engines.interrupts import as_keyboard_interrupts, execute
 from tacit.engines.registration import SCHEMA, statements
 from tacit.engines.secret import Secret
@@ -108,7 +108,7 @@ def build(
             "temp_directory": str(workshop / "spill"),
         }
         with duckdb.connect(str(draft), config=config) as connection:
-            schema = _fill(connection, policy, secret, frames, progress)
+            schema = _fill(connection, policy, secret, frames, workshop, progress)
         draft.chmod(0o600)
         os.replace(draft, path)
         return schema
@@ -124,14 +124,23 @@ def describe(policy: Policy, frames: Mapping[str, Any]) -> Schema:
     import duckdb
 
     with duckdb.connect() as connection:
-        return _schema(_relations(connection, policy, frames))
+        relations = _relations(connection, policy, frames)
+        check(policy, schema := _schema(relations))
+        keys.check_types(policy, relations)
+        return schema
 
 
 def _fill(
-    connection: Any, policy: Policy, secret: Secret, frames: Mapping[str, Any], progress: Progress | None
+    connection: Any,
+    policy: Policy,
+    secret: Secret,
+    frames: Mapping[str, Any],
+    workshop: Path,
+    progress: Progress | None,
 ) -> Schema:
     import duckdb
 
+    sources.wait_for_the_clock(policy)
     before = sources.fingerprint(policy)
     for setting in ("autoinstall_known_extensions", "autoload_known_extensions", "python_enable_replacements"):
         connection.execute(f"SET {setting} = false")
@@ -139,7 +148,9 @@ def _fill(
     connection.execute("SET TimeZone = 'UTC'")
     relations = _relations(connection, policy, frames)
     schema = _schema(relations)
-    check(policy, schema)
+    check(policy, schema)  # before any row is looked at
+    relations = _prepared(connection, policy, relations, workshop)
+    _check_keys(connection, policy, relations, frames)
     steps = list(statements(policy, relations, secret))
     for number, step in enumerate(steps):
         if progress is not None:
@@ -147,6 +158,7 @@ def _fill(
         try:
             execute(connection, step.sql)
         except (duckdb.Error, MemoryError):
+            _name_the_column(connection, policy, relations)
             raise EngineError(
                 f"The working copy of table {step.table!r} could not be built. The source must be whole, "
                 "not change meanwhile, and there must be room for the copy."
@@ -163,15 +175,68 @@ def _fill(
 
 
 def _relations(connection: Any, policy: Policy, frames: Mapping[str, Any]) -> dict[str, sources.Relation]:
+    """Every table's source. No row is read; those of CSV and JSON lines can be once they are prepared."""
     wanted = {table.source.path for table in policy.tables.values() if table.source.format == "frame"}
     missing = sorted(wanted - set(frames))
     if missing:
         raise PolicyError(f"The frame {missing[0]!r} was not handed over. Frames: {', '.join(frames) or 'none'}.")
-    frames_of.register(connection, {name: frame for name, frame in frames.items() if name in wanted})
     return {
-        name: sources.open_relation(connection, name, table.source, policy.directory)
+        name: frames_of.open_frame(connection, table.source.path, frames[table.source.path])
+        if table.source.format == "frame"
+        else _opened(connection, policy, name, None)
         for name, table in policy.tables.items()
     }
+
+
+def _prepared(
+    connection: Any, policy: Policy, relations: Mapping[str, sources.Relation], workshop: Path
+) -> dict[str, sources.Relation]:
+    """The same, with every line of the CSV files and JSON lines checked."""
+    found = dict(relations)
+    for place, (name, table) in enumerate(policy.tables.items()):
+        if table.source.format in ("csv", "json"):
+            folder = workshop / f"table-{place}"
+            folder.mkdir(mode=0o700)
+            found[name] = _opened(connection, policy, name, folder)
+    return found
+
+
+def _opened(connection: Any, policy: Policy, name: str, folder: Path | None) -> sources.Relation:
+    named, units = sources.named_columns(policy, name)
+    source = policy.tables[name].source
+    return sources.open_relation(connection, name, source, policy.directory, named=named, units=units, folder=folder)
+
+
+def _check_keys(
+    connection: Any, policy: Policy, relations: Mapping[str, sources.Relation], frames: Mapping[str, Any]
+) -> None:
+    import duckdb
+
+    for name, table in policy.tables.items():
+        if table.source.format == "frame":
+            frames_of.check_keys(name, frames[table.source.path], sources.named_columns(policy, name)[1])
+    try:
+        keys.check(connection, policy, relations)
+    except duckdb.Error:
+        _name_the_column(connection, policy, relations)
+        raise EngineError("A column that names units could not be read. The source must be whole.") from None
+
+
+def _name_the_column(connection: Any, policy: Policy, relations: Mapping[str, sources.Relation]) -> None:
+    """Raise with the column that cannot be read, if it is one by itself."""
+    import duckdb
+
+    for name, relation in relations.items():
+        for column in sources.named_columns(policy, name)[0]:
+            inside = quoting.identifier(relation.name_of(column))
+            try:
+                connection.execute(f"SELECT max(hash({inside})) FROM {relation.sql} AS tacit_rows").fetchall()
+            except duckdb.Error:
+                raise EngineError(
+                    f"Column {column!r} of table {name!r} ({relation.type_of(column)}) holds a value that cannot be "
+                    "read, for example a time outside the years that the engine knows, or text that is no UTF-8. Mend "
+                    "it in the source, or leave the column out."
+                ) from None
 
 
 def _schema(relations: Mapping[str, sources.Relation]) -> Schema:

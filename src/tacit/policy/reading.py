@@ -98,7 +98,7 @@ def _problems(reading: CsvReading) -> Iterator[tuple[str, str]]:
 
 
 def _marks(character: str) -> bool:
-    return character.isascii() and not character.isalnum() and (character.isprintable() or character == "\t")
+    return character.isascii() and not character.isalnum() and character not in "\x00\n\r\x1f"
 
 
 PLAIN: Final = CsvReading()

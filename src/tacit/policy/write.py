@@ -1,6 +1,6 @@
-"""Writing: a policy to start from, made of names and types only.
+"""Writing: a policy to start from, made of names and types, and of how a CSV file is written.
 
-Promise: no value of any row is looked at, so the file gives nothing away. What only the owner can say (the unit, the
+Promise: no value of any row is written, so the file gives nothing away. What only the owner can say (the unit, the
 ranges, the budget) is left open and marked FILL IN; a file with a mark left in it is refused when it is read, because
 a guess here would be a privacy mistake.
 """
@@ -16,9 +16,10 @@ from tacit.policy.check import Schema
 from tacit.policy.columns import Column, Kind
 from tacit.policy.policy import Source
 from tacit.policy.read import FILL_IN
+from tacit.policy.reading import KEYS
 
 _HEAD: Final = """\
-# What you promise about this data. Lines marked {mark} need your word; nothing here was read from a row.
+# What you promise about this data. Lines marked {mark} need your word; no value of a row stands here.
 name = {name}
 working_copy = {copy}   # {about}
 ledger = {ledger}   # what has been spent; keep it as long as the data
@@ -44,7 +45,7 @@ _IN_DATABASE: Final = 'a bounded copy, in a schema of the database; "query" make
 _TABLE: Final = """
 [tables.{key}]
 source = {source}
-{inside}unit = {mark}   # whose row is it? One of these columns, "row", or {{ key = "visit_id", table = "visits" }}
+{inside}{how}unit = {mark}   # whose row is it? One of these columns, "row", or {{ key = "visit_id", table = "visits" }}
 rows_per_unit = 1   # {why}: rows beyond this many of one unit are left out; noise grows with it
 # public = true   # instead of unit and rows_per_unit, for a table that says nothing about anyone
 
@@ -59,6 +60,18 @@ _FACTS: Final[Mapping[Kind, str]] = {
     "date": 'type = "date", between = [2000-01-01, 2030-12-31]',
     "timestamp": 'type = "timestamp", between = [2000-01-01T00:00:00, 2030-12-31T23:59:59]',
     "boolean": 'type = "boolean"',
+}
+
+_WHY: Final[Mapping[str, str]] = {
+    "delimiter": "between two values",
+    "quote": 'around values that hold a delimiter or a line break; "" for none',
+    "escape": "before a quote inside quotes",
+    "encoding": "utf-8, latin-1, windows-1252 or utf-16",
+    "null": "texts that mean: no value",
+    "decimal": "before the fraction of a number",
+    "thousands": "between groups of digits",
+    "comment": "lines that begin with it are left out",
+    "header": "whether the first line names the columns; without one they are c0, c1, ...",
 }
 
 
@@ -77,9 +90,29 @@ def write(name: str, sources: Mapping[str, Source], schema: Schema) -> str:
 def _tables(sources: Mapping[str, Source], schema: Schema) -> Iterator[str]:
     for name, source in sources.items():
         inside = f"table = {_text(source.table)}\n" if source.table is not None else ""
-        yield _TABLE.format(key=_key(name), source=_text(source.path), inside=inside, mark=_text(FILL_IN), why=FILL_IN)
+        yield _TABLE.format(
+            key=_key(name),
+            source=_text(source.path),
+            inside=inside,
+            how="".join(_reading(source)),
+            mark=_text(FILL_IN),
+            why=FILL_IN,
+        )
         for column, kind in schema[name].items():
             yield _line(column, kind, source)
+
+
+def _reading(source: Source) -> Iterator[str]:
+    """How a CSV file is read. Everything that is not as usual was found in the file, and the owner may correct it."""
+    if not source.is_csv:
+        return
+    stated = source.reading.stated()
+    if stated:
+        yield "# How the file is written, as far as could be told from it. Please check; nothing is guessed later.\n"
+    for key, value in stated.items():
+        yield f"{key} = {json.dumps(value, ensure_ascii=True)}   # {_WHY[key]}\n"
+    usual = ", ".join(key for key in KEYS if key not in stated)
+    yield f"# As usual: {usual}\n"
 
 
 def _line(column: str, kind: Kind | None, source: Source) -> str:
@@ -87,8 +120,9 @@ def _line(column: str, kind: Kind | None, source: Source) -> str:
         return f"# {_key(column)} has a type that no question can use\n"
     if kind == "boolean":
         return f"{_key(column)} = {{ {_FACTS[kind]} }}\n"
-    if source.is_csv:
-        return f'# {_key(column)} = {{ type = "text" }}   # {FILL_IN}: CSV has no types; or integer, real, date, ...\n'
+    if source.is_csv or source.format == "json":
+        kind_of_file = "JSON lines have" if source.format == "json" else "CSV has"
+        return f'# {_key(column)} = {{ type = "text" }}   # {FILL_IN}: {kind_of_file} no types; or integer, real, ...\n'
     return f"# {_key(column)} = {{ {_FACTS[kind]} }}   # {FILL_IN}: values outside are clamped or count as missing\n"
 
 

@@ -1,0 +1,244 @@
+"""One row more, from raw bytes up: what the copy holds of everyone else must stay what it was.
+
+A `Form` is a way in which rows lie outside: it draws single records, and wilder ones for the one more, and puts a list
+of them where a policy's source can find them. A `Register` makes the copy of a policy and returns its rows, with the
+unit as their first column and without the engine's own numbers. The statement itself, `differs_in_one_unit`, knows
+neither: PostgreSQL and Spark bring forms and a register of their own, and call the same `compare`.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import json
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from hypothesis import strategies as st
+
+from tacit import PolicyError
+from tacit.engines import working_copy
+from tacit.engines.secret import Secret
+from tacit.errors import EngineError
+from tacit.loss.budget import Budget
+from tacit.policy import ColumnUnit, Policy, Source, Table, anything, between, date_between, one_of
+
+SECRET = Secret(bytes(range(32)))
+ROWS_PER_UNIT = 3
+Rows = Counter[tuple[Any, ...]]
+Register = Callable[[Policy, Mapping[str, Any], Path], Rows]
+Placed = tuple[Source, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Form:
+    """How rows lie outside. `place` takes the records and a number that may decide a layout, never what rows say."""
+
+    name: str
+    record: st.SearchStrategy[Any]
+    more: st.SearchStrategy[Any]
+    place: Callable[[Path, Sequence[Any], int], Placed]
+
+
+def policy_of(source: Source, folder: Path) -> Policy:
+    columns = [
+        anything().column("u", "text"),
+        between(-5, 110).column("age", "integer"),
+        between(-1.5, 99.5).column("weight", "real"),
+        one_of("F", "M", "a,b", "x\ny", '"').column("sex", "text"),
+        date_between("1900-01-01", "2100-01-01").column("day", "date"),
+        anything().column("note", "text"),
+    ]
+    table = Table("t", source, ColumnUnit("u"), ROWS_PER_UNIT, {column.name: column for column in columns})
+    return Policy("p", {"t": table}, Budget(3, 1e-6), directory=str(folder))
+
+
+def on_duckdb(policy: Policy, frames: Mapping[str, Any], folder: Path) -> Rows:
+    """The copy that DuckDB makes."""
+    workshop = folder / "workshop"
+    workshop.mkdir()
+    with duckdb.connect(config={"threads": 2}) as connection:
+        working_copy._fill(connection, policy, SECRET, frames, workshop, None)
+        names = ", ".join(f'"{name}"' for name in policy.tables["t"].columns)
+        return Counter(connection.execute(f"SELECT {names}, tacit_rank FROM tacit_copy.t").fetchall())
+
+
+def registered(register: Register, form: Form, records: Sequence[Any], layout: int) -> Rows | None:
+    """The copy's rows, or None if the owner is refused in words."""
+    folder = Path(tempfile.mkdtemp(prefix="tacit-raw-"))
+    try:
+        source, frames = form.place(folder, records, layout)
+        return register(policy_of(source, folder), frames, folder)
+    except (EngineError, PolicyError):
+        return None
+    finally:
+        shutil.rmtree(folder)
+
+
+def compare(register: Register, form: Form, drawn: tuple[list[Any], Any, int, int, int]) -> int:
+    """One case: these records, and one more of them at some place. 1 if both were registered, otherwise 0."""
+    records, more, place, layout, other = drawn
+    place %= len(records) + 1
+    without = registered(register, form, records, layout)
+    beside = registered(register, form, [*records[:place], more, *records[place:]], other)
+    if without is None or beside is None:
+        return 0
+    assert differs_in_one_unit(without, beside), (form.name, records, more)
+    return 1
+
+
+def differs_in_one_unit(without: Rows, beside: Rows) -> bool:
+    """Whether all rows that come or go are of one unit, and no more than it may have."""
+    gone, came = without - beside, beside - without
+    units = {row[0] for row in (gone + came)}
+    return len(units) <= 1 and came.total() <= ROWS_PER_UNIT and gone.total() <= ROWS_PER_UNIT
+
+
+def cases(form: Form) -> st.SearchStrategy[tuple[list[Any], Any, int, int, int]]:
+    places = st.integers(0, 20)
+    return st.tuples(st.lists(form.record, max_size=7), form.more, places, places, places)
+
+
+# What people write into cells.
+_WILD = st.text(st.characters(codec="utf-8"), max_size=6)
+_MARKS = ["#", "# a", "\\", "x\ty", "\ufeff", "\x00", "\x1f", "\x1fd", "\r", "\n", "\r\n", '"', '""', "'", "a;b", "{}"]
+_NUMBERS = ["7", "07", " 7", "7.0", "1e400", "nan", "-inf", "1,5", "9" * 40, "2020-02-30", "2020-01-01"]
+_ODD = st.sampled_from(["", "NA", "é", "e\u0301", *_MARKS, *_NUMBERS])
+_CELL = st.one_of(_ODD, _WILD, st.integers(-200, 200).map(str), st.sampled_from(["F", "M", "a,b", "x\ny"]))
+_UNIT = st.sampled_from(["1", "2", "3", "a", "A", "#1", "01"])
+
+
+# CSV: bytes that are one record by Python's own reader.
+def _line(cells: Sequence[str], quoted: Sequence[bool]) -> bytes:
+    def written(cell: str, quote: bool) -> str:
+        return '"' + cell.replace('"', '""') + '"' if quote or any(mark in cell for mark in '",\r\n') else cell
+
+    return ",".join(written(*pair) for pair in zip(cells, quoted, strict=True)).encode() + b"\n"
+
+
+_ROW = st.tuples(_UNIT, *[_CELL] * 5)
+_WELL_FORMED = st.builds(_line, _ROW, st.lists(st.booleans(), min_size=6, max_size=6))
+_PIECES = st.sampled_from([b"1", b"a", b",", b",", b'"', b'""', b"\n", b"\r", b"#", b"\xff", b"\xc3\xa9", b"\\", b" "])
+
+
+def _is_one_record(line: bytes) -> bool:
+    text = line.decode("latin-1")
+    try:
+        return len([row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]) == 1
+    except csv.Error:
+        return text.count("\n") == 1 and "\r" not in text
+
+
+_RAW = st.lists(_PIECES, min_size=1, max_size=16).map(lambda pieces: b"".join(pieces) + b"\n").filter(_is_one_record)
+
+
+def _as_csv(folder: Path, records: Sequence[bytes], layout: int) -> Placed:
+    header = b"u,age,weight,sex,day,note" + (b"\n", b"\r\n")[layout % 2]
+    (folder / "t.csv").write_bytes(header + b"".join(records))
+    return Source("csv", "t.csv"), {}
+
+
+# JSON lines: any object, and any bytes that are one line.
+_VALUE = st.one_of(
+    _CELL, st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(), st.lists(st.integers(), max_size=2)
+)
+
+
+def _object(unit: str, values: Mapping[str, Any]) -> bytes:
+    return json.dumps({**values, "u": unit}).encode() + b"\n"
+
+
+_KEYS = ["age", "weight", "sex", "day", "note", "u2", "more"]
+_OBJECT = st.builds(_object, _UNIT, st.dictionaries(st.sampled_from(_KEYS), _VALUE, max_size=6))
+_ODD_OBJECT = st.builds(_object, _UNIT, st.dictionaries(st.sampled_from([*_KEYS, "Age"]) | _WILD, _VALUE, max_size=6))
+_JSON_PIECES = st.sampled_from([b"{", b"}", b'"u"', b":", b"1", b'"x"', b",", b"[", b"]", b"\\", b"\xff", b" ", b"\r"])
+
+
+def _as_json(folder: Path, records: Sequence[bytes], layout: int) -> Placed:
+    (folder / "t.jsonl").write_bytes(b"".join(records))
+    return Source("json", "t.jsonl"), {}
+
+
+# Typed columns: the same values for Arrow, Parquet and polars; objects of any type for pandas.
+_DAYS = st.dates(datetime.date(1800, 1, 1), datetime.date(2200, 1, 1))
+_TYPED = st.tuples(
+    _UNIT,
+    st.none() | st.integers(-(2**63), 2**63 - 1) | st.integers(-10, 120),
+    st.none() | st.floats(),
+    st.none() | _CELL,
+    st.none() | _DAYS,
+    st.none() | _WILD,
+)
+_NAMES = ("u", "age", "weight", "sex", "day", "note")
+_OBJECTS = st.one_of(_VALUE, _DAYS, st.binary(max_size=3), st.tuples(st.integers()), st.decimals(allow_nan=False))
+_MIXED = st.tuples(_UNIT, *[_OBJECTS] * 5)
+
+
+def _arrow(records: Sequence[tuple[Any, ...]], layout: int) -> Any:
+    import pyarrow as pa
+
+    types = [pa.string(), pa.int64(), pa.float64(), pa.string(), pa.date32(), pa.string()]
+    if layout % 3 == 1:
+        types[3] = pa.dictionary(pa.int32(), pa.string())
+    columns = list(zip(*records, strict=True)) or [()] * len(types)
+    table = pa.table(
+        {name: pa.array(list(column), kind) for name, column, kind in zip(_NAMES, columns, types, strict=True)}
+    )
+    half = layout % (len(records) + 1)
+    return pa.concat_tables([table.slice(0, half), table.slice(half)])  # in two chunks
+
+
+def _as_parquet(folder: Path, records: Sequence[tuple[Any, ...]], layout: int) -> Placed:
+    import pyarrow.parquet as pq
+
+    dictionary, groups = layout % 2 == 0, 1 + layout % 4
+    pq.write_table(_arrow(records, 0), folder / "t.parquet", row_group_size=groups, use_dictionary=dictionary)
+    return Source("parquet", "t.parquet"), {}
+
+
+def _as_arrow(folder: Path, records: Sequence[tuple[Any, ...]], layout: int) -> Placed:
+    return Source("frame", "t"), {"t": _arrow(records, layout)}
+
+
+def _as_polars(folder: Path, records: Sequence[tuple[Any, ...]], layout: int) -> Placed:
+    import polars as pl
+
+    types = (pl.String, pl.Int64, pl.Float64, pl.String, pl.Date, pl.String)
+    frame = pl.DataFrame(records, schema=dict(zip(_NAMES, types, strict=True)), orient="row")
+    half = layout % (len(records) + 1)
+    return Source("frame", "t"), {"t": pl.concat([frame.slice(0, half), frame.slice(half)], rechunk=layout % 2 == 0)}
+
+
+def _as_pandas(folder: Path, records: Sequence[tuple[Any, ...]], layout: int) -> Placed:
+    import numpy as np
+    import pandas as pd
+
+    columns: dict[str, Any] = {}
+    for place, name in enumerate(_NAMES):
+        cells = np.empty(len(records), dtype=object)
+        for row, record in enumerate(records):
+            cells[row] = record[place]
+        columns[name] = pd.Series(cells, dtype=object)
+    return Source("frame", "t"), {"t": pd.DataFrame(columns)}
+
+
+_LINE = st.lists(_JSON_PIECES, max_size=8).map(lambda pieces: b"".join(pieces) + b"\n")
+
+FORMS = {
+    form.name: form
+    for form in (
+        Form("csv", _WELL_FORMED, _WELL_FORMED | _RAW, _as_csv),
+        Form("json", _OBJECT, st.one_of(_OBJECT, _OBJECT, _ODD_OBJECT, _LINE), _as_json),
+        Form("parquet", _TYPED, _TYPED, _as_parquet),
+        Form("pandas", _MIXED, _MIXED, _as_pandas),
+        Form("polars", _TYPED, _TYPED, _as_polars),
+        Form("arrow", _TYPED, _TYPED, _as_arrow),
+    )
+}

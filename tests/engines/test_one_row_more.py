@@ -1,0 +1,30 @@
+"""Add any one row, and what the copy holds of everyone else stays what it was: from raw bytes up, in every form.
+
+More of them, by number and seed: python tests/plan/soak.py raw csv 2000 7
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from tests.engines.raw_rows import FORMS, cases, compare, on_duckdb
+
+
+@pytest.mark.parametrize("name", list(FORMS))
+def test_one_row_more_changes_nobody_elses(name: str) -> None:
+    pytest.importorskip("pyarrow" if name in ("parquet", "arrow", "polars") else "tacit")
+    if name in ("pandas", "polars"):
+        pytest.importorskip(name)
+    form, both = FORMS[name], 0
+
+    @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @given(cases(form))
+    def run(drawn: Any) -> None:
+        nonlocal both
+        both += compare(on_duckdb, form, drawn)
+
+    run()
+    assert both >= 5, "too few of the drawn rows were registered for this to say anything"
