@@ -145,7 +145,14 @@ def arrow(tables: Tables) -> dict[str, pa.Table]:
 @contextmanager
 def on_duckdb(rows: int) -> Iterator[Pair]:
     """Tables in memory."""
-    first, second = map(arrow, neighbours(rows))
+    with in_memory(*neighbours(rows)) as pair:
+        yield pair
+
+
+@contextmanager
+def in_memory(one_side: Tables, other_side: Tables) -> Iterator[Pair]:
+    """These tables."""
+    first, second = arrow(one_side), arrow(other_side)
     stated = policy(lambda name: Source("frame", name))
     with Curator(stated, frames=first) as one, Curator(stated, frames=second) as other:
         yield Pair(one, other)

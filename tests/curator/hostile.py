@@ -295,6 +295,8 @@ REFUSED: dict[str, list[str]] = {
         WHERE + "strftime(day, '%\x00') = 'x'", "SELECT count(*) AS 'a\tb', FROM FROM people",
     ],
     "regular expressions and other bombs inside text": [
+        WHERE + "town LIKE '" + "%_" * 400 + "'",
+        WHERE + "length(" + nested(30, "replace(", "code", ", 'x', 'xxxxxxxxxxxxxxxxxxxx')") + ") > 5",
         WHERE + "town ~ '(a+)+$'", WHERE + "regexp_matches(town, '(a+)+$')", WHERE + "town SIMILAR TO '(a|b)*'",
         WHERE + "town RLIKE '(x+x+)+y'", WHERE + "regexp_replace(town, '.', 'x', 'g') = 'x'",
         WHERE + "repeat(town, 1000000000) = 'x'", WHERE + "lpad(town, 2000000000) = 'x'",

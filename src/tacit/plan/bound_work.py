@@ -16,7 +16,7 @@ from sqlglot import exp
 from tacit.plan.draft import Draft
 from tacit.plan.pick_part import PickPart
 from tacit.plan.rank_query import passes
-from tacit.plan.work import STEPS, Work, computed, effort_of, held
+from tacit.plan.work import STEPS, Work, computed, counted_once, distinct_in, effort_of, held
 
 _MORE = 3
 _RANKED = 8  # steps of one pass: rows are placed, joined with what is left, counted, summed, and looked through
@@ -52,7 +52,9 @@ def _reading(draft: Draft, measures: Sequence[exp.Expr]) -> Work:
     assert draft.joined is not None
     sqls = [*measures, *draft.key_sql, *([] if draft.where is None else [draft.where])]
     effort = effort_of(sqls, draft.scope.lengths)
-    return draft.joined.work + computed(draft.joined.most, effort, draft.scope.lists)
+    units = draft.cells is None and draft.rows_per_unit > 1  # unknown keys: the units of each are counted too
+    distinct = counted_once(distinct_in(measures) + units, draft.joined.most, draft.joined.together)
+    return draft.joined.work + computed(draft.joined.most, effort, draft.scope.lists) + distinct
 
 
 def _again(draft: Draft, steps: int) -> Work:

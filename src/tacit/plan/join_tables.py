@@ -67,6 +67,11 @@ class Joined:
     work: Work  # what putting them together can take
     most: int  # the most rows of one unit that any step on the way can hold
 
+    @property
+    def together(self) -> int:
+        """The rows of one unit in all sources."""
+        return sum(place.rows for place in self.places if place.rows is not None)
+
 
 @dataclass(frozen=True, slots=True)
 class _Step:

@@ -26,7 +26,7 @@ from tacit.plan.translate import condition_of, value_of
 from tacit.plan.unit_aggregates import aggregate_value
 from tacit.plan.unite import unite
 from tacit.plan.values import Nothing, Text, Truth, Value, truth_as_number
-from tacit.plan.work import NONE, STEPS, Work, computed, effort_of, longest_of
+from tacit.plan.work import NONE, STEPS, Work, computed, counted_once, distinct_in, effort_of, longest_of
 from tacit.question import tree
 
 if TYPE_CHECKING:
@@ -172,7 +172,8 @@ def _computed(columns: dict[str, Value], where: exp.Expr | None, joined: Joined)
     if joined.rows is None:
         return NONE
     sqls = [*(value.sql for value in columns.values()), *([] if where is None else [where])]
-    return joined.work + computed(joined.most, effort_of(sqls, joined.scope.lengths), joined.scope.lists)
+    work = joined.work + computed(joined.most, effort_of(sqls, joined.scope.lengths), joined.scope.lists)
+    return work + counted_once(distinct_in(sqls), joined.most, joined.together)
 
 
 def _opened(

@@ -36,6 +36,7 @@ MOST_ROWS = 25_000
 MOST_VALUES = 1_000_000
 MOST_CHARACTERS = 1_000_000
 STEPS = 5
+DISTINCT_STEPS = 10
 VALUES_A_ROW, CHARACTERS_A_ROW = 100, 4_000
 """What each row of each plain step may cost besides."""
 _DIGITS = 45
@@ -170,6 +171,17 @@ def _factor(step: Step, chosen: tuple[int, ...]) -> int:
 def computed(rows: int, effort: Effort, lists: Work) -> Work:
     """Expressions on so many rows; `lists` is the most that a SELECT in a condition takes."""
     return Work(values=rows * effort.values, characters=rows * effort.characters) + lists.times(effort.lists)
+
+
+def counted_once(count: int, most: int, together: int) -> Work:
+    """So many count(DISTINCT ...): engines may count each by itself, and join what they found."""
+    steps = DISTINCT_STEPS * (count + 1) if count else 0
+    return Work(steps * most, steps * together)
+
+
+def distinct_in(sqls: Sequence[exp.Expr]) -> int:
+    """How many count(DISTINCT ...) there are."""
+    return sum(1 for sql in sqls for _ in sql.find_all(exp.Distinct))
 
 
 # -- what an expression costs ------------------------------------------------------------------------------
