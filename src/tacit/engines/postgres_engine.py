@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import secrets
 import weakref
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -35,7 +36,7 @@ from tacit.engines.postgres_opening import letters_of, readable, role_of
 from tacit.engines.postgres_session import Rows, Session
 from tacit.engines.process import FAILED, Limits
 from tacit.engines.quoting import identifier
-from tacit.engines.registration import copy_of
+from tacit.engines.registration import RANK, copy_of, sparing_copy_of
 from tacit.engines.secret import Secret
 from tacit.engines.sources import Relation
 from tacit.engines.working_copy import Progress
@@ -67,6 +68,7 @@ class Registered:
     role: str | None = None
     structure: str = ""
     selects: Mapping[str, str] = field(default_factory=dict)
+    sparing: Mapping[str, str] = field(default_factory=dict)
     probes: Mapping[str, str] = field(default_factory=dict)
     key: str | None = field(default=None, repr=False)
     token: str = ""
@@ -171,11 +173,20 @@ class PostgresEngine:
     def _text(self, query: exp.Expr) -> str:
         if self._found.copy is not None:
             return text(query, "postgres", Place(self._found.copy.schema, self._found.letters))
-        used = {table.name for table in query.find_all(exp.Table) if table.db == COPY}
+        used = Counter(table.name for table in query.find_all(exp.Table) if table.db == COPY)
         names = {name: f"tacit_copy_{place}" for place, name in enumerate(self._found.selects) if name in used}
         written = text(query, "postgres", Place(letters=self._found.letters, queries=names))
-        # computed once: a query that reads a table twice must see the same rows, ranks and units both times
-        rows = ", ".join(f"{identifier(names[name])} AS MATERIALIZED ({self._found.selects[name]})" for name in names)
+        # whether ranks are wanted is asked of the whole question: a name is enough
+        selects = self._found.selects
+        if not any(column.name == RANK for column in query.find_all(exp.Column)):
+            selects = {**selects, **self._found.sparing}
+        # Computed once, because a query that reads a table twice must see the same rows, ranks and units both times;
+        # woven into the query, which saves writing all rows down, where it plainly stands in one place.
+        asks_inside = any(each.args.get("query") for each in query.find_all(exp.In))
+        several = sum(used.values()) > 1 or any(query.find_all(exp.Join, exp.Exists, exp.Values, exp.With))
+        alone = not several and not asks_inside
+        how = "NOT MATERIALIZED" if alone else "MATERIALIZED"
+        rows = ", ".join(f"{identifier(names[name])} AS {how} ({selects[name]})" for name in names)
         more = written.startswith("WITH ")
         return f"WITH {rows}, {written.removeprefix('WITH ')}" if more else f"WITH {rows} {written}"
 
@@ -228,6 +239,7 @@ def _without_copy(connection: psycopg.Connection[Any], policy: Policy, secret: S
         role=role_of(connection),
         structure=postgres_sources.structure(connection, policy),
         selects={name: copy_of(policy, name, relations, flavour, dense=False) for name in policy.tables},
+        sparing={name: found for name in policy.tables if (found := sparing_copy_of(policy, name, relations, flavour))},
         probes={name: copy_of(policy, name, first, flavour, dense=False) for name in policy.tables},
         key=None if secret is None else secret.key_for("ranks"),
         token="" if postgres_sources.is_watched(connection, policy) else secrets.token_hex(16),

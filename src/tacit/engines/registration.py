@@ -33,7 +33,9 @@ from tacit.policy.reading import CsvReading
 from tacit.policy.units import ColumnUnit, PathUnit, RowUnit
 
 SCHEMA: Final = "tacit_copy"
+RANK: Final = "tacit_rank"
 _ROW: Final = "tacit_row"
+_ONCE: Final = " OFFSET 0"  # keeps an optimiser from computing an expression where it is tested and where it is used
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +145,49 @@ def _private(policy: Policy, table: Table, relations: Mapping[str, Relation], fl
             f"SELECT {flavour.number()} AS tacit_unit, CAST(1 AS INTEGER) AS tacit_rank{columns} "
             f"FROM ({rows}) AS tacit_rows"
         )
-    least, greatest, joins = _unit(policy, table.name, relations, flavour, units_are_whole(policy, relations))
-    unit = least if least == greatest else f"CASE WHEN {least} = {greatest} THEN {least} END"
+    unit, joins = _whose(policy, table, relations, flavour)
     rows = _bounded(table, _typed(table, relation, unit, joins, flavour), flavour, dense)
+    return _ranked(table, rows, flavour)
+
+
+def sparing_copy_of(policy: Policy, name: str, relations: Mapping[str, Relation], flavour: Flavour) -> str | None:
+    """The rows of `copy_of` without their ranks, for an engine that has to find them again for every question.
+
+    Of a unit with at most `rows_per_unit` rows all are kept, so the rows of the others alone are ranked, by the same
+    rule: it is the same copy. Units are counted before anything is cleaned, which can only leave more units to be
+    ranked. None where that is not so: where of the rows that share a key one is kept, or nothing is bounded.
+    """
+    table = policy.tables[name]
+    if table.public or table.key is not None or isinstance(table.unit, RowUnit):
+        return None
+    unit, joins = _whose(policy, table, relations, flavour)
+    source = f"{relations[name].sql} AS {_ROW}{joins}"
+    many = (
+        f"SELECT tacit_key FROM (SELECT {unit} AS tacit_key FROM {source}) AS tacit_all "
+        f"WHERE tacit_key IS NOT NULL GROUP BY tacit_key HAVING count(*) > {table.rows_per_unit:d}"
+    )
+    columns = _names(table, lead=", ")
+    typed = _typed(table, relations[name], unit, joins, flavour)
+    few, others = (
+        _bounded(table, f"{typed} WHERE {unit} {where} (SELECT tacit_key FROM tacit_many)", flavour, False, _ONCE)
+        for where in ("NOT IN", "IN")
+    )
+    return (
+        f"WITH tacit_many AS MATERIALIZED ({many}) "
+        f"SELECT tacit_unit, CAST(NULL AS INTEGER) AS tacit_rank{columns} FROM ({few}) AS tacit_few "
+        f"UNION ALL {_ranked(table, others, flavour)}"
+    )
+
+
+def _whose(policy: Policy, table: Table, relations: Mapping[str, Relation], flavour: Flavour) -> tuple[str, str]:
+    """The unit of a row, NULL where it leads to several, and the joins that this needs."""
+    least, greatest, joins = _unit(policy, table.name, relations, flavour, units_are_whole(policy, relations))
+    return (least if least == greatest else f"CASE WHEN {least} = {greatest} THEN {least} END"), joins
+
+
+def _ranked(table: Table, rows: str, flavour: Flavour) -> str:
+    """The first `rows_per_unit` of each unit's rows, in the secret order."""
+    columns = _names(table, lead=", ")
     twins = (
         f"SELECT tacit_unit, tacit_digest{columns}, row_number() OVER alike - rank() OVER alike AS tacit_twin "
         f"FROM (SELECT tacit_unit, {flavour.digest(f'tacit_key{columns}')} AS tacit_digest{columns} "
@@ -198,7 +240,7 @@ def plain_number(reading: CsvReading, text: str) -> str:
     return commas if reading.thousands == "." else f"CASE WHEN {text} LIKE '%.%' THEN NULL ELSE {commas} END"
 
 
-def _bounded(table: Table, typed: str, flavour: Flavour, dense: bool) -> str:
+def _bounded(table: Table, typed: str, flavour: Flavour, dense: bool, fence: str = "") -> str:
     parts = ["tacit_key", "tacit_units.id AS tacit_unit" if dense else "tacit_key AS tacit_unit"]
     parts += [
         f"{flavour.bound(column, quoting.identifier('tacit_typed', name))} AS {quoting.identifier(name)}"
@@ -209,7 +251,8 @@ def _bounded(table: Table, typed: str, flavour: Flavour, dense: bool) -> str:
     if not table.public:
         kept.append("tacit_key IS NOT NULL")
     where = f" WHERE {' AND '.join(kept)}" if kept else ""
-    return f"SELECT * FROM (SELECT {', '.join(parts)} FROM ({typed}) AS tacit_typed{joins}) AS tacit_bounded{where}"
+    inside = f"SELECT {', '.join(parts)} FROM ({typed}) AS tacit_typed{joins}{fence}"
+    return f"SELECT * FROM ({inside}) AS tacit_bounded{where}"
 
 
 def _unit(
