@@ -25,6 +25,7 @@ from tacit.plan.inner_questions import inner_questions
 from tacit.plan.levers import Levers, check_unit, merged
 from tacit.plan.measure import measure
 from tacit.plan.name_keys import name_keys
+from tacit.plan.note import note
 from tacit.plan.open_sources import open_sources
 from tacit.plan.outputs import outputs
 from tacit.plan.over_answers import over_answers
@@ -52,6 +53,7 @@ RULES: tuple[Callable[[Draft], Draft], ...] = (
     add_noise,
     build_query,
     bound_work,
+    note,
     explain,
 )
 
@@ -175,4 +177,5 @@ def _plan(draft: Draft) -> Plan:
         event=draft.event,
         work=draft.work,
         sentences=draft.sentences,
+        notes=draft.notes,
     )
