@@ -265,7 +265,7 @@ def _told_apart(policy: Policy) -> list[str]:
     # A table in memory has no fingerprint: its answers are for this registration and are not replayed to another.
     frame = any(table.source.format == "frame" for table in policy.tables.values())
     # of public tables the question reads no more rows than this: the copy is the same, the answer is not
-    most = [f"{name} {each.fan_out}" for name, each in policy.tables.items() if each.fan_out != 1]
+    most = [f"{name} {each.fan_out}" for name, each in policy.tables.items() if each.fan_out not in (None, 1)]
     return [digest(policy), secrets.token_hex(16) if frame else "", *most]
 
 

@@ -46,6 +46,7 @@ def _sentences(draft: Draft) -> Iterator[str]:
         yield f"The rows of this answer are added up once more, all that it shows{empty}; that costs nothing."
     if draft.having is not None or draft.order or question.limit is not None or question.offset:
         yield "HAVING, ORDER BY, LIMIT and OFFSET look at noisy values only, and cost nothing."
+    yield from (f"{said}." for said in draft.notes)
     yield _work(draft)
 
 
@@ -64,7 +65,7 @@ def _sources(draft: Draft) -> Iterator[str]:
         return
     for place in draft.joined.places:
         if place.rows is None:
-            most = 1 if place.table is None else place.table.fan_out
+            most = place.met
             times = "so the join adds no noise" if most == 1 else f"which multiplies the rows of a unit by {most:,}"
             yield f"Each row meets at most {most:,} row{'s' * (most > 1)} of the public {place.shown!r}, {times}."
         else:

@@ -25,6 +25,7 @@ from tacit.plan.build_query import from_sources, key_column, measure_column
 from tacit.plan.columns import RawKey
 from tacit.plan.draft import Asked, Draft
 from tacit.plan.filter_rows import filter_rows
+from tacit.plan.name_keys import name_keys
 from tacit.plan.open_sources import open_sources
 from tacit.plan.plan import Query
 from tacit.plan.resolve import resolve
@@ -147,6 +148,7 @@ class RowPlan:
 def plan_rows(sql: str, policy: Policy, rows_per_unit: int | None = None) -> RowPlan:
     """The rows of a SELECT without aggregates (GROUP BY the unit is one row for each of them, and is understood)."""
     question = read(f"SELECT count(*) AS n FROM ({str(sql).strip().rstrip(';')}) AS study")  # noqa: S608  # is parsed
+    question = name_keys(question, policy)
     if question.joins or not isinstance(question.source, tree.Derived) or question.where is not None:
         raise QuestionError("Rows for a study are one SELECT, e.g. SELECT age, charge FROM visits WHERE age > 17.")
     if question.privacy is not None:
