@@ -90,6 +90,8 @@ def as_written(name: str, value: Any, allowed: str = "a finite number") -> Fract
 
     Refused where it has more digits than anyone means, which would make everything computed from it slow.
     """
+    if isinstance(value, (str, Decimal)) and len(str(value)) > 100:
+        raise refuse(name, f"{allowed}, of at most 100 characters", value)
     exact = rational(name, written(value), allowed)
     if max(abs(exact.numerator), exact.denominator).bit_length() > _LONGEST_WRITTEN:
         raise refuse(name, f"{allowed}, of at most 300 digits", value)
