@@ -1,9 +1,14 @@
 """Public numbers, read exactly, and the one sentence in which a wrong one is refused.
 
 Promise: every reader here returns an exact value (`int` or `Fraction`) that equals what the caller
-wrote, or raises `ParameterError`. A float is read as the binary rational it is, so no rounding ever
-happens between a caller's number and a mechanism's noise. Only *public* parameters pass through
-here: private values never do, because an error message may quote what it was given.
+wrote, or raises `ParameterError`. Only *public* parameters pass through here: private values never
+do, because an error message may quote what it was given.
+
+A float is read in one of two ways. Where a mechanism is given its parameters, as the binary rational
+that it is: the number *is* the noise that will be drawn. Where a person writes a price, a level or a
+weight (`price`, `slip`, `level`, `as_written`), as the decimal that was written: `epsilon=0.1` is one
+tenth, and ten of them are one. Those who take prices (questions, studies, publications) read them
+here and nowhere else.
 """
 
 from __future__ import annotations
@@ -22,11 +27,17 @@ Number: TypeAlias = int | float | Fraction | Decimal | str
 
 _LARGEST_EXPONENT = 10_000
 _LONGEST_TEXT = 20_000
+_LONGEST_WRITTEN = 1_024  # bits
+_LEAST_PRICE, _LARGEST_PRICE = Fraction(1, 10**30), Fraction(10**30)
+_LEAST_SLIP = Fraction(1, 10**300)
 
 
 def refuse(name: str, allowed: str, found: object, hint: str = "") -> ParameterError:
     """The house's sentence for a bad parameter: what, what is allowed, what was found, how to fix it."""
-    shown = repr(found)
+    try:
+        shown = repr(found)
+    except ValueError:  # Python writes out no whole number of more than some thousand digits
+        shown = "a number of thousands of digits"
     if len(shown) > 80:
         shown = shown[:77] + "..."
     return ParameterError(f"The {name!r} parameter must be {allowed}. Got {shown} instead.{' ' + hint if hint else ''}")
@@ -65,6 +76,53 @@ def _of_readable_size(written: Decimal | str) -> Decimal | str:
     elif written.is_finite() and abs(written.adjusted()) > _LARGEST_EXPONENT:
         raise ValueError
     return written
+
+
+def written(value: Any) -> Any:
+    """A float as the decimal a person wrote (its shortest text); anything else as it is."""
+    if isinstance(value, numbers.Real) and not isinstance(value, (numbers.Rational, bool)):
+        return repr(float(value))
+    return value
+
+
+def as_written(name: str, value: Any, allowed: str = "a finite number") -> Fraction:
+    """A number as a person wrote it: a float is its shortest decimal text, so 0.1 is exactly a tenth.
+
+    Refused where it has more digits than anyone means, which would make everything computed from it slow.
+    """
+    if isinstance(value, (str, Decimal)) and len(str(value)) > 100:
+        raise refuse(name, f"{allowed}, of at most 100 characters", value)
+    exact = rational(name, written(value), allowed)
+    if max(abs(exact.numerator), exact.denominator).bit_length() > _LONGEST_WRITTEN:
+        raise refuse(name, f"{allowed}, of at most 300 digits", value)
+    return exact
+
+
+def price(name: str, value: Any) -> Fraction:
+    """An epsilon or a rho, as a person wrote it."""
+    allowed = "a number above 0, from 1e-30 to 1e30"
+    exact = as_written(name, value, allowed)
+    if not _LEAST_PRICE <= exact <= _LARGEST_PRICE:
+        raise refuse(name, allowed, value)
+    return exact
+
+
+def slip(name: str, value: Any) -> Fraction:
+    """A delta, as a person wrote it: 0, or a probability that a float can hold."""
+    allowed = "0, or a number from 1e-300 to below 1"
+    exact = as_written(name, value, allowed)
+    if exact != 0 and not _LEAST_SLIP <= exact < 1:
+        raise refuse(name, allowed, value)
+    return exact
+
+
+def level(name: str, value: Any) -> Fraction:
+    """A confidence level, as a person wrote it."""
+    allowed = "a number strictly between 0 and 1"
+    exact = as_written(name, value, allowed)
+    if not 0 < exact < 1 or not 0 < float(exact) < 1:
+        raise refuse(name, f"{allowed}, at least 1e-16 from 1", value)
+    return exact
 
 
 def positive(name: str, value: Any, hint: str = "") -> Fraction:

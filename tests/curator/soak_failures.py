@@ -1,6 +1,6 @@
 """Every way to fail after the charge in every path, again and again: one stored failure each, and no second draw.
 
-    PYTHONPATH=src:. python -m tests.curator.soak_failures            # 300 failures, about two minutes
+    PYTHONPATH=src:. python -m tests.curator.soak_failures            # 300 failures, about a minute of CPU
     PYTHONPATH=src:. python -m tests.curator.soak_failures 1000
 
 Prints how many were injected, by path; the first that breaks a promise ends it with its stack trace.

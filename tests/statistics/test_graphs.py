@@ -147,7 +147,7 @@ def test_what_is_charged_is_the_stated_epsilon() -> None:
         assert compose([event]).epsilon(0) == pytest.approx(1, rel=1e-12)
     smooth = events.from_json(triangles(KITE, nodes=5, epsilon=1, delta=1e-6).receipt["event"])
     assert isinstance(smooth, events.Composed)
-    assert smooth.events[0] == events.Approximate(Fraction(4, 5), Fraction(1e-6))
+    assert smooth.events[0] == events.Approximate(Fraction(4, 5), Fraction(1, 10**6))
 
 
 def test_the_size_of_the_noise_is_told_with_noise_for_its_own_smoothness() -> None:
@@ -244,7 +244,7 @@ def test_empty_and_tiny_graphs_give_a_private_result() -> None:
         (lambda: triangles(KITE, nodes=0, epsilon=1), "at least 1"),
         (lambda: triangles(KITE, nodes=[1, 1], epsilon=1), "different labels"),
         (lambda: triangles(KITE, nodes=5, epsilon=-1), "above 0"),
-        (lambda: triangles(KITE, nodes=5, epsilon=1, delta=2), "from 0 to 1"),
+        (lambda: triangles(KITE, nodes=5, epsilon=1, delta=2), "below 1"),
         (lambda: triangles(KITE, nodes=5, epsilon=1, level=0), "strictly between"),
         (lambda: triangles([(1, 2, 3)], nodes=5, epsilon=1), "2 entries"),
         (lambda: triangles(np.zeros(4), nodes=5, epsilon=1), "2 entries"),

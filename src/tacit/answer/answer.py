@@ -137,7 +137,7 @@ class Answer:
         About: several noises are combined to first order, and the wider of the normal and the Laplace law is taken.
         They cover the noise only, not what clamping and bounding left out.
         """
-        wanted = float(parameters.open_probability("level", level))
+        wanted = float(parameters.level("level", level))
         found: dict[str, list[Any]] = {}
         for name, column, reaches in zip(self.names, self.columns, self._reaches(wanted), strict=True):
             if reaches is not None:

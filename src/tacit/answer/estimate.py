@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from tacit import parameters
 from tacit.answer.shown import readable
 from tacit.loss import compose
@@ -74,8 +76,10 @@ def reasons(plan: Plan, rows: int, changes: Iterable[tuple[str, Plan]]) -> str:
 def _why(plan: Plan, expected: Expected, rows: int) -> Iterator[str]:
     yield f"{expected.name} is off by +/- {expected.within_95:.4g}, 95 of 100 times, in a cell of {rows:,} rows."
     output = next(each for each in plan.outputs if each.name == expected.name)
-    slopes = output.formula.of(made_up(plan, rows)).slopes
-    parts = {place: float(slope[0] * plan.measures[place].deviation) ** 2 for place, slope in slopes.items()}
+    with np.errstate(all="ignore"):
+        slopes = output.formula.of(made_up(plan, rows)).slopes
+    with np.errstate(all="ignore"):
+        parts = {place: float(np.square(slope[0] * plan.measures[place].deviation)) for place, slope in slopes.items()}
     total = sum(parts.values())
     if total > 0:
         place = max(parts, key=lambda each: parts[each])

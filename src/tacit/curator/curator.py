@@ -34,7 +34,6 @@ from tacit.curator.publish import Publication, publish
 from tacit.curator.studies import Rows, rows_of
 from tacit.curator.suggest import Suggestion, question_for, suggestion
 from tacit.curator.till import Run, Till
-from tacit.curator.written import as_written
 from tacit.engines.engine import Engine, open_engine
 from tacit.engines.working_copy import Progress, digest
 from tacit.ledger import Entry, Ledger, Receipt
@@ -140,8 +139,8 @@ class Curator(Planner):
 
         Questions about the same rows share one scan and their counts, and agree: parts add up to their totals.
         """
-        exact = None if epsilon is None else as_written("epsilon", epsilon)
-        exact_delta = Fraction(0) if delta is None else as_written("delta", delta)
+        exact = None if epsilon is None else parameters.price("epsilon", epsilon)
+        exact_delta = Fraction(0) if delta is None else parameters.slip("delta", delta)
         together = plan_together([read(sql_of(each)) for each in questions], self.policy, exact, exact_delta)
         return self._all_of(together.plans, analyst)
 

@@ -17,7 +17,6 @@ from tacit.answer.standing import share_of
 from tacit.curator.expressions import sql_of
 from tacit.curator.fluent import Steps
 from tacit.curator.uniting import plan_united
-from tacit.curator.written import as_written
 from tacit.loss.budget import Budget
 from tacit.loss.filters import Filter, choose_filter
 from tacit.loss.spent import Spent
@@ -61,8 +60,9 @@ class Planner:
         for `planned`.
         """
         question = read(sql_of(sql))
-        exact_delta = None if delta is None else as_written("delta", delta)
-        exact = None if epsilon is None else as_written("epsilon", epsilon)
+        shares = {name: parameters.price("weights", each) for name, each in weights.items()} if weights else None
+        exact_delta = None if delta is None else parameters.slip("delta", delta)
+        exact = None if epsilon is None else parameters.price("epsilon", epsilon)
         if within is not None:
             stated, levers = merged(question, Levers(exact, exact_delta, rows_per_unit, groups_per_unit))
             for name, value in (("epsilon", levers.epsilon), ("rho", rho), ("weights", weights)):
@@ -79,9 +79,9 @@ class Planner:
             question,
             self.policy,
             epsilon=exact,
-            rho=None if rho is None else as_written("rho", rho),
+            rho=None if rho is None else parameters.price("rho", rho),
             delta=exact_delta,
-            weights=None if weights is None else {name: as_written("weights", each) for name, each in weights.items()},
+            weights=shares,
             rows_per_unit=rows_per_unit,
             groups_per_unit=groups_per_unit,
         )

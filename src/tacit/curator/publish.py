@@ -91,8 +91,8 @@ def publish(
 ) -> Publication:
     """What `Curator.publish` does."""
     wanted = _named(statistics)
-    whole, slip = parameters.positive("epsilon", epsilon), parameters.probability("delta", delta)
-    exact_level = parameters.open_probability("level", level)
+    whole, slip = parameters.price("epsilon", epsilon), parameters.slip("delta", delta)
+    exact_level = parameters.level("level", level)
     share = (whole / len(wanted), slip / len(wanted))
     studies = {name: each for name, each in wanted.items() if isinstance(each, Study)}
     questions = {name: each for name, each in wanted.items() if name not in studies}

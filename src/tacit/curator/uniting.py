@@ -13,7 +13,6 @@ from fractions import Fraction
 
 from tacit import parameters
 from tacit.curator.asking_all import plan_together
-from tacit.curator.written import as_written
 from tacit.errors import QuestionError
 from tacit.parameters import Number
 from tacit.plan import UnitedPlan, unite_plans
@@ -42,8 +41,8 @@ def plan_united(
                 f"{name!r} does not go with a UNION ALL of answers, of which each has a share of one epsilon. "
                 "Say what it may cost: epsilon=..."
             )
-    exact = None if epsilon is None else as_written("epsilon", epsilon)
-    exact_delta = None if delta is None else as_written("delta", delta)
+    exact = None if epsilon is None else parameters.price("epsilon", epsilon)
+    exact_delta = None if delta is None else parameters.slip("delta", delta)
     # what the text says about its price is about all of it
     whole = replace(asked.parts[0], privacy=asked.privacy)
     _, levers = merged(whole, Levers(exact, exact_delta, rows_per_unit, groups_per_unit))

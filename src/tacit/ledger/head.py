@@ -141,7 +141,7 @@ class HeadFile:
             if head.sequence < sequence:
                 self.write(replace(head, sequence=sequence, hash=hash_))
             elif _noted(lock) < sequence:
-                disk.sync_file(self.path)
+                self.write(head)  # again, in the other slot: a flush that failed may have given up what can be read
             else:
                 return
             os.pwrite(lock, b"%020d" % max(head.sequence, sequence), 0)

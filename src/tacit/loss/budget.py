@@ -14,20 +14,12 @@ from __future__ import annotations
 
 import json
 import math
-import numbers
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from tacit import parameters
-from tacit.parameters import Number, as_text, refuse
-
-
-def written(value: Any) -> Any:
-    """A float as the decimal a person wrote (its shortest text); anything else as it is."""
-    if isinstance(value, numbers.Real) and not isinstance(value, (numbers.Rational, bool)):
-        return repr(float(value))
-    return value
+from tacit.parameters import Number, as_text, refuse, written
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -35,12 +35,12 @@ from typing import Any, ClassVar
 from tacit import parameters
 from tacit.errors import BudgetExceeded
 from tacit.loss import events, gaussian_curve, guarantees, renyi, targets, zcdp
-from tacit.loss.budget import Budget, written
+from tacit.loss.budget import Budget
 from tacit.loss.events import Event
 from tacit.loss.rounding import float_down, float_up, log_down
 from tacit.loss.simplify import simplify
 from tacit.loss.spent import NOTHING, Spent
-from tacit.parameters import Number, as_text, refuse
+from tacit.parameters import Number, as_text, refuse, written
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,12 +30,11 @@ import numpy as np
 from tacit import parameters
 from tacit.errors import BudgetExceeded
 from tacit.loss import guarantees, renyi
-from tacit.loss.budget import written
 from tacit.loss.events import Event
 from tacit.loss.filters import exact_delta
 from tacit.loss.rounding import float_up, log_down
 from tacit.loss.simplify import simplify
-from tacit.parameters import refuse
+from tacit.parameters import refuse, written
 
 _LOWEST, _HIGHEST = -6, 10
 _GAPS = tuple(Fraction(2) ** j for j in range(_LOWEST, _HIGHEST + 1))  # a - 1; the best lies within a factor sqrt 2

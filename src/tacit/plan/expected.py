@@ -14,6 +14,7 @@ import numpy as np
 from tacit.mechanisms import Gaussian
 from tacit.plan.chosen import among, order_by_noise, reach, rows_by_noise
 from tacit.plan.finish import read_key
+from tacit.plan.floats import as_float
 from tacit.plan.formulas import Cells, Formula, Linear
 from tacit.plan.nested import MapFormula
 from tacit.plan.plan import Expected, KnownKeys, Measure, Plan
@@ -21,6 +22,7 @@ from tacit.plan.plan import Expected, KnownKeys, Measure, Plan
 _NORMAL_95 = NormalDist().inv_cdf(0.975)
 
 
+@np.errstate(all="ignore")
 def expected_errors(plan: Plan, rows: int | None) -> tuple[Expected, ...]:
     """One for each output that is noisy; without `rows` the ones that depend on it have a deviation of infinity."""
     deviations = [measure.deviation for measure in plan.measures]
@@ -45,7 +47,7 @@ def made_up(plan: Plan, rows: int) -> Cells:
     """The made-up cell."""
     if plan.summary is not None and isinstance(plan.keys, KnownKeys):
         return _all_cells(plan, plan.keys, rows)
-    sums = [np.full(_shape(measure), float(rows * measure.typical)) for measure in plan.measures]
+    sums = [np.full(_shape(measure), as_float(rows * measure.typical)) for measure in plan.measures]
     spreads = [measure.deviation for measure in plan.measures]
     return Cells(1, sums, [[None] for _ in plan.shown_columns], spreads=spreads)
 
@@ -57,7 +59,7 @@ def _shape(measure: Measure) -> tuple[int, ...]:
 def _all_cells(plan: Plan, keys: KnownKeys, rows: int) -> Cells:
     """Every cell made up: what adds up several of them is as far off as they are together."""
     cells = len(keys.cells)
-    sums = [np.full(cells, float(rows * measure.typical)) for measure in plan.measures]
+    sums = [np.full(cells, as_float(rows * measure.typical)) for measure in plan.measures]
     shown = [[read_key(column, cell[place]) for cell in keys.cells] for place, column in enumerate(keys.columns)]
     spreads = [measure.deviation for measure in plan.measures]
     return Cells(cells, sums, [*shown, *([None] * cells for _ in plan.shown_columns[len(shown) :])], spreads=spreads)
@@ -77,9 +79,9 @@ def _within_95(plan: Plan, formula: object, spread: float, many: int) -> float:
         return spread * reach(0.95, not all(isinstance(each.mechanism, Gaussian) for each in plan.measures), many)
     if isinstance(formula, Linear) and len(formula.terms) == 1:
         place, factor = formula.terms[0]
-        return float(plan.measures[place].mechanism.error("0.95")) * abs(float(factor))
+        return as_float(plan.measures[place].mechanism.error("0.95")) * abs(as_float(factor))
     if isinstance(formula, MapFormula):
-        return float(plan.measures[formula.measure].mechanism.error("0.95"))
+        return as_float(plan.measures[formula.measure].mechanism.error("0.95"))
     several = len(plan.measures) > 1 and not all(isinstance(each.mechanism, Gaussian) for each in plan.measures)
     # a sum of a few Laplace numbers has heavier tails than the normal law: ln(20)/sqrt 2 = 2.12 deviations at the most
     return spread * (2.1184 if several else _NORMAL_95)

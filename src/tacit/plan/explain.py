@@ -9,6 +9,7 @@ from fractions import Fraction
 from tacit.mechanisms import Gaussian, KeySelection
 from tacit.plan.deviation import deviation
 from tacit.plan.draft import Draft, Part
+from tacit.plan.floats import as_float
 from tacit.plan.pick_words import pick_sentences
 from tacit.policy import RowUnit
 
@@ -29,7 +30,7 @@ def _sentences(draft: Draft) -> Iterator[str]:
     ):
         law = "Gaussian" if isinstance(mechanism, Gaussian) else "Laplace"
         shared = " It is the noise of the rule for keys, paid for once." if isinstance(mechanism, KeySelection) else ""
-        spread = deviation(mechanism) * float(part.step)
+        spread = deviation(mechanism) * as_float(part.step)
         yield (
             f"Measure m{place} ({_words(part)}): {each.reason}; one unit changes it by at most "
             f"{_number(each.l1 * part.step)} in all and {_number(each.linf * part.step)} in one cell. "
@@ -116,4 +117,4 @@ def _words(part: Part) -> str:
 
 
 def _number(exact: Fraction) -> str:
-    return f"{exact.numerator:,}" if exact.denominator == 1 else f"{float(exact):.6g}"
+    return f"{exact.numerator:,}" if exact.denominator == 1 else f"{as_float(exact):.6g}"

@@ -1,6 +1,8 @@
 """The last step of an answer: outputs from noisy numbers, then HAVING, ORDER BY and LIMIT. All of it is free.
 
-Promise: only noisy measures and released keys come in, so nothing here can cost privacy or depend on a row.
+Promise: only noisy measures and released keys come in, so nothing here can cost privacy or depend on a row. It is
+total: whatever the noise was, it raises nothing and warns of nothing, and a value that does not exist is None. An
+answer that failed for some noises and not for others would say which noise it was.
 """
 
 from __future__ import annotations
@@ -18,9 +20,15 @@ from numpy.typing import NDArray
 from tacit.mechanisms import KeySelection
 from tacit.plan.chosen import among, is_count, order_by_noise, rows_by_noise, unsure
 from tacit.plan.columns import KeyColumn, RawKey
+from tacit.plan.floats import as_floats, as_real, as_whole
 from tacit.plan.formulas import Cells, Formula, as_it_reads
-from tacit.plan.moments import calendar_date
+from tacit.plan.moments import calendar_date, microseconds
 from tacit.plan.plan import KnownKeys, OutputPlan, Plan, UnknownKeys
+
+_EPOCH = datetime.datetime(1970, 1, 1)
+_FIRST_DAY, _LAST_DAY = ((each - _EPOCH.date()).days for each in (datetime.date.min, datetime.date.max))
+_FIRST_TIME, _LAST_TIME = (microseconds(each) for each in (datetime.datetime.min, datetime.datetime.max))
+"""The ends of Python's calendar; a key beyond them reads as the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +43,7 @@ class Finished:
     above: tuple[int | None, ...]  # where keys were shown by this very count: the count that it is above
 
 
+@np.errstate(all="ignore")
 def finish(
     plan: Plan,
     keys: Sequence[tuple[RawKey, ...]],
@@ -47,7 +56,7 @@ def finish(
         [read_key(column, raw) for raw in values]
         for column, values in zip(plan.shown_columns, [*given, *picked], strict=True)
     ]
-    numbers = [np.asarray(column, dtype=np.float64) for column in noisy]
+    numbers = [as_floats(column) for column in noisy]
     spreads: list[float | NDArray[np.float64]] = [measure.deviation for measure in plan.measures]
     levels = plan.keys.levels if isinstance(plan.keys, KnownKeys) else None
     left_out: list[NDArray[np.float64]] = []
@@ -103,9 +112,9 @@ def read_key(column: KeyColumn, raw: RawKey) -> Any:
     if raw is None or isinstance(raw, str):
         return raw
     if column.meaning == "date":
-        return calendar_date(raw)
+        return calendar_date(max(_FIRST_DAY, min(_LAST_DAY, int(raw))))
     if column.meaning == "timestamp":
-        return datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=raw)
+        return _EPOCH + datetime.timedelta(microseconds=max(_FIRST_TIME, min(_LAST_TIME, int(raw))))
     if column.meaning == "boolean":
         return bool(raw)
     exact = raw * column.step
@@ -139,13 +148,13 @@ def _shown(output: OutputPlan, value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(_of_kind(output.kind.removesuffix("[]"), item) for item in value)
     if isinstance(value, dict):
-        return {label: round(number) for label, number in value.items()}
+        return {label: as_whole(number) for label, number in value.items()}
     return _of_kind(output.kind, value)
 
 
 def _of_kind(kind: str, value: Any) -> Any:
-    if kind == "integer":
-        return value if isinstance(value, int) else round(float(value))
     if kind == "boolean":
         return bool(value)
-    return float(value) if isinstance(value, (float, int, Fraction)) else value
+    if not isinstance(value, (float, int, Fraction)):
+        return value
+    return as_whole(value) if kind == "integer" else as_real(value)

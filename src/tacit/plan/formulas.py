@@ -4,7 +4,8 @@ Promise: a formula sees noisy measures and released keys only, so whatever it do
 cells at once to an `Estimate`: values, and the slope of the value in each measure. Noise of different measures is
 independent, so to first order the variance of an output is the sum of slope**2 times the measure's variance; measures
 that two parts of a formula share are thereby counted once and with their signs.
-A value that does not exist is NaN. Nothing raises, whatever the noise was.
+A value that does not exist is NaN. Nothing raises, whatever the noise was; what numpy would warn of (`finish` and
+`expected_errors` keep it quiet) is infinite or NaN, and shown as a value that does not exist.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tacit.plan.floats import as_float
 
 Floats = NDArray[np.float64]
 _LEAST_ROOT = 1e-9
@@ -112,7 +115,7 @@ class Constant:
 
     def of(self, cells: Cells) -> Estimate:
         if isinstance(self.value, (int, float, Fraction)):
-            return Estimate(np.full(cells.size, float(self.value)))
+            return Estimate(np.full(cells.size, as_float(self.value)))
         if self.value is None:
             return Estimate(np.full(cells.size, np.nan))
         return Estimate(np.array([self.value] * cells.size, dtype=object))
@@ -132,7 +135,7 @@ class KeyFormula:
     def of(self, cells: Cells) -> Estimate:
         items = cells.keys[self.place]
         if self.numeric:
-            return Estimate(np.array([np.nan if item is None else float(item) for item in items], dtype=np.float64))
+            return Estimate(np.array([np.nan if item is None else as_float(item) for item in items], dtype=np.float64))
         column = np.empty(cells.size, dtype=object)
         column[:] = items
         return Estimate(column)
@@ -166,8 +169,8 @@ class Linear:
         value = np.zeros(cells.size)
         slopes: dict[int, Floats] = {}
         for measure, factor in self.terms:
-            value = value + float(factor) * cells.noisy[measure]
-            slopes[measure] = np.full(cells.size, float(factor))
+            value = value + as_float(factor) * cells.noisy[measure]
+            slopes[measure] = np.full(cells.size, as_float(factor))
         return Estimate(value, slopes)
 
 
@@ -189,11 +192,11 @@ class Mean:
     def of(self, cells: Cells) -> Estimate:
         count = np.maximum(cells.noisy[self.count], 1.0)
         if self.total is None:  # every value is the centre
-            return Estimate(np.full(cells.size, float(self.centre)))
-        step = float(self.step)
+            return Estimate(np.full(cells.size, as_float(self.centre)))
+        step = as_float(self.step)
         offset = step * cells.noisy[self.total] / count
-        offset = np.clip(offset, float(self.low - self.centre), float(self.high - self.centre))
-        return Estimate(float(self.centre) + offset, {self.total: step / count, self.count: -offset / count})
+        offset = np.clip(offset, as_float(self.low - self.centre), as_float(self.high - self.centre))
+        return Estimate(as_float(self.centre) + offset, {self.total: step / count, self.count: -offset / count})
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,14 +218,14 @@ class Variance:
 
     def of(self, cells: Cells) -> Estimate:
         count = np.maximum(cells.noisy[self.count], 2.0 if self.sample else 1.0)
-        mean = float(self.step) * cells.noisy[self.total] / count
-        around = float(self.square_step) * cells.noisy[self.squares] / count
-        second = around + float(self.square_centre)
+        mean = as_float(self.step) * cells.noisy[self.total] / count
+        around = as_float(self.square_step) * cells.noisy[self.squares] / count
+        second = around + as_float(self.square_centre)
         factor = count / (count - 1) if self.sample else np.ones(cells.size)
-        value = np.clip(second - mean * mean, 0.0, float(self.largest)) * factor
+        value = np.clip(second - mean * mean, 0.0, as_float(self.largest)) * factor
         slopes = {
-            self.total: -2 * mean * float(self.step) / count * factor,
-            self.squares: float(self.square_step) / count * factor,
+            self.total: -2 * mean * as_float(self.step) / count * factor,
+            self.squares: as_float(self.square_step) / count * factor,
             self.count: (2 * mean * mean - around) / count * factor,
         }
         return Estimate(value, slopes)
@@ -318,7 +321,8 @@ class Apply:
             "sign": np.sign,
             "floor": np.floor,
             "ceil": np.ceil,
-            "round": lambda x: np.floor(x * scale + 0.5) / scale,
+            # a number whose digits no float holds is round already
+            "round": lambda x: np.where(np.abs(x) < 2.0**52, np.floor(x * scale + 0.5) / scale, x),
         }
         return Estimate(functions[self.function](inner.value), inner.slopes, inner.far)
 

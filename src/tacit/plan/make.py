@@ -13,6 +13,7 @@ from tacit.plan.add_noise import add_noise
 from tacit.plan.bins import bins, bins_of
 from tacit.plan.bound_change import bound_change
 from tacit.plan.bound_groups import bound_groups
+from tacit.plan.bound_sizes import bound_sizes
 from tacit.plan.bound_work import bound_work
 from tacit.plan.build_query import UNITS, build_query, key_column, measure_column
 from tacit.plan.choose_levels import choose_levels
@@ -50,6 +51,7 @@ RULES: tuple[Callable[[Draft], Draft], ...] = (
     choose_levels,
     bound_groups,
     bound_change,
+    bound_sizes,
     add_noise,
     build_query,
     bound_work,

@@ -27,6 +27,7 @@ from sqlglot import exp
 from tacit.errors import QuestionError
 from tacit.plan import arithmetic
 from tacit.plan.draft import Draft, Part
+from tacit.plan.floats import as_float
 from tacit.plan.formulas import Constant, Formula, Linear, Mean, Root, Test, Variance
 from tacit.plan.pairs import PAIRS, pair_formula
 from tacit.plan.translate import condition_of, number_of, value_of
@@ -264,4 +265,4 @@ def _mean_square(number: Number) -> Fraction:
 
 
 def _shown(exact: Fraction) -> str:
-    return str(exact) if exact.denominator == 1 else f"{float(exact):.6g}"
+    return str(exact) if exact.denominator == 1 else f"{as_float(exact):.6g}"

@@ -13,6 +13,7 @@ from tacit.plan.applied import CURVES, Curve, Extreme, Wording
 from tacit.plan.choices import Choice
 from tacit.plan.columns import KeyColumn
 from tacit.plan.draft import Draft
+from tacit.plan.floats import of_allowed_size
 from tacit.plan.formulas import Apply, Constant, Formula, KeyFormula, LeftOut, Linear, Operation, Test
 from tacit.plan.inner_questions import Beside
 from tacit.plan.listing import Listing
@@ -158,6 +159,7 @@ def _(node: tree.Inner, draft: Draft) -> Formula:
 
 @formula_of.register
 def _(node: tree.Literal, draft: Draft) -> Formula:
+    of_allowed_size("A constant", node.value)
     return Constant(node.value)
 
 

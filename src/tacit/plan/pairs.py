@@ -20,6 +20,7 @@ import numpy as np
 from sqlglot import exp
 
 from tacit.plan import arithmetic
+from tacit.plan.floats import as_float
 from tacit.plan.formulas import Cells, Estimate, Formula, Linear, Operation, Root
 from tacit.plan.values import Number, coarsened, constant, enclosed
 from tacit.question import tree
@@ -101,16 +102,16 @@ class Covariance:
 
     def of(self, cells: Cells) -> Estimate:
         count = np.maximum(cells.noisy[self.count], 2.0 if self.sample else 1.0)
-        mean_x = float(self.step_x) * cells.noisy[self.total_x] / count
-        mean_y = float(self.step_y) * cells.noisy[self.total_y] / count
-        around = float(self.product_step) * cells.noisy[self.products] / count
+        mean_x = as_float(self.step_x) * cells.noisy[self.total_x] / count
+        mean_y = as_float(self.step_y) * cells.noisy[self.total_y] / count
+        around = as_float(self.product_step) * cells.noisy[self.products] / count
         factor = count / (count - 1) if self.sample else np.ones(cells.size)
-        most = float(self.largest)
-        value = np.clip(around + float(self.product_centre) - mean_x * mean_y, -most, most) * factor
+        most = as_float(self.largest)
+        value = np.clip(around + as_float(self.product_centre) - mean_x * mean_y, -most, most) * factor
         slopes = {
-            self.products: float(self.product_step) / count * factor,
-            self.total_x: -mean_y * float(self.step_x) / count * factor,
-            self.total_y: -mean_x * float(self.step_y) / count * factor,
+            self.products: as_float(self.product_step) / count * factor,
+            self.total_x: -mean_y * as_float(self.step_x) / count * factor,
+            self.total_y: -mean_x * as_float(self.step_y) / count * factor,
             self.count: (2 * mean_x * mean_y - around) / count * factor,
         }
         return Estimate(value, slopes)

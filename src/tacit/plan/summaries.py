@@ -20,7 +20,7 @@ import numpy as np
 from tacit.plan.formulas import Cells, Constant, Estimate, Floats, Formula, KeyFormula, as_it_reads, off_at_most
 
 Slopes = dict[int, Floats]
-"""By measure, how far a total moves with each cell's number; zero for cells of other groups."""
+"""By measure, how far a total moves with the number of each of its group's cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,26 +35,27 @@ class Total:
         return frozenset() if self.argument is None else self.argument.measures
 
     def of(self, cells: Cells, groups: Sequence[Sequence[int]]) -> tuple[Floats, list[Slopes], list[Slopes]]:
-        """Its value in each group, its slopes in every cell, and the squared slopes in what lies beyond the cell."""
+        """Its value in each group, its slopes in the group's cells, and the squared slopes in what lies beyond them."""
         if self.argument is None:
             nothing: list[Slopes] = [{} for _ in groups]
             return np.array([float(len(rows)) for rows in groups]), nothing, nothing
         inner = self.argument.of(cells)
         spreads = inner.deviation(cells.spreads) if cells.spreads and inner.noisy else None
         values, near, far = [], [], []
-        for rows in groups:
-            value, weights = _total(self.function, inner.value, rows, spreads)
+        for group in groups:
+            rows = np.array(group, dtype=np.int64)
+            value, weights = _total(self.function, inner.value[rows], None if spreads is None else spreads[rows])
             values.append(value)
-            near.append({measure: slope * weights for measure, slope in inner.slopes.items()})
-            far.append({measure: squares * np.square(weights) for measure, squares in inner.far.items()})
+            near.append({measure: slope[rows] * weights for measure, slope in inner.slopes.items()})
+            far.append({measure: squares[rows] * np.square(weights) for measure, squares in inner.far.items()})
         return np.array(values, dtype=np.float64), near, far
 
 
-def _total(function: str, values: Floats, rows: Sequence[int], spreads: Floats | None) -> tuple[float, Floats]:
+def _total(function: str, values: Floats, spreads: Floats | None) -> tuple[float, Floats]:
     """A total, and by how much it moves with each value."""
     weights = np.zeros(len(values))
     missing = values.dtype == object
-    present = [row for row in rows if (values[row] is not None if missing else not np.isnan(values[row]))]
+    present = [row for row, value in enumerate(values) if (value is not None if missing else not np.isnan(value))]
     if function == "count":
         return float(len(present)), weights
     if not present:
@@ -65,7 +66,7 @@ def _total(function: str, values: Floats, rows: Sequence[int], spreads: Floats |
         weights[chosen] = wider or 1.0
         return float(values[chosen]), weights
     weights[present] = 1.0 / len(present) if function == "avg" else 1.0
-    return float(values @ weights if len(present) == len(values) else values[present] @ weights[present]), weights
+    return float(values[present] @ weights[present]), weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +108,12 @@ class Summed:
             return Estimate(as_it_reads(self.inside, outer))
         estimate = self.inside.of(outer)
         squares = {measure: np.zeros(len(groups)) for measure in self.measures}
-        for group in range(len(groups)):
+        for group, rows in enumerate(groups):
             for measure in squares:
-                slope, beyond, together = np.zeros(cells.size), 0.0, 0.0
+                slope, beyond, together = np.zeros(len(rows)), 0.0, 0.0
                 for place in used:
                     factor = estimate.slopes[place][group] if place in estimate.slopes else 0.0
-                    moved = factor * found[place][1][group].get(measure, np.zeros(cells.size))
+                    moved = factor * found[place][1][group].get(measure, np.zeros(len(rows)))
                     if cells.chosen or self.totals[place].function in ("min", "max"):
                         together += float(np.abs(moved).sum())
                     else:

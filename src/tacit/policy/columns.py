@@ -29,7 +29,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from tacit import parameters
 from tacit.errors import ParameterError, PolicyError
-from tacit.loss.budget import written
+from tacit.parameters import written
 from tacit.policy import cells
 
 LONGEST_TEXT = 1_000

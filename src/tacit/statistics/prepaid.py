@@ -75,7 +75,7 @@ class _Stopping(_StandIn):
         level: parameters.Number = "0.95",
         analyst: str | None = None,
     ) -> Finding:
-        parameters.open_probability("level", level)
+        parameters.level("level", level)
         names = [each.name for each in self.variables]
         raise _Stopped({**asked, "columns": names, "level": str(level)}, price)
 
@@ -118,7 +118,7 @@ class Prepaid(_StandIn):
         analyst: str | None = None,
     ) -> Finding:
         """The finding, taken from the allowance."""
-        exact = float(parameters.open_probability("level", level))
+        exact = float(parameters.level("level", level))
         if price.epsilon > self._left[0] or price.delta > self._left[1]:
             left = f"at most ({float(self._left[0]):g}, {float(self._left[1]):g}), what is left of the allowance"
             raise parameters.refuse("epsilon and delta", left, (float(price.epsilon), float(price.delta)))

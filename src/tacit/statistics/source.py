@@ -172,7 +172,7 @@ class CuratorSource(Source):
         analyst: str | None = None,
     ) -> Finding:
         """Charged to the curator's ledger."""
-        exact = parameters.open_probability("level", level)
+        exact = parameters.level("level", level)
 
         def made(run: Any, receipt: Any) -> bytes:
             content = compute(EngineRows(self.rows.plan, run), secure())
@@ -230,7 +230,7 @@ class ArraySource(Source):
         """Paid by whoever holds the arrays: the receipt says what it cost."""
         if analyst is not None:
             raise parameters.refuse("analyst", "left out where the data are arrays: there is no ledger", analyst)
-        exact = float(parameters.open_probability("level", level))
+        exact = float(parameters.level("level", level))
 
         def made() -> bytes:
             content = compute(_FromArrays(self), secure())

@@ -13,7 +13,6 @@ from typing import TypeAlias
 from tacit import parameters
 from tacit.curator import Price
 from tacit.loss import events
-from tacit.loss.budget import written
 from tacit.loss.rounding import sqrt_up
 from tacit.mechanisms import Gaussian, Laplace
 
@@ -46,10 +45,8 @@ def price_of(epsilon: Fraction, delta: Fraction, *released: events.Event) -> Pri
 
 def budget(epsilon: parameters.Number, delta: parameters.Number) -> tuple[Fraction, Fraction]:
     """Epsilon and delta, exactly as they were written."""
-    exact = parameters.non_negative("delta", written(delta))
-    if exact >= 1:
-        raise parameters.refuse("delta", "a number of at least 0 and below 1", delta)
-    return parameters.positive("epsilon", written(epsilon)), exact
+    chance = parameters.slip("delta", delta)
+    return parameters.price("epsilon", epsilon), chance
 
 
 def named(noise: Noise) -> str:

@@ -50,7 +50,7 @@ def density(
     """A density over the bounds of a column of numbers; `bins` of equal width, or as many as the rows are worth."""
     source = source_of(data, columns, bounds=bounds, rows_per_unit=rows_per_unit)
     exact, _ = budget(epsilon, 0)
-    parameters.open_probability("level", level)
+    parameters.level("level", level)
     variable = source.only
     if variable.meaning != "number":
         raise parameters.refuse("column", "one of numbers", f"{variable.name!r}, of {variable.meaning} values")

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from tacit import parameters
-from tacit.loss.budget import written
 from tacit.mechanisms import Laplace, Quantiles
 from tacit.noise import BitSource
 from tacit.plan.row_plan import Variable
@@ -52,12 +51,12 @@ def histogram(
     """
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     exact, _ = budget(epsilon, 0)
-    parameters.open_probability("level", level)
+    parameters.level("level", level)
     if isinstance(bins, str):
         if bins != "private":
             raise parameters.refuse("bins", 'a number of bins, their edges, "private" or left out', bins)
         count = parameters.whole("parts", parts, least=2)
-        share = parameters.open_probability("edges_share", written(edges_share))
+        share = parameters.level("edges_share", edges_share)
         return _with_private_bins(source, exact, count, share, non_negative, level, analyst)
     cells = domain_of(source.only, bins)
     mechanism = Laplace(sensitivity=source.rows_per_unit, epsilon=exact)

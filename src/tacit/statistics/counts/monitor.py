@@ -28,7 +28,6 @@ from tacit.curator import Curator, Price
 from tacit.curator.studies import paid
 from tacit.curator.till import Session
 from tacit.errors import QuestionError, TacitError
-from tacit.loss.budget import written
 from tacit.loss.events import Event
 from tacit.mechanisms import AboveThreshold
 from tacit.plan import KnownKeys, Measure, Plan
@@ -60,7 +59,7 @@ class Monitor:
         rows_per_unit: int | None = None,
         analyst: str | None = None,
     ) -> None:
-        exact = parameters.positive("epsilon", written(epsilon))
+        exact = parameters.price("epsilon", epsilon)
         asks_sql = isinstance(data, Curator) and columns is None
         if asks_sql:
             for name, given in (("bounds", bounds), ("values", values), ("rows_per_unit", rows_per_unit)):

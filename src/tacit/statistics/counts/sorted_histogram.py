@@ -45,7 +45,7 @@ def sorted_histogram(
     """The counts of a column's cells from the largest to the smallest, made to fall again after the noise."""
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     exact, _ = budget(epsilon, 0)
-    parameters.open_probability("level", level)
+    parameters.level("level", level)
     cells = domain_of(source.only, bins)
     mechanism = Laplace(sensitivity=source.rows_per_unit, epsilon=exact)
     reach = mechanism.error(level)

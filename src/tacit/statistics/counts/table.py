@@ -47,7 +47,7 @@ def table(
     """
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     exact, _ = budget(epsilon, 0)
-    parameters.open_probability("level", level)
+    parameters.level("level", level)
     domains = domains_of(source, [each.name for each in source.variables], bins)
     size = must_be_listable(domains)
     mechanism = Laplace(sensitivity=source.rows_per_unit, epsilon=exact)

@@ -76,7 +76,7 @@ def tables(
     listed = list(dict.fromkeys(name for each in chosen for name in each))
     source = source_of(data, listed, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     exact, exact_delta = budget(epsilon, delta)
-    confidence = parameters.open_probability("level", level)
+    confidence = parameters.level("level", level)
     names = [name.rpartition(".")[2] for name in listed] if isinstance(data, Curator) else listed
     domains = domains_of(source, names, bins)
     asked = tuple(dict.fromkeys(tuple(sorted(listed.index(name) for name in each)) for each in chosen))

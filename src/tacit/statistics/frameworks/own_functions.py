@@ -59,11 +59,9 @@ def asked(
     """The request, refused where it is not one row of each unit."""
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     source.one_row_each(study)
-    slip = parameters.non_negative("delta", delta)
-    if slip >= 1:
-        raise parameters.refuse("delta", "a number from 0 to below 1", delta)
-    exact = parameters.open_probability("level", level)
-    return Asked(source, parameters.positive("epsilon", epsilon), slip, exact)
+    slip = parameters.slip("delta", delta)
+    exact = parameters.level("level", level)
+    return Asked(source, parameters.price("epsilon", epsilon), slip, exact)
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,8 +61,8 @@ def minimum_cut(
     n = source.count
     if n > _MOST_NODES:
         raise parameters.refuse("nodes", f"at most {_MOST_NODES:,} for a cut", n)
-    exact, draws = parameters.positive("epsilon", epsilon), parameters.whole("contractions", contractions, least=1)
-    exact_level = parameters.open_probability("level", level)
+    exact, draws = parameters.price("epsilon", epsilon), parameters.whole("contractions", contractions, least=1)
+    exact_level = parameters.level("level", level)
     listed = n <= MOST_LISTED
     choice = PermuteAndFlip(1, exact if listed else exact / 2, monotone=True)
     weighing = None if listed else Laplace(1, exact / 2)

@@ -46,8 +46,8 @@ def degree_histogram(
     """
     source = graph_source(data, columns, nodes=nodes)
     source.at_least(2, "degrees")
-    mechanism = Laplace(2, epsilon)
-    missing = 1 - parameters.open_probability("level", level)
+    mechanism = Laplace(2, parameters.price("epsilon", epsilon))
+    missing = 1 - parameters.level("level", level)
     n = source.count
     reach = mechanism.error(1 - missing / n)
 

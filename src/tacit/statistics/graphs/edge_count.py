@@ -61,8 +61,8 @@ def edge_count(
         raise parameters.refuse("most_degree", "given with protect='node', and only then", most_degree, hint)
     unit = "one edge" if protect == "edge" else "one node with all its edges"
     source = graph_source(data, columns, nodes=nodes, unit=unit)
-    exact = parameters.positive("epsilon", epsilon)
-    exact_level = parameters.open_probability("level", level)
+    exact = parameters.price("epsilon", epsilon)
+    exact_level = parameters.level("level", level)
     asked: dict[str, Any] = {"study": "edge_count", "protect": protect, "epsilon": str(exact)}
     if most_degree is None:
         mechanism = Laplace(1, exact)

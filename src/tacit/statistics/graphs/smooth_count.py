@@ -43,11 +43,11 @@ class SmoothCount:
         level: parameters.Number,
     ) -> SmoothCount:
         """Student's t noise for delta 0, Laplace noise otherwise."""
-        whole, slip = parameters.positive("epsilon", epsilon), parameters.probability("delta", delta)
+        whole, slip = parameters.price("epsilon", epsilon), parameters.slip("delta", delta)
         share = read_share(interval_share)
         main = whole * (1 - share)
         noise = Smooth(main, slip) if slip else Smooth(main, kind="student", degrees=DEGREES)
-        exact = parameters.open_probability("level", level)
+        exact = parameters.level("level", level)
         return cls(whole, slip, share, SmoothInterval.of(noise, whole * share, exact))
 
     @property

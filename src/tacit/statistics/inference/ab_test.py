@@ -91,7 +91,7 @@ def ab_test(
     cells, place = success(source.variable(other_column(source, by)), value)
     chosen = groups_of(source, by, groups)
     exact_epsilon, _ = budget(epsilon, 0)
-    confidence = float(parameters.open_probability("level", level))
+    confidence = float(parameters.level("level", level))
     noise = laplace(1, exact_epsilon)
 
     def compute(opened: Opened, bits: BitSource) -> Content:

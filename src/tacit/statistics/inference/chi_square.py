@@ -54,7 +54,7 @@ def chi_square(
         raise QuestionError(f"A chi-square test needs {allowed}. Found: {' x '.join(map(str, shape))}.")
     stated = _probabilities(probabilities, cells)
     exact_epsilon, _ = budget(epsilon, 0)
-    parameters.open_probability("level", level)
+    parameters.level("level", level)
     noise = laplace(1, exact_epsilon)
 
     def compute(opened: Opened, bits: BitSource) -> Content:

@@ -47,7 +47,7 @@ def compare(
     source.one_row_each("A comparison of two populations")
     known, chosen = bounded(source.variable(other_column(source, by))), groups_of(source, by, groups)
     exact_epsilon, _ = budget(epsilon, 0)
-    confidence = float(parameters.open_probability("level", level))
+    confidence = float(parameters.level("level", level))
     noise = plan_groups(known, exact_epsilon)
 
     def compute(opened: Opened, bits: BitSource) -> Content:

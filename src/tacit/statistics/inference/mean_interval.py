@@ -40,7 +40,7 @@ def mean_interval(
     source.one_row_each("A confidence interval for a population's mean")
     known = bounded(source.only)
     exact_epsilon, _ = budget(epsilon, 0)
-    confidence = float(parameters.open_probability("level", level))
+    confidence = float(parameters.level("level", level))
     noise = plan(known, 2, 1, exact_epsilon, Fraction(0))
 
     def compute(opened: Opened, bits: BitSource) -> Content:

@@ -44,7 +44,7 @@ def proportion(
     source.one_row_each("A confidence interval for a proportion")
     cells, place = success(source.only, value)
     exact_epsilon, _ = budget(epsilon, 0)
-    confidence = float(parameters.open_probability("level", level))
+    confidence = float(parameters.level("level", level))
     noise = laplace(1, exact_epsilon)
 
     def compute(opened: Opened, bits: BitSource) -> Content:

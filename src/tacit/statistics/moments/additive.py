@@ -45,10 +45,8 @@ class Additive:
 
 def budget(epsilon: Number, delta: Number) -> tuple[Fraction, Fraction]:
     """Epsilon above 0, and delta of at least 0 and below 1."""
-    missed = parameters.non_negative("delta", delta)
-    if missed >= 1:
-        raise parameters.refuse("delta", "a number of at least 0 and below 1", delta)
-    return parameters.positive("epsilon", epsilon), missed
+    chance = parameters.slip("delta", delta)
+    return parameters.price("epsilon", epsilon), chance
 
 
 def laplace(taxicab: int, epsilon: Fraction) -> Additive:

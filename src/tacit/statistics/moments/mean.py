@@ -48,7 +48,7 @@ def mean(
     source = source_of(data, columns, bounds=bounds, rows_per_unit=rows_per_unit)
     known = bounded(source.only)
     exact_epsilon, exact_delta = budget(epsilon, delta)
-    confidence = parameters.open_probability("level", level)
+    confidence = parameters.level("level", level)
     asked = {"study": "mean", "size": size}
     if size is not None:
         rows = public_size(source, size)

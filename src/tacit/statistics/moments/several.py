@@ -69,4 +69,4 @@ def several(
     exact_epsilon, exact_delta = budget(epsilon, delta)
     ball = ball_of(norm, radius, len(known))
     made = design(known, ball, source.rows_per_unit, exact_epsilon, exact_delta)
-    return Several(source, made, parameters.open_probability("level", level))
+    return Several(source, made, parameters.level("level", level))

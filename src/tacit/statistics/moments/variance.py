@@ -55,7 +55,7 @@ def variance(
     source = source_of(data, columns, bounds=bounds, rows_per_unit=rows_per_unit)
     known = bounded(source.only)
     exact_epsilon, exact_delta = budget(epsilon, delta)
-    confidence = parameters.open_probability("level", level)
+    confidence = parameters.level("level", level)
     asked = {"study": "variance", "size": size}
     if size is not None:
         rows = public_size(source, size, least=2)

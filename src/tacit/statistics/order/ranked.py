@@ -79,9 +79,7 @@ def ranked(
     if variable.meaning in ("text", "boolean"):
         raise parameters.refuse(f"column {variable.name!r}", "one of numbers, dates or times", variable.meaning)
     low, high = limits_of(variable)
-    exact, slip = parameters.positive("epsilon", epsilon), parameters.non_negative("delta", delta)
-    if slip >= 1:
-        raise parameters.refuse("delta", "a number from 0 to below 1", delta)
+    exact, slip = parameters.price("epsilon", epsilon), parameters.slip("delta", delta)
     if neighbours not in NEIGHBOURS:
         raise parameters.refuse("neighbours", " or ".join(map(repr, NEIGHBOURS)), neighbours)
     replaced = neighbours == "replace"
@@ -94,7 +92,7 @@ def ranked(
     if resolution is not None:
         bits = bits_of(parameters.positive("resolution", resolution) / variable.step, high - low)
     frame = Frame(low, high, source.rows_per_unit, replaced, bits, variable.step)
-    return Ranked(source, variable, frame, exact, slip, parameters.open_probability("level", level))
+    return Ranked(source, variable, frame, exact, slip, parameters.level("level", level))
 
 
 def _filled(source: ArraySource, middle: int) -> ArraySource:

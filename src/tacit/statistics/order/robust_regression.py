@@ -77,11 +77,11 @@ def robust_regression(
     for each in (across, along):
         if each.meaning != "number":
             raise parameters.refuse(f"column {each.name!r}", "one of numbers", each.meaning)
-    exact = parameters.positive("epsilon", epsilon)
+    exact = parameters.price("epsilon", epsilon)
     count = parameters.whole("matchings", matchings, least=1)
     if count > _MOST_MATCHINGS:
         raise parameters.refuse("matchings", f"at most {_MOST_MATCHINGS}", matchings)
-    confidence = parameters.open_probability("level", level)
+    confidence = parameters.level("level", level)
     bought = read_share(interval_share)
     plan = Heights.of(source.rows_per_unit, count, exact, bought, confidence)
     places, (low, high) = _places(across), _heights(along)

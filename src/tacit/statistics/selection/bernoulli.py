@@ -40,7 +40,7 @@ def bernoulli_parameter(
     domain = domain_of(source.only)
     if domain.size != 2:
         raise parameters.refuse(f"column {domain.name!r}", "one with two values", f"{domain.size:,} values")
-    mechanism = BernoulliParameter(epsilon, between, replace=False)
+    mechanism = BernoulliParameter(parameters.price("epsilon", epsilon), between, replace=False)
 
     def compute(opened: Opened, bits: BitSource) -> Content:
         tails, heads = (int(each) for each in counts_of(opened, [domain]))
@@ -67,8 +67,9 @@ def bernoulli_comparison(
     between: tuple[parameters.Number, parameters.Number] = ("0.1", "0.9"),
 ) -> Finding:
     """The standard deviations of both ways for made-up flips of this bias: no data, no cost. Its chart shows curves."""
-    drawn, counted = BernoulliParameter(epsilon, between), LaplaceProportion(epsilon)
-    share = parameters.open_probability("bias", bias)
+    exact = parameters.price("epsilon", epsilon)
+    drawn, counted = BernoulliParameter(exact, between), LaplaceProportion(exact)
+    share = parameters.level("bias", bias)
     numbers = sorted(parameters.whole("flips", each, least=1) for each in flips)
     if not numbers:
         raise parameters.refuse("flips", "at least one number of flips", "none")

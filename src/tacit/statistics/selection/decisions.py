@@ -67,7 +67,7 @@ def decide(
         hint = "Give `bins` to cut columns into fewer cells."
         raise parameters.refuse("columns", f"such that there are at most {_MOST_LOSSES:,} losses", "more", hint)
     losses, step = whole_losses(options, domains, loss)
-    exact = parameters.positive("epsilon", epsilon)
+    exact = parameters.price("epsilon", epsilon)
     mechanism = PermuteAndFlip(source.rows_per_unit * int(losses.max()), exact, monotone=True)
     reach = mechanism.shortfall(len(options), confidence=level) * float(step)
 
@@ -119,7 +119,7 @@ def meeting_date(
     source = source_of(data, columns, bounds=bounds, rows_per_unit=rows_per_unit)
     names = [each.name for each in source.variables]
     highest, step = _welcome(source)
-    exact = parameters.positive("epsilon", epsilon)
+    exact = parameters.price("epsilon", epsilon)
     mechanism = PermuteAndFlip(source.rows_per_unit * highest, exact, monotone=True)
     reach = mechanism.shortfall(len(names), confidence=level) * float(step)
 

@@ -66,7 +66,7 @@ def choose_hyperparameters(
     """
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     options = list(public_candidates(candidates))
-    whole, number = parameters.positive("epsilon", epsilon), law_of(law, trials)
+    whole, number = parameters.price("epsilon", epsilon), law_of(law, trials)
     each = number.each(whole)
     try:
         _outcome(run(options[0], rehearsal(source, secure(), each), each))

@@ -55,8 +55,8 @@ def mode(
     """The most frequent value of a column, such as the most visited site."""
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     domain = domain_of(source.only)
-    mechanism = Mode(domain.size, source.rows_per_unit, epsilon)
-    (reach,) = mechanism.errors(level)
+    mechanism = Mode(domain.size, source.rows_per_unit, parameters.price("epsilon", epsilon))
+    (reach,) = mechanism.errors(parameters.level("level", level))
 
     def compute(opened: Opened, bits: BitSource) -> Content:
         counts = counts_of(opened, [domain])
@@ -91,8 +91,8 @@ def top_k(
     most = parameters.whole("k", k, least=1)
     if most > domain.size:
         raise parameters.refuse("k", f"at most {domain.size:,}, the number of values", k)
-    exact, slip = parameters.positive("epsilon", epsilon), parameters.probability("delta", delta)
-    parameters.open_probability("level", level)
+    exact, slip = parameters.price("epsilon", epsilon), parameters.slip("delta", delta)
+    parameters.level("level", level)
     if method not in METHODS:
         raise parameters.refuse("method", f"one of {', '.join(map(repr, METHODS))}", method)
     if method == "one-shot":
@@ -128,7 +128,7 @@ def _one_by_one(
     kind = Exponential if method == "gumbel" else PermuteAndFlip
     share = share_of(epsilon, delta, most, lambda each: kind(rows, each, monotone=True).event)
     choice = kind(rows, share, monotone=True)
-    missing = (1 - parameters.open_probability("level", level)) / most
+    missing = (1 - parameters.level("level", level)) / most
     reach = int(choice.shortfall(domain.size, confidence=1 - missing)) + 1
     race = noise.exponential_race if method == "gumbel" else noise.one_sided_race
 

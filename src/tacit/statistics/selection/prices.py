@@ -108,7 +108,7 @@ def digital_goods_auction(
     """
     source = source_of(data, columns, bounds=bounds, rows_per_unit=rows_per_unit)
     source.one_row_each("An auction")
-    exact = parameters.positive("epsilon", epsilon)
+    exact = parameters.price("epsilon", epsilon)
     gain = math.expm1(min(float(exact), 700.0))
     note = f"No bidder can raise the expected gain by more than {100 * gain:.3g} % by not bidding the truth."
     return _posted(source, "digital_goods_auction", "The posted price", prices, epsilon, level, analyst, (note,))
@@ -125,7 +125,7 @@ def _posted(
     notes: tuple[str, ...],
 ) -> Finding:
     offers = Offers.of(prices, source.only)
-    exact = parameters.positive("epsilon", epsilon)
+    exact = parameters.price("epsilon", epsilon)
     mechanism = PermuteAndFlip(source.rows_per_unit * offers.whole[-1], exact, monotone=True)
     count = len(offers.prices)
     reach = mechanism.shortfall(count, confidence=level) * float(offers.unit)
