@@ -132,7 +132,7 @@ def demo(
 def init(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE...", help="CSV, Parquet or DuckDB files; 'postgres:$NAME'; 'local[4]' and files."),
+        typer.Argument(metavar="FILE...", help="CSV, Parquet, DuckDB files; 'postgres:$NAME'; 'local[4]' and files."),
     ],
     output: Annotated[Path | None, typer.Option(help="Where to write it; - prints it.")] = None,
 ) -> None:
