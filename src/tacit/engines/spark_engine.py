@@ -50,7 +50,7 @@ _ENVIRONMENT: Final = (
 class Session:
     """A Spark session in a process of its own. Several engines may share one; its folder of scratch goes with it."""
 
-    def __init__(self, master: str, limits: Limits = LIMITS, program: str = "tacit.engines.spark_worker") -> None:
+    def __init__(self, master: str, limits: Limits = LIMITS, module: str = "tacit.engines.spark_worker") -> None:
         _check_tools(master)
         self.limits = limits
         root = Path(tempfile.gettempdir())
@@ -58,7 +58,7 @@ class Session:
         lease = leases.make(root, working_copy.PREFIX)
         home = str(lease.path)
         setup = {"master": master, "home": home}
-        program = Program(program, home, setup, _ENVIRONMENT)
+        program = Program(module, home, setup, _ENVIRONMENT)
         self.worker = Worker(home, replace(limits, seconds=limits.seconds + _GRACE), program)
         self._end = weakref.finalize(self, _end, self.worker, lease, os.getpid())
         try:
