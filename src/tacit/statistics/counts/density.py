@@ -113,7 +113,8 @@ def _content(cells: Domain, noisy: Whole, reach: float, variance: float, level: 
     total = float(noisy.sum())
     if total <= 0:  # nothing to go by: the flat density
         flat = np.full(cells.size, 1.0 / float(widths.sum()))
-        values, low, high = flat, [None] * cells.size, [None] * cells.size
+        values = flat
+        low = high = np.full(cells.size, np.nan)  # no interval
         note = "The noisy total is not above zero, so nothing can be told: a flat density."
     else:
         values = simplex(noisy.astype(np.float64)) / (total * widths)
