@@ -69,8 +69,8 @@ def histograms(runs: int, python: Path | None) -> list[str]:
         truth = np.histogram(values, bins=BINS, range=(0, TOP))[0]
         for epsilon in (0.1, 1.0):
             options: dict[str, Any] = {"bounds": (0, TOP), "bins": BINS, "epsilon": epsilon}
-            plain = [histogram(values, **options)["count"] for _ in range(runs)]
-            repaired = [histogram(values, **options, non_negative=True)["count"] for _ in range(runs)]
+            plain = [histogram(values, **options)["noisy"] for _ in range(runs)]
+            repaired = [histogram(values, **options)["count"] for _ in range(runs)]
             space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
             noise = dp.m.make_laplace(*space, scale=1 / epsilon)
             peers = {"OpenDP": [noise(truth.tolist()) for _ in range(runs)]}

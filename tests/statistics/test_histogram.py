@@ -193,14 +193,14 @@ def test_the_noise_has_the_variance_of_the_charged_event(study: str) -> None:
     empty = np.array([], dtype=np.int64)
     if study == "histogram":
         found = histogram(empty, bounds=(0, 1999), epsilon="0.25")
-        noise = np.array(found["count"])
+        noise = found["noisy"]
     elif study == "private":
         noise = np.array(
             [
                 each
                 for _ in range(125)
                 for each in histogram(empty, bounds=(0, 10**6), bins="private", parts=16, edges_share="3/4", epsilon=1)[
-                    "count"
+                    "noisy"
                 ]
             ]
         )
@@ -284,7 +284,7 @@ def test_the_same_histogram_again_is_stored_and_another_is_not() -> None:
     assert curator.spent() == spent
     others = [
         histogram(curator, "data.age", bins=6, epsilon=1),
-        histogram(curator, "data.age", bins=5, epsilon=1, non_negative=True),
+        histogram(curator, "data.age", bins=5, epsilon=1, non_negative=False),
         histogram(curator, "data.age", bins="private", epsilon=1),
         histogram(curator, "data.age", bins="private", parts=5, epsilon=1),
         density(curator, "data.age", bins=5, epsilon=1),

@@ -65,7 +65,7 @@ ALIKE: list[tuple[Source, list[Any]]] = [
     (NUMBERS, [of(st.interquartile_range, ratio=ratio, **ptr) for ratio in (2, 3)]),
     (NUMBERS, [of(st.interquartile_range, method=method) for method in ("exponential", "smooth")]),
     (NUMBERS, [of(st.histogram, bins=bins) for bins in (4, 5, [0, 1, 10], [0, 2, 10])]),
-    (NUMBERS, [of(st.histogram, bins=4, non_negative=True), of(st.histogram, bins=4), of(st.density, bins=4)]),
+    (NUMBERS, [of(st.histogram, bins=4, non_negative=False), of(st.histogram, bins=4), of(st.density, bins=4)]),
     (NUMBERS, [of(st.histogram, bins="private", parts=parts) for parts in (3, 4)]),
     (NUMBERS, [of(st.histogram, bins="private", edges_share=share) for share in ("0.2", "0.3")]),
     (NUMBERS, [of(st.density), of(st.density, bins=4), of(st.density, bins=5), of(st.sorted_histogram, bins=4)]),

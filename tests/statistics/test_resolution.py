@@ -11,7 +11,7 @@ import pytest
 import tacit
 from tacit.errors import ParameterError
 from tacit.statistics import median
-from tacit.statistics.order.methods import MOST_BITS, Frame, bits_of
+from tacit.statistics.order.methods import FINEST_BITS, Frame, bits_of
 
 
 @pytest.mark.parametrize("resolution", ["1/1000000", "0.03", 1, 7, 100, 10**9])
@@ -23,10 +23,10 @@ def test_points_are_as_far_apart_as_asked_or_as_near_as_can_be(
     frame = Frame(low, high, 1, False, bits_of(wanted, high - low), Fraction(step))
     apart = 1 << frame.coarser
     coarsest = (high - low).bit_length() <= frame.coarser + 1
-    finest = frame.coarser == max((high - low).bit_length() - MOST_BITS, 0)
+    finest = frame.coarser == max((high - low).bit_length() - FINEST_BITS, 0)
     assert apart <= max(wanted, 1) or finest
     assert 2 * apart > wanted or coarsest
-    assert frame.points <= 2**MOST_BITS + 1
+    assert frame.points <= 2**FINEST_BITS + 1
 
 
 def test_a_coarse_choice_shows_round_numbers_and_is_a_question_of_its_own() -> None:

@@ -12,14 +12,24 @@ Privacy. One twentieth of epsilon buys the number of rows, from which k follows;
 discrete Laplace noise of L1 sensitivity r, neighbours one unit's rows added or removed. With `bins` given, all of
 epsilon goes to the counts. Sources: Dwork, McSherry, Nissim, Smith 2006; Wasserman, Zhou 2010 (noisy histograms as
 densities).
+
+Intervals cover the noise: they are for the rows' share p in a bin, over its width. With c' the noisy count of a bin and
+N' the sum of all k, c' - p N' is (1 - p) times one noise less p times the others, of variance V (1 - 2 p + k p**2). The
+p for which it is within q of zero in deviations are an interval, between the roots of
+    p**2 (N'**2 - q**2 V k) - 2 p (c' N' - q**2 V) + c'**2 - q**2 V
+(Fieller); all of 0 to 1 where N' does not stand out of its noise. A weighted sum of Laplace numbers lies in its tails
+between a Laplace and a normal number of the same variance, and q is the larger of theirs.
 """
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from tacit import parameters
 from tacit.mechanisms import Laplace
@@ -31,6 +41,7 @@ from tacit.statistics.domains import Domain, counts_of, domain_of, limits_of
 from tacit.statistics.finding import Content, Finding, column
 from tacit.statistics.source import Opened, Whole, source_of
 
+Reals = NDArray[np.float64]
 COUNT_SHARE = Fraction(1, 20)
 MOST_BINS = 4096
 _ROUGHNESS = 4.0  # L**3 R/12
@@ -50,7 +61,7 @@ def density(
     """A density over the bounds of a column of numbers; `bins` of equal width, or as many as the rows are worth."""
     source = source_of(data, columns, bounds=bounds, rows_per_unit=rows_per_unit)
     exact, _ = budget(epsilon, 0)
-    parameters.level("level", level)
+    confidence = parameters.level("level", level)
     variable = source.only
     if variable.meaning != "number":
         raise parameters.refuse("column", "one of numbers", f"{variable.name!r}, of {variable.meaning} values")
@@ -68,7 +79,8 @@ def density(
         else:
             rows = int(counts_of(opened, [domain_of(variable, 1)]).sum())
             cells = domain_of(variable, best_bins(counting.release(rows, bits=bits), variance))
-        return _content(cells, mechanism.release(counts_of(opened, [cells]), bits=bits), float(reach))
+        noisy = mechanism.release(counts_of(opened, [cells]), bits=bits)
+        return _content(cells, noisy, float(reach), variance, float(confidence))
 
     events = [mechanism.event] if counting is None else [counting.event, mechanism.event]
     asked = {"study": "density", "bins": None if bins is None else int(bins)}
@@ -82,19 +94,33 @@ def best_bins(rows: int, variance: float) -> int:
     return int(np.argmin(k / known + variance * (k / known) ** 2 + _ROUGHNESS / k**2)) + 1
 
 
-def _content(cells: Domain, noisy: Whole, reach: float) -> Content:
+def shares_within(noisy: Whole, reach: float, variance: float, level: float) -> tuple[Reals, Reals]:
+    """The ends of the shares that the noisy counts do not reject; `reach` is a single count's own."""
+    quantile = max(-math.log(1 - level) / math.sqrt(2), float(ndtri((1 + level) / 2)))
+    squared = max(quantile * quantile * variance, reach * reach)
+    total, counts = float(noisy.sum()), noisy.astype(np.float64)
+    leading = total * total - squared * len(counts)
+    if total <= 0 or leading <= 0:
+        return np.zeros(len(counts)), np.ones(len(counts))
+    half = counts * total - squared
+    root = np.sqrt(np.maximum(half * half - leading * (counts * counts - squared), 0.0))
+    return np.clip((half - root) / leading, 0.0, 1.0), np.clip((half + root) / leading, 0.0, 1.0)
+
+
+def _content(cells: Domain, noisy: Whole, reach: float, variance: float, level: float) -> Content:
     assert cells.edges is not None
     widths = np.diff(np.array([float(edge) for edge in cells.edges]))
     total = float(noisy.sum())
     if total <= 0:  # nothing to go by: the flat density
         flat = np.full(cells.size, 1.0 / float(widths.sum()))
-        values, low, high = flat, [None] * cells.size, [None] * cells.size
+        values = flat
+        low = high = np.full(cells.size, np.nan)  # no interval
         note = "The noisy total is not above zero, so nothing can be told: a flat density."
     else:
         values = simplex(noisy.astype(np.float64)) / (total * widths)
-        low = np.minimum(np.maximum(noisy - reach, 0.0) / (total * widths), values)
-        high = np.maximum(np.maximum(noisy + reach, 0.0) / (total * widths), values)
-        note = "Intervals cover the noise in each bin's count, not the sampling of the rows."
+        least, most = shares_within(noisy, reach, variance, level)
+        low, high = np.minimum(least / widths, values), np.maximum(most / widths, values)
+        note = "Intervals cover the noise, each by itself: they are for the rows' own share of a bin."
     return Content(
         f"Density of {cells.name}",
         (*cell_columns(cells), column("density", values, low, high)),

@@ -8,6 +8,9 @@ Private bins. With `bins="private"` the edges themselves are chosen from the dat
 mechanism (`tacit.mechanisms.Quantiles`, sensitivity r) for a share of epsilon, so that bins hold about equally many
 rows; the rest of epsilon pays for the counts in them. Both parts see the same rows, and their epsilons add up. Edges
 that coincide are merged, which is post-processing.
+
+Repair. Counts below zero are repaired and the total is kept, in whole numbers (`projection`). Intervals cover the noise
+of each count by itself, as it came; where that ends below zero, they end at zero, and they reach to what is shown.
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ def histogram(
     *,
     epsilon: parameters.Number,
     bins: Bins | str = None,
-    non_negative: bool = False,
+    non_negative: bool = True,
     parts: int = 16,
     edges_share: parameters.Number = "1/4",
     bounds: Any = None,
@@ -47,7 +50,8 @@ def histogram(
 
     bins: None for the listed values or whole numbers themselves; a number of equal bins between the bounds; edges; or
     "private": about `parts` bins with equally many rows each, chosen for the share `edges_share` of epsilon.
-    non_negative: repaired counts, none below zero, with the same sum; free.
+    non_negative: counts below zero are repaired, the sum is kept; free. The array "noisy" has them as they came, and
+    with False so does the table.
     """
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     exact, _ = budget(epsilon, 0)
@@ -140,7 +144,7 @@ def _content(cells: Domain, noisy: Whole, non_negative: bool, reach: int | float
         f"Histogram of {cells.name}",
         (*cell_columns(cells), column("count", shown, low, high)),
         words,
-        edge_arrays(cells),
+        {**edge_arrays(cells), "noisy": noisy},
     )
 
 

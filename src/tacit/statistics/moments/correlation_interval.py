@@ -23,7 +23,7 @@ from tacit.statistics.moments.plausible import most
 
 Reals = NDArray[np.float64]
 _RATIO_SHARE = 0.1  # of what may be missed, for the test of k
-_RATIOS = 17
+_RATIOS = 9
 
 
 def correlation_ends(found: Matrices, level: float) -> tuple[Reals, Reals]:
@@ -40,9 +40,11 @@ def correlation_ends(found: Matrices, level: float) -> tuple[Reals, Reals]:
     ratios, known = _ratios(v, w, first, second, 1 - _RATIO_SHARE * missing)
     own = 1 - (1 - _RATIO_SHARE) * missing
     least, greatest = np.full(len(c), np.inf), np.full(len(c), -np.inf)
+    k = ratios[_RATIOS // 2]
+    q = _deviations(c, (v / k + k * w) / 2, crossed, (first / k + k * second) / 2, own)
     for k in ratios:
         middle, noise = (v / k + k * w) / 2, (first / k + k * second) / 2
-        ends, bounded = _not_rejected(c, middle, crossed, noise, own)
+        ends, bounded = _not_rejected(c, middle, crossed, noise, q)
         known &= bounded
         least, greatest = np.minimum(least, ends[0]), np.maximum(greatest, ends[1])
     low[i, j] = low[j, i] = np.where(known, np.clip(least, -1.0, 1.0), -1.0)
@@ -52,15 +54,25 @@ def correlation_ends(found: Matrices, level: float) -> tuple[Reals, Reals]:
 
 def _ratios(v: Reals, w: Reals, first: Reals, second: Reals, level: float) -> tuple[Reals, NDArray[np.bool_]]:
     """Values of k from the least to the greatest that is not rejected, one a line, and where they have both ends."""
-    (low, high), bounded = _not_rejected(v, w, first, second, level)
+    (low, high), bounded = _not_rejected(v, w, first, second, _deviations(v, w, first, second, level))
     known = bounded & (low > 0) & (v > 0) & (w > 0)
     low, high = np.where(known, low, 1.0), np.where(known, high, 1.0)
     shares = np.linspace(0.0, 1.0, _RATIOS)[:, None]
     return np.sqrt(low * (high / low) ** shares), known
 
 
+def _deviations(top: Reals, bottom: Reals, top_noise: Reals, bottom_noise: Reals, level: float) -> Reals:
+    """How many deviations the noise of top - t bottom exceeds by chance: at t = 0 and at the quotient, the larger."""
+    found = np.zeros_like(top)
+    for t in (np.zeros_like(top), top / np.where(bottom == 0, 1.0, bottom)):
+        noise = top_noise - t * bottom_noise
+        deviation = np.sqrt(np.mean(np.square(noise), axis=0))
+        found = np.maximum(found, most(noise, level) / np.maximum(deviation, 1e-300))
+    return found
+
+
 def _not_rejected(
-    top: Reals, bottom: Reals, top_noise: Reals, bottom_noise: Reals, level: float
+    top: Reals, bottom: Reals, top_noise: Reals, bottom_noise: Reals, q: Reals
 ) -> tuple[tuple[Reals, Reals], NDArray[np.bool_]]:
     """The ends of all t for which |top - t bottom| is within what its noise exceeds by chance; and where there are any.
 
@@ -70,12 +82,6 @@ def _not_rejected(
         np.mean(one * other, axis=0)
         for one, other in ((top_noise, top_noise), (top_noise, bottom_noise), (bottom_noise, bottom_noise))
     )
-    estimate = top / np.where(bottom == 0, 1.0, bottom)
-    q = np.zeros_like(top)
-    for t in (np.zeros_like(top), estimate):
-        noise = top_noise - t * bottom_noise
-        deviation = np.sqrt(np.mean(np.square(noise), axis=0))
-        q = np.maximum(q, most(noise, level) / np.maximum(deviation, 1e-300))
     leading = bottom * bottom - q * q * c
     half = top * bottom - q * q * b
     inner = half * half - leading * (top * top - q * q * a)

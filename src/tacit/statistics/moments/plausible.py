@@ -11,6 +11,7 @@ that, so that this error is on the side of wider ones.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,16 @@ Reals = NDArray[np.float64]
 
 def draws_of(noise: Additive, size: int, draws: int, unit: Any = 1.0) -> Reals:
     """Noises of a vector, one draw a line, each coordinate divided by its unit."""
-    generator = np.random.default_rng(20_230_501)
-    scale = noise.mechanism.scale
-    drawn = generator.laplace if noise.is_laplace else generator.normal
-    return np.asarray(drawn(0.0, scale, (draws, size)) / unit, dtype=np.float64)
+    return np.asarray(_standard(noise.is_laplace, draws, size) * (noise.mechanism.scale / unit), dtype=np.float64)
+
+
+@lru_cache(maxsize=8)
+def _standard(is_laplace: bool, draws: int, size: int) -> Reals:
+    """Draws of scale 1: of public sizes alone, so that keeping them tells nothing."""
+    generator = np.random.Generator(np.random.PCG64(20_230_501))
+    found = generator.laplace(size=(draws, size)) if is_laplace else generator.normal(size=(draws, size))
+    found.setflags(write=False)
+    return found
 
 
 def tails(results: Reals, level: float) -> tuple[Reals, Reals]:

@@ -5,10 +5,11 @@ and becomes released codes when it is given sorted codes. Neighbours: one unit's
 whose number of rows is public, one row replaced.
 
 Exponential. `tacit.mechanisms.Quantiles` and `Extreme` with r rows of a unit, on about 2**20 points between the bounds,
-or fewer for epsilon below 1: each doubling makes empty stretches between lumps of rows twice as likely, and the error
-in ranks, about 1/epsilon rows, hides the step but for many million rows. A point is a function of its row alone, so
-neighbours stay neighbours. A replacement is one row removed and one added, so there r = 2. A share of epsilon buys
-intervals (`rank_interval`).
+or fewer for epsilon below 1, unless a resolution is asked for: each doubling makes empty stretches between lumps of
+rows twice as likely, and the error in ranks, about 1/epsilon rows, hides the step but for many million rows, or for
+rows that lie close within wide bounds. Rows within one step are one point, and the note says how wide a step is. A
+point is a function of its row alone, so neighbours stay neighbours. A replacement is one row removed and one added, so
+there r = 2. A share of epsilon buys intervals (`rank_interval`).
 
 Smooth. `order_windows` computes the smooth sensitivity, `smooth_choice` chooses noise, and a share of epsilon buys
 intervals (`smooth_interval`). Several quantiles share epsilon and delta equally.
@@ -49,6 +50,8 @@ Found: TypeAlias = tuple[int, int, int] | tuple[int, None, None] | None
 
 
 MOST_BITS, LEAST_BITS = 20, 10
+FINEST_BITS = 39
+"""Of a grid that was asked for: about as many points as `tacit.mechanisms.Quantiles` chooses from at most."""
 
 
 def bits_for(epsilon: Fraction) -> int:
@@ -57,8 +60,8 @@ def bits_for(epsilon: Fraction) -> int:
 
 
 def bits_of(codes: Fraction, span: int) -> int:
-    """A grid for choices by rank whose points are at most so many codes apart, or as fine as it can be."""
-    return min(max(span.bit_length() - max(floor_log2(codes), 0), 1), MOST_BITS)
+    """A grid for choices by rank whose points are at most so many codes apart; never finer than the codes."""
+    return min(max(span.bit_length() - max(floor_log2(codes), 0), 1), FINEST_BITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,7 @@ class Frame:
     replaced: bool
     bits: int = MOST_BITS  # a choice by rank is made from about 2**bits points
     step: Fraction = Fraction(1)  # what a code is worth
+    rounded: bool = False  # whether values were rounded to their codes
 
     @property
     def coarser(self) -> int:
@@ -98,6 +102,13 @@ class Frame:
     def moved(self) -> int:
         """The rows by which neighbours differ."""
         return 2 if self.replaced else self.rows
+
+    @property
+    def alike(self) -> str:
+        """Which different values a choice by rank takes for one, in words; none where it tells all of them apart."""
+        if not self.coarser and not self.rounded:
+            return ""
+        return f", where values within the same step of {float(self.step * (1 << self.coarser)):.3g} count as equal"
 
     def clamped(self, value: int, low: int | None, high: int | None) -> tuple[int, int, int] | tuple[int, None, None]:
         """A released code and its ends, where there are any, between the bounds, where the truth is."""
@@ -193,6 +204,7 @@ class ByRank:
         """Ranks, and what intervals enclose."""
         rows = max(self.choice.errors(level))
         words = f"Chosen by rank: with probability {float(level):g} no rank is off by more than {rows:,} rows"
+        words += self.frame.alike
         if isinstance(self.choice, Extreme):
             words += f" from row {self.choice.rank:,} counted from the end, which is what is aimed at"
             most, bound = ("greatest", "upper") if self.choice.greatest else ("least", "lower")

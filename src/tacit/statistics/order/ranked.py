@@ -29,7 +29,18 @@ from tacit.plan.row_plan import Variable
 from tacit.statistics.domains import limits_of, reading
 from tacit.statistics.finding import Content, Finding, column
 from tacit.statistics.moments.known_size import one_replaced
-from tacit.statistics.order.methods import ByRank, BySmooth, ByTest, Found, Frame, Method, best, bits_for, bits_of
+from tacit.statistics.order.methods import (
+    FINEST_BITS,
+    ByRank,
+    BySmooth,
+    ByTest,
+    Found,
+    Frame,
+    Method,
+    best,
+    bits_for,
+    bits_of,
+)
 from tacit.statistics.order.windows import MOST_PARTS
 from tacit.statistics.smooth_interval import INTERVAL_SHARE, read_share
 from tacit.statistics.source import ArraySource, Opened, Source, source_of
@@ -90,9 +101,20 @@ def ranked(
         source = _filled(source, (low + high) // 2)
     bits = bits_for(exact)
     if resolution is not None:
-        bits = bits_of(parameters.positive("resolution", resolution) / variable.step, high - low)
-    frame = Frame(low, high, source.rows_per_unit, replaced, bits, variable.step)
+        bits = _bits_of(parameters.positive("resolution", resolution), variable, high - low)
+    frame = Frame(low, high, source.rows_per_unit, replaced, bits, variable.step, variable.rounded)
     return Ranked(source, variable, frame, exact, slip, parameters.level("level", level))
+
+
+def _bits_of(resolution: Fraction, variable: Variable, span: int) -> int:
+    """The grid for a resolution; one that is finer than what is known of the values, or than can be had, is refused."""
+    finest = variable.step * max(1, 1 << max(span.bit_length() - FINEST_BITS, 0))
+    if resolution < finest and (variable.rounded or finest > variable.step):
+        hint = f"Values of {variable.name!r} are told apart from a distance of {float(finest):.3g} on."
+        raise parameters.refuse(
+            "resolution", f"at least {float(finest):.3g} between these bounds", float(resolution), hint
+        )
+    return bits_of(resolution / variable.step, span)
 
 
 def _filled(source: ArraySource, middle: int) -> ArraySource:

@@ -109,14 +109,19 @@ def _one_shot(
     domain: Domain, rows: int, most: int, epsilon: Fraction, level: parameters.Number
 ) -> tuple[Price, Callable[[Opened, BitSource], Content]]:
     mechanism = Laplace(rows, epsilon)
-    reach = mechanism.error(level)
+    # for all values at once, because which of them are shown follows the noise
+    reach = mechanism.error(1 - (1 - parameters.open_probability("level", level)) / domain.size)
 
     def compute(opened: Opened, bits: BitSource) -> Content:
         noisy = mechanism.release(counts_of(opened, [domain]), bits=bits)
         order = np.argsort(-noisy, kind="stable")[:most]
         found = noisy[order]
-        notes = ("The intervals cover the noise of each count. The largest of many noisy counts tend to be too large.",)
-        columns = (_labels(domain, order.tolist()), column("rows", found, found - reach, found + reach))
+        notes = (
+            "The intervals cover the noise and the choice: they hold all at once. The largest of many noisy counts "
+            "tend to be too large.",
+        )
+        low, high = np.maximum(found - reach, 0), np.maximum(found + reach, 0)
+        columns = (_labels(domain, order.tolist()), column("rows", found, np.minimum(low, found), high))
         return Content(f"The {most} most frequent of {domain.name}", columns, notes)
 
     return Price(mechanism.event, epsilon), compute

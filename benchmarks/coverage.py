@@ -1,0 +1,85 @@
+"""How often intervals hold the truth: every study that shows one, in seven regimes: `python3 go.py bench coverage`.
+
+Bar: in no regime are intervals held less often than their level less two points. A cell has 400 runs (`TACIT_RUNS`);
+one that comes out below 94.5 % is run five times as long before it is judged, so that a study just at its level fails
+in one of 50,000 cells. Several intervals of one finding count together; a column's worst place is judged where chance
+would put it below the bar in one of 10,000 cells. An interval that is not shown counts for nothing, and how many are
+shown is said. More than the level is no fault where intervals are conservative by design: such cells are listed.
+
+The cases and their truths are in `_coverage_cases.py`. `TACIT_ONLY=pca,mean` runs some of them.
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+from scipy import stats
+
+from _coverage_cases import CASES, REGIMES, Tally, sweep
+
+LEVEL, BAR, AGAIN, FAR = 0.95, 0.93, 0.945, 0.99
+RUNS = int(os.environ.get("TACIT_RUNS", "400"))
+ONLY = [each for each in os.environ.get("TACIT_ONLY", "").split(",") if each]
+
+
+def judged(name: str, regime: str, runs: int) -> dict[str, Tally]:
+    """The cell, with more runs where the first ones leave it open."""
+    found = sweep(name, regime, runs)
+    if min(each.coverage for each in found.values()) >= AGAIN:
+        return found
+    more = sweep(name, regime, 4 * runs, seed=1)
+    return {column: _together(each, more[column]) for column, each in found.items()}
+
+
+def _together(one: Tally, other: Tally) -> Tally:
+    size = max(len(one.held), len(other.held))
+    held, shown = (
+        np.pad(a, (0, size - len(a))) + np.pad(b, (0, size - len(b)))
+        for a, b in ((one.held, other.held), (one.shown, other.shown))
+    )
+    return Tally(held, shown, one.runs + other.runs)
+
+
+def met(tally: Tally) -> bool:
+    """Whether the bar is met, by all intervals together and at the worst place."""
+    chance = stats.binom.cdf(tally.held, tally.shown, BAR)
+    return tally.coverage >= BAR and bool(np.all((tally.shown == 0) | (chance > 1e-4 / len(tally.held))))
+
+
+def main() -> str:
+    names = [name for name in CASES if not ONLY or name.partition(",")[0] in ONLY]
+    lines = ["| study | holds | column | " + " | ".join(REGIMES) + " |", "|---|---|---|" + "---|" * len(REGIMES)]
+    failed, wide = [], []
+    for name in names:
+        cells: dict[str, list[str]] = {}
+        for regime in REGIMES:
+            for column, tally in judged(name, regime, RUNS).items():
+                good = met(tally)
+                share = f" ({100 * tally.share:.0f} % shown)" if tally.share < 0.995 else ""
+                text = "none shown" if not tally.shown.sum() else f"{100 * tally.coverage:.1f}{share}"
+                cells.setdefault(column, []).append(text if good else f"**{text}**")
+                label = f"{name} ({regime})"
+                failed += [] if good else [label]
+                wide += [label] if tally.shown.sum() and tally.coverage >= FAR else []
+        lines += [f"| {name} | {CASES[name][0]} | {column} | {' | '.join(row)} |" for column, row in cells.items()]
+        print(lines[-1], flush=True)
+    return "\n".join(
+        [
+            "## Coverage",
+            "",
+            f"Percent of {100 * LEVEL:g} % intervals that held the truth, over {RUNS} runs a cell (five times as many "
+            f"where the first came out below {100 * AGAIN:g}). Bar: {100 * BAR:g}. Truth: of the rows that were given, "
+            "or of the population they were drawn from.",
+            "",
+            *lines,
+            "",
+            f"Below the bar: {', '.join(failed) if failed else 'none'}.",
+            "",
+            f"At {100 * FAR:g} or more, conservative by design: {', '.join(wide) if wide else 'none'}.",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    print(main())
