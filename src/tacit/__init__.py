@@ -20,10 +20,10 @@ if TYPE_CHECKING:
         BudgetExceeded,
         EngineError,
         LedgerError,
-        Stopped,
         ParameterError,
         PolicyError,
         QuestionError,
+        Stopped,
         TacitError,
     )
     from tacit.loss import Budget
@@ -38,10 +38,10 @@ __all__ = [
     "Curator",
     "EngineError",
     "LedgerError",
-    "Stopped",
     "ParameterError",
     "PolicyError",
     "QuestionError",
+    "Stopped",
     "TacitError",
     "__version__",
     "anything",
