@@ -17,10 +17,10 @@ if TYPE_CHECKING:
         BudgetExceeded,
         EngineError,
         LedgerError,
-        Stopped,
         ParameterError,
         PolicyError,
         QuestionError,
+        Stopped,
         TacitError,
     )
     from tacit.loss import Budget
@@ -35,10 +35,10 @@ __all__ = [
     "Curator",
     "EngineError",
     "LedgerError",
-    "Stopped",
     "ParameterError",
     "PolicyError",
     "QuestionError",
+    "Stopped",
     "TacitError",
     "__version__",
     "anything",
