@@ -52,6 +52,7 @@ def test_the_names_of_tacit_are_frozen() -> None:
         "ParameterError",
         "PolicyError",
         "QuestionError",
+        "Stopped",
         "TacitError",
         "__version__",
         "anything",

@@ -264,3 +264,24 @@ assert ledger.verify().sound
 assert len(ledger.entries()) == 211
 """
     subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=600, cwd=ROOT)
+
+
+@in_a_file
+@pytest.mark.parametrize("call", range(1, 13))
+def test_after_a_failed_flush_the_next_charge_stands_on_what_was_checked_and_written_again(
+    folder: Path, call: int
+) -> None:
+    """Whichever call to the disk fails, once: the chain that the next charge joins is sound, sealed and in the file."""
+    with installed(Faults("EIO once", call)) as faults, opened(folder) as ledger:
+        ledger.charge("ana", "before", "q", TENTH)
+        faults.calls, faults.armed = 0, True
+        try:
+            ledger.charge("ana", "failing", "q", TENTH)
+        except LedgerError:
+            assert ledger._writer._store is None  # dropped: the next batch opens, checks and writes again
+        faults.armed = False
+        receipt = ledger.charge("ana", "after", "q", TENTH)
+        assert ledger.verify().sound
+        assert ledger._vault.head.read().sequence == receipt.sequence
+        keys = [entry.key for entry in ledger.entries() if entry.kind == "charged"]
+        assert keys in (["before", "after"], ["before", "failing", "after"])

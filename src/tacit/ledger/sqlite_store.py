@@ -165,14 +165,12 @@ class SQLiteStore(Store):
             raise
 
     def sync(self) -> None:
-        """Copy the log into the file and flush that; where readers are in the way, flush the log and its folder.
+        """Copy the log into the file and flush that, as far as readers are not in the way; then the log and its folder.
 
         Flushing again is not enough after a flush that failed: the system may have given up the pages and still show
         them. So what can be read is written again, elsewhere, and that is flushed.
         """
-        copied = self._one("PRAGMA wal_checkpoint(PASSIVE)")
-        if copied is not None and copied[0] == 0 and copied[1] == copied[2]:
-            return
+        self._one("PRAGMA wal_checkpoint(PASSIVE)")
         log = self._path.with_name(self._path.name + "-wal")  # never the file itself, see above
         if log.exists():
             disk.sync_file(log)
