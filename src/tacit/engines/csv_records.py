@@ -131,7 +131,7 @@ def runs(grammar: Grammar, buffer: bytes, line: int, *, last: bool) -> tuple[lis
     return found, rest, line
 
 
-class Malformed(Exception):  # noqa: N818  # it never leaves `csv_files`, which adds the file and refuses
+class Malformed(Exception):  # it never leaves `csv_files`, which adds the file and refuses
     """Bytes that are no record, with their line."""
 
     def __init__(self, line: int, reason: str) -> None:
