@@ -25,7 +25,6 @@ from typing import Final
 import numpy as np
 
 from tacit.engines import quoting
-from tacit.errors import EngineError
 from tacit.policy.reading import CsvReading
 
 LARGEST_RECORD: Final = 8 * 2**20
@@ -132,7 +131,7 @@ def runs(grammar: Grammar, buffer: bytes, line: int, *, last: bool) -> tuple[lis
     return found, rest, line
 
 
-class Malformed(EngineError):
+class Malformed(Exception):  # it never leaves `csv_files`, which adds the file and refuses
     """Bytes that are no record, with their line."""
 
     def __init__(self, line: int, reason: str) -> None:

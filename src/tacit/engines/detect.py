@@ -100,7 +100,7 @@ def _rows(sample: bytes, reading: CsvReading) -> list[list[str]]:
             return []
         plainly = plain(grammar, whole[0])
         return [texts(line, reading) for line in plainly.split(b"\n")[:-1]]
-    except (UnicodeDecodeError, EngineError):
+    except UnicodeDecodeError:
         return []
 
 
