@@ -56,6 +56,7 @@ class Session:
             "statement_timeout": str(max(1, int(limits.seconds * 1000))),
             "work_mem": "128MB",
             "hash_mem_multiplier": "4",
+            "enable_nestloop": "off",  # it reads a whole table again for every row of one person that it starts from
             "idle_in_transaction_session_timeout": "0",  # a study may compute for long between two queries
             **({} if role is None else {"role": role}),
         }
