@@ -109,7 +109,8 @@ def test_a_slope_has_no_bias_where_the_noise_permits() -> None:
 def test_components_and_correlations_of_five_columns_are_held(study: str) -> None:
     """30 runs at 95 %, the share of missed intervals counted: a sum above 12 has a chance of 1e-8 (as above).
 
-    The columns spread alike, so that the noise decides which directions are taken for components. A correlation that is
+    The columns spread alike, so that the noise decides which directions are taken for components, and the first one
+    is the most deceived. A correlation that is
     held in 86 of 100 runs is for the long form to see.
     """
     rng = np.random.default_rng(3)
@@ -123,7 +124,8 @@ def test_components_and_correlations_of_five_columns_are_held(study: str) -> Non
     for _ in range(30):
         ((ends),) = getattr(st, study)(rows, bounds=(-1, 1), epsilon=1).intervals().values()
         low, high = np.array(ends).T
-        missed += float(np.mean((truth < low - 1e-6) | (truth > high + 1e-6)))
+        wrong = (truth < low - 1e-6) | (truth > high + 1e-6)
+        missed += float(wrong[0] if study == "pca" else np.mean(wrong))
     assert missed <= 12
 
 
