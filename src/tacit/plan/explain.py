@@ -10,6 +10,7 @@ from tacit.mechanisms import Gaussian, KeySelection
 from tacit.plan.deviation import deviation
 from tacit.plan.draft import Draft, Part
 from tacit.plan.floats import as_float
+from tacit.plan.meanings import meanings
 from tacit.plan.pick_words import pick_sentences
 from tacit.policy import RowUnit
 
@@ -47,6 +48,7 @@ def _sentences(draft: Draft) -> Iterator[str]:
         yield f"The rows of this answer are added up once more, all that it shows{empty}; that costs nothing."
     if draft.having is not None or draft.order or question.limit is not None or question.offset:
         yield "HAVING, ORDER BY, LIMIT and OFFSET look at noisy values only, and cost nothing."
+    yield from meanings(draft.question)
     yield from (f"{said}." for said in draft.notes)
     yield _work(draft)
 

@@ -25,6 +25,7 @@ from tacit.plan.build_query import from_sources, key_column, measure_column
 from tacit.plan.columns import RawKey
 from tacit.plan.draft import Asked, Draft
 from tacit.plan.filter_rows import filter_rows
+from tacit.plan.hints import bound_here
 from tacit.plan.name_keys import name_keys
 from tacit.plan.open_sources import open_sources
 from tacit.plan.plan import Query
@@ -197,7 +198,7 @@ def _must_fit(name: str, value: Number) -> None:
     if not fits:
         raise QuestionError(
             f"Column {name!r} of the rows may reach from {low:,} to {high:,} steps, too far for a study (2**62). Use "
-            "narrower bounds, fewer decimals or factors; or bound it here: least(greatest(x, 0), 1000000)."
+            f"narrower bounds, fewer decimals or factors; or bound it here: {bound_here(0, 1000000)}."
         )
 
 
