@@ -12,10 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from sqlglot import exp
+
 from tacit.errors import QuestionError
-from tacit.plan.scope import Place
+from tacit.plan.scope import Place, quoted
 
 MOST_COUNTED: Final = 10_000
+_FIRST: Final = "tacit_first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +87,24 @@ def _assumed(place: Place, alike: str) -> str:
 
 def _listed(keys: Sequence[str]) -> str:
     return ", ".join(keys)
+
+
+def first_of_each(place: Place, keys: Sequence[str], most: int) -> exp.Expr:
+    """The source with at most so many of the rows that agree in these columns, always the same ones."""
+    columns = [exp.column(quoted(name)) for name in place.columns]
+    # as the join compares them: a number held to its bounds may equal one that was within them
+    partition = [place.columns[name].sql.copy() for name in keys]
+    ranked = exp.alias_(
+        exp.Window(
+            this=exp.RowNumber(),
+            partition_by=partition,
+            order=exp.Order(expressions=[exp.Ordered(this=column.copy(), nulls_first=False) for column in columns]),
+        ),
+        _FIRST,
+    )
+    source = place.sql.copy()
+    inner = exp.select(*columns, ranked).from_(source).subquery("tacit_ranked")
+    number = exp.Literal.number(most)
+    first = (exp.EQ if most == 1 else exp.LTE)(this=exp.column(_FIRST), expression=number)
+    outer = exp.select(*(column.copy() for column in columns)).from_(inner).where(first)
+    return outer.subquery(quoted(place.alias))

@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from tacit.errors import QuestionError
-from tacit.plan.fan_out import fan_out
+from tacit.plan.fan_out import fan_out, first_of_each
 from tacit.plan.join_bounds import Bound
 from tacit.plan.names import Names, conjunction, conjuncts
-from tacit.plan.scope import Place, Scope, quoted
+from tacit.plan.scope import Place, Scope
 from tacit.plan.translate import condition_of
 from tacit.plan.work import NONE, Step, Work, computed, effort_of, held, most_rows
 from tacit.plan.work import joined as joined_work
@@ -38,7 +38,6 @@ from tacit.question import tree
 if TYPE_CHECKING:
     from tacit.plan.open_sources import Opener
 
-_FIRST = "tacit_first"
 MOST_ROWS = 2**31 - 1
 
 
@@ -254,7 +253,7 @@ def _public(step: _Step, names: Names, seen: set[str], notes: list[str]) -> tupl
     keys = sorted({key for part in on if (key := _key_column(part, step.place, known)) is not None})
     most = fan_out(step.place, keys)
     notes += most.notes
-    return on, _first_of_each(step.place, keys, most.rows), most.rows
+    return on, first_of_each(step.place, keys, most.rows), most.rows
 
 
 def _key_column(part: tree.Scalar, place: Place, known: set[str]) -> str | None:
@@ -265,26 +264,6 @@ def _key_column(part: tree.Scalar, place: Place, known: set[str]) -> str | None:
             if isinstance(mine, tree.Name) and mine.table == place.alias and tables and tables <= known:
                 return mine.column
     return None
-
-
-def _first_of_each(place: Place, keys: list[str], most: int) -> exp.Expr:
-    columns = [exp.column(quoted(name)) for name in place.columns]
-    # as the join compares them: a number held to its bounds may equal one that was within them
-    partition = [place.columns[name].sql.copy() for name in keys]
-    ranked = exp.alias_(
-        exp.Window(
-            this=exp.RowNumber(),
-            partition_by=partition,
-            order=exp.Order(expressions=[exp.Ordered(this=column.copy(), nulls_first=False) for column in columns]),
-        ),
-        _FIRST,
-    )
-    source = place.sql.copy()
-    inner = exp.select(*columns, ranked).from_(source).subquery("tacit_ranked")
-    number = exp.Literal.number(most)
-    first = (exp.EQ if most == 1 else exp.LTE)(this=exp.column(_FIRST), expression=number)
-    outer = exp.select(*(column.copy() for column in columns)).from_(inner).where(first)
-    return outer.subquery(quoted(place.alias))
 
 
 # -- private sources ---------------------------------------------------------------------------------------

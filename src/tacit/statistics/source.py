@@ -29,6 +29,7 @@ from tacit.errors import QuestionError
 from tacit.noise import BitSource, secure
 from tacit.plan.row_plan import Cut, RowPlan, Variable
 from tacit.policy import RowUnit
+from tacit.statistics.asked_rows import narrowed, rows_of_table
 from tacit.statistics.finding import Content, Finding
 
 Whole: TypeAlias = NDArray[np.int64]
@@ -160,7 +161,7 @@ class CuratorSource(Source):
 
     def of(self, *columns: str) -> CuratorSource:
         """The same rows with some of their columns."""
-        return CuratorSource(_narrowed(self.rows, columns))
+        return CuratorSource(narrowed(self.rows, columns))
 
     def release(
         self,
@@ -376,28 +377,11 @@ def source_of(
             if given is not None:
                 raise parameters.refuse(name, "left out where a curator has the data: its policy states it", given)
     if isinstance(data, Curator):
-        return CuratorSource(_of_table(data, chosen, rows_per_unit))
+        return CuratorSource(rows_of_table(data, chosen, rows_per_unit))
     if isinstance(data, Rows):
         if rows_per_unit is not None:
             raise parameters.refuse("rows_per_unit", "said where the rows are made: curator.rows(...)", rows_per_unit)
-        return CuratorSource(data if chosen is None else _narrowed(data, chosen))
+        return CuratorSource(data if chosen is None else narrowed(data, chosen))
     if rows_per_unit not in (None, 1):
         raise parameters.refuse("rows_per_unit", "1 for arrays, where every row is a unit", rows_per_unit)
     return array_source(data, chosen, bounds, values)
-
-
-def _of_table(curator: Curator, columns: list[str] | None, rows_per_unit: int | None) -> Rows:
-    if not columns:
-        raise parameters.refuse("columns", 'given with a curator, written "table.column"', columns)
-    parted = [str(each).rpartition(".") for each in columns]
-    tables = {table for table, _, _ in parted}
-    if len(tables) != 1 or "" in tables:
-        allowed = 'written "table.column", all of one table'
-        raise parameters.refuse("columns", allowed, ", ".join(map(str, columns)), "Or make rows: curator.rows(sql).")
-    return curator.rows(tables.pop(), [name for _, _, name in parted], rows_per_unit=rows_per_unit)
-
-
-def _narrowed(rows: Rows, columns: Sequence[str]) -> Rows:
-    plan = rows.plan
-    kept = tuple(plan.variable(name) for name in columns)
-    return Rows(rows.curator, replace(plan, variables=kept))
