@@ -83,7 +83,8 @@ def _why(plan: Plan, expected: Expected, rows: int) -> Iterator[str]:
 
 def _measure(measure: Measure) -> str:
     around = f" around {float(measure.centre):.6g}" if measure.centre else ""
-    moved = f"one unit can move it by {float(measure.l1 * measure.step):.6g}"
+    most = measure.l1 if measure.together is None else measure.largest * (measure.l1 // measure.together.size)
+    moved = f"one unit can move it by {float(most * measure.step):.6g}"
     bounds = "; bounds half as wide would halve that" if measure.kind == "sum" else ""
     return f"{_KINDS[measure.kind]}{around} ({moved}{bounds})"
 

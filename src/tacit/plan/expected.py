@@ -58,7 +58,8 @@ def _all_cells(plan: Plan, keys: KnownKeys, rows: int) -> Cells:
 
 def _within_95(plan: Plan, formula: object, spread: float) -> float:
     """What 95 of 100 errors stay below: exact for one measure alone, by the normal law for several."""
-    if isinstance(formula, Linear) and len(formula.terms) == 1:
+    alone = isinstance(formula, Linear) and len(formula.terms) == 1
+    if isinstance(formula, Linear) and alone and plan.measures[formula.terms[0][0]].together is None:
         place, factor = formula.terms[0]
         return float(plan.measures[place].mechanism.error("0.95")) * abs(float(factor))
     if isinstance(formula, MapFormula):

@@ -10,6 +10,7 @@ from tacit.mechanisms import Gaussian, KeySelection
 from tacit.plan.deviation import deviation
 from tacit.plan.draft import Draft, Part
 from tacit.plan.pick_words import pick_sentences
+from tacit.plan.together import Together
 from tacit.policy import RowUnit
 
 
@@ -27,6 +28,10 @@ def _sentences(draft: Draft) -> Iterator[str]:
     for place, (part, each, mechanism) in enumerate(
         zip(draft.parts, draft.sensitivities, draft.mechanisms, strict=True)
     ):
+        if part.together is not None:
+            if part.together.places[0] == place:
+                yield _together(draft, part.together)
+            continue
         law = "Gaussian" if isinstance(mechanism, Gaussian) else "Laplace"
         shared = " It is the noise of the rule for keys, paid for once." if isinstance(mechanism, KeySelection) else ""
         spread = deviation(mechanism) * float(part.step)
@@ -47,6 +52,22 @@ def _sentences(draft: Draft) -> Iterator[str]:
     if draft.having is not None or draft.order or question.limit is not None or question.offset:
         yield "HAVING, ORDER BY, LIMIT and OFFSET look at noisy values only, and cost nothing."
     yield _work(draft)
+
+
+def _together(draft: Draft, bundle: Together) -> str:
+    """Measures that are released together: their parts, and what noise each gets from that of the parts."""
+    first = bundle.places[0]
+    members = [(place, draft.parts[place]) for place in bundle.places]
+    listed = ", ".join(f"m{place} ({_words(part)})" for place, part in members)
+    noise = deviation(draft.mechanisms[first])
+    spreads = ", ".join(f"{noise * bundle.spread(place) * float(part.step):.6g}" for place, part in members)
+    rows = draft.block(members[0][1]).rows_per_unit
+    unit = f"a unit has at most {rows:,} rows" if rows > 1 else "a unit has one row"
+    return (
+        f"Measures {listed} are released together, as {len(members)} parts of which every row adds the same to all "
+        f"together and nothing negative to any; {unit}. Laplace noise on each part gives them standard deviations of "
+        f"{spreads} in every cell, for one price."
+    )
 
 
 def _sources(draft: Draft) -> Iterator[str]:

@@ -19,6 +19,7 @@ from tacit.plan.columns import KeyColumn, RawKey
 from tacit.plan.formulas import Cells, Formula, as_it_reads
 from tacit.plan.moments import calendar_date
 from tacit.plan.plan import KnownKeys, OutputPlan, Plan
+from tacit.plan.together import unbundled
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ def finish(
                 numbers[place] = measure.levels.agreeing(numbers[place], levels)
                 spreads[place] = measure.deviation * measure.levels.spread(levels)
         left_out = [levels.left_out(place) for place in range(len(plan.keys.columns))]
-    cells = Cells(len(keys), numbers, readable, left_out)
+    cells = Cells(len(keys), unbundled(numbers, plan.bundles), readable, left_out)
     if plan.having is not None:  # before window functions, which see only what is left
         kept = _kept(plan.having, cells)
         cells = cells.only(kept)

@@ -88,7 +88,7 @@ def _size(plan: Plan, formula: object, rows: int) -> float:
     """The largest size of an output over `rows` rows."""
     if isinstance(formula, Linear):
         per_row = sum(
-            abs(factor) * (plan.measures[place].linf // plan.rows_per_unit if plan.measures[place].kind == "sum" else 1)
+            abs(factor) * (plan.measures[place].largest if plan.measures[place].kind == "sum" else 1)
             for place, factor in formula.terms
         )
         return float(per_row) * rows
