@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from tacit.mechanisms import Laplace
 from tacit.plan import Plan
 from tacit.plan.plan import KnownKeys, Measure
 from tests.plan.worlds import Blocks, Cells, Store, World
+
+
+def measured(plan: Plan, columns: Sequence[int]) -> list[Fraction]:
+    """The measures of one cell, exactly, from the columns of the plan's queries."""
+    found = [Fraction(column) for column in columns[: len(plan.measures)]]
+    for bundle in plan.bundles:
+        for place, row in zip(bundle.places, bundle.matrix, strict=True):
+            found[place] = sum((by * columns[part] for by, part in zip(row, bundle.places, strict=True)), Fraction(0))
+    return found
 
 
 def check_neighbours(store: Store, plan: Plan, units: Sequence[int]) -> int:

@@ -192,7 +192,10 @@ def estimate(
     )
     cost, chance = asked.epsilon, asked.plan.delta
     if as_json:
-        errors = [{"column": e.name, "within_95": e.within_95, "deviation": e.deviation} for e in asked.errors]
+        errors = [
+            {"column": e.name, "within_95": e.within_95, "at_most_95": e.at_most_95, "deviation": e.deviation}
+            for e in asked.errors
+        ]
         share = None if asked.share is None else float(asked.share)
         print_json({"epsilon": str(cost), "delta": str(chance), "share": share, "errors": errors})
         return

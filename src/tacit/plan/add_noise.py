@@ -127,12 +127,13 @@ def _weight(part: Part) -> Fraction:
 
 
 def wants_apart(draft: Draft) -> bool:
-    """Whether the asker gave different weights to measures that are released together: then each needs its share."""
+    """Whether the asker gave one of several measures so much weight that it has less noise with a share of its own."""
     if draft.asked.weights is None:
         return False
     shares = _shares(draft)
     bundles = {part.together for part in draft.parts if part.together is not None}
-    return any(len({shares[place] for place in each.places}) > 1 for each in bundles)
+    weighed = [(each, [shares[place] for place in each.places]) for each in bundles]
+    return any(max(weights) > each.largest_share * sum(weights) for each, weights in weighed)
 
 
 def _pick_weights(draft: Draft) -> list[Fraction]:

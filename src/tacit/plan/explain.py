@@ -65,8 +65,8 @@ def _together(draft: Draft, bundle: Together) -> str:
     unit = f"a unit has at most {rows:,} rows" if rows > 1 else "a unit has one row"
     return (
         f"Measures {listed} are released together, as {len(members)} parts of which every row adds the same to all "
-        f"together and nothing negative to any; {unit}. Laplace noise on each part gives them standard deviations of "
-        f"{spreads} in every cell, for one price."
+        f"together and nothing negative to any ({members[1][1].reason}); {unit}. Laplace noise on each part gives "
+        f"them standard deviations of {spreads} in every cell, for one price."
     )
 
 

@@ -94,7 +94,7 @@ def make_plan(
 
 
 def _planned(draft: Draft) -> Plan | None:
-    """The plan by all rules; None where measures that are released together were given different weights."""
+    """The plan by all rules; None where one that is released with others was given far more weight than they."""
     for rule in RULES:
         if rule is add_noise and wants_apart(draft):
             return None

@@ -173,12 +173,17 @@ class OutputPlan:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """How far an output will be off: the noise's standard deviation in a cell with so many rows (None: any number)."""
+    """How far an output will be off: the noise's standard deviation in a cell with so many rows (None: any number).
+
+    Where that depends on the values too, `deviation` and `within_95` are for values spread evenly over their bounds,
+    and `at_most_95` is the largest `within_95` wherever they lie (None where that is not known).
+    """
 
     name: str
     rows: int | None
     deviation: float
     within_95: float
+    at_most_95: float | None
 
 
 @dataclass(frozen=True, slots=True)

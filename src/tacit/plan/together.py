@@ -74,6 +74,14 @@ class Together:
         """The share of the budget that all of them have, a measure by itself having 1."""
         return PAIR_WEIGHT if len(self.places) == 2 else TRIPLE_WEIGHT
 
+    @property
+    def largest_share(self) -> Fraction:
+        """The share that a measure by itself would need of what all of them have, to be less noisy than together.
+
+        Alone it has a variance of 2/share**2; two have 4 together, and of three the count has 6.
+        """
+        return Fraction(7, 10) if len(self.places) == 2 else Fraction(4, 7)
+
     def moved(self, offset: int) -> Together:
         """The same, where the measures stand `offset` places further."""
         return replace(self, places=tuple(place + offset for place in self.places))
@@ -97,10 +105,13 @@ def pair(places: tuple[int, int], width: int, *, doubled: bool) -> Together:
 
 
 def triple(places: tuple[int, int, int], width: int, largest: int, *, doubled: bool) -> Together:
-    """A count, a sum around the middle, and a sum of squares around a twelfth of the squared width."""
+    """A count, a sum around the middle, and a sum of squares around a twelfth of the squared width.
+
+    `doubled` where the sums are of 2 (x - c) and of its square.
+    """
     one = Fraction(1, largest)
     slope = Fraction(width, largest) * (1 if doubled else Fraction(1, 2))
-    curve = Fraction(width * width, 6 * largest)
+    curve = Fraction(width * width, 6 * largest) * (4 if doubled else 1)
     return Together(places, largest, ((one, one, one), (slope, Fraction(0), -slope), (curve, -2 * curve, curve)))
 
 
