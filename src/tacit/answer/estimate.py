@@ -45,7 +45,9 @@ class Estimate:
         asked = f"epsilon {readable(parameters.as_text(self.epsilon))}"
         part = "" if self.share is None else f" ({100 * float(self.share):.2g} % of the whole budget)"
         lines = [f"{each.name}: +/- {each.within_95:.4g} (95 of 100 times){for_which(each)}" for each in self.errors]
-        lines += [f"{each.columns[0].name}: {off_by(each.mechanism)} (95 of 100 times)" for each in self.plan.picks]
+        lines += [
+            f"{each.columns[0].name}: {off_by(each.mechanism, each.step)} (95 of 100 times)" for each in self.plan.picks
+        ]
         if len(self.errors) < sum(bool(each.formula.measures) and not each.picked for each in self.plan.outputs):
             lines.append("Others depend on how many rows a cell has: estimate(..., rows=1000).")
         return "\n".join([f"cost: {asked}, delta {readable(parameters.as_text(self.plan.delta))}{part}", *lines])

@@ -125,6 +125,7 @@ class Pick:
     low: int
     stride: int
     values: tuple[RawKey, ...] | None
+    step: Fraction | None = None  # values within the same step of this are one point; None: all are told apart
 
     def raw(self, point: int) -> RawKey:
         """A place of the grid as the query's own numbers are."""
