@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -53,7 +54,7 @@ def test_a_whole_question_is_read() -> None:
         source=Named("visits", "v"),
         joins=(Join(Named("wards", "w"), Compare("=", Name("v", "ward"), Name("w", "ward")), "inner"),),
         where=Compare(">", AGE, Literal(17)),
-        keys=(Key("s", sex),),
+        keys=(Key("s", sex, written=Name(None, "s")),),  # a column s, if there is one, is for a plan to find
         outputs=(Output("s", sex), Output("a", mean)),
         having=Compare(">=", mean, Literal(Fraction(3, 2))),
         order=(Order(mean, True, True), Order(sex, False, False)),
@@ -130,7 +131,9 @@ def test_rows_per_unit_is_an_option_of_the_table() -> None:
 
 def test_groups_can_be_named_by_place_alias_or_expression() -> None:
     by_place = read("SELECT year(d) AS y, count(*) FROM t GROUP BY 1")
-    assert by_place == read("SELECT year(d) AS y, count(*) FROM t GROUP BY y")
+    (key,) = read("SELECT year(d) AS y, count(*) FROM t GROUP BY y").keys
+    assert (replace(key, written=None),) == by_place.keys
+    assert key.written == Name(None, "y")  # which is a column's name before it is an output's
     assert by_place == read("SELECT year(d) AS y, count(*) FROM t GROUP BY year(d)")
 
 

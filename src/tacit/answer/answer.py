@@ -2,8 +2,9 @@
 
 Promise: an `Answer` is made from released numbers only, so all that it shows and all that is done with it is free. It
 is read from the bytes that the ledger stores, the first time and every time after: a repeated answer equals the first.
-Its intervals cover the noise that was added for privacy. They do not cover what clamping and bounding left out, nor
-the sampling of the people in the table.
+Its intervals cover the noise that was added for privacy, also where noise decided which values are shown: then they
+hold for all values that could have been. They do not cover what clamping and bounding left out, nor the sampling of the
+people in the table. What was left out and what cannot be known is said in `notes`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from statistics import NormalDist
 from typing import Any, Final
 
 from tacit import parameters
@@ -24,6 +24,7 @@ from tacit.answer.nested import around, bin_kind, element, in_csv, is_nested, pl
 from tacit.answer.shown import bars, off, readable, safe, shown
 from tacit.errors import TacitError
 from tacit.parameters import Number
+from tacit.plan.chosen import reach as reach_of
 
 _MOST_SHOWN: Final = 200
 _WIDE: Final = 2**63
@@ -60,6 +61,8 @@ _ARROW: Final = {
 class Answer:
     """A released table. `deviations` holds the noise's standard deviation beside each value, None for keys.
 
+    `among` says for each column of how many noisy values its own were chosen by their noise (`plan.chosen`; 1, or (),
+    where none was), and `above` which number a count is above because keys with no more are not shown.
     `repeated` says that it was stored before and cost nothing; it does not make an answer another one.
     """
 
@@ -70,6 +73,8 @@ class Answer:
     heavy_tailed: bool
     facts: dict[str, str] = field(hash=False)
     repeated: bool = field(default=False, compare=False)
+    among: tuple[int, ...] = ()
+    above: tuple[int | None, ...] = ()
 
     # -- to and from the ledger ------------------------------------------------------------------------
 
@@ -83,6 +88,8 @@ class Answer:
             "deviations": self.deviations,
             "heavy_tailed": self.heavy_tailed,
             "facts": self.facts,
+            "among": self.among,
+            "above": self.above,
         }
         return json.dumps(content, sort_keys=True, ensure_ascii=True, allow_nan=False).encode()
 
@@ -96,7 +103,8 @@ class Answer:
         )
         deviations = tuple(None if each is None else tuple(each) for each in content["deviations"])
         names, kinds = tuple(content["names"]), tuple(content["kinds"])
-        return cls(names, kinds, columns, deviations, content["heavy_tailed"], content["facts"], repeated)
+        chosen = (tuple(content.get("among", ())), tuple(content.get("above", ())))  # older answers have none
+        return cls(names, kinds, columns, deviations, content["heavy_tailed"], content["facts"], repeated, *chosen)
 
     def named(self, names: tuple[str, ...]) -> Answer:
         """The same answer under the names that this asker gave its columns."""
@@ -140,10 +148,20 @@ class Answer:
 
     def _reaches(self, level: float) -> Iterator[list[float] | None]:
         """How far each value may be off. Whole numbers are off by whole numbers, so theirs is rounded up."""
-        reach = _reach(level, self.heavy_tailed)
-        for kind, spread in zip(self.kinds, self.deviations, strict=True):
+        for place, (kind, column, spread) in enumerate(zip(self.kinds, self.columns, self.deviations, strict=True)):
+            reach = reach_of(level, self.heavy_tailed, self.among[place] if self.among else 1)
+            above = self.above[place] if self.above else None
             exact = kind == "integer" or bin_kind(kind) is not None
-            yield None if spread is None else [_up(reach * each) if exact else reach * each for each in spread]
+            if spread is None:
+                yield None
+                continue
+            far = [_up(reach * each) if exact else reach * each for each in spread]
+            if above is not None:  # a count that barely passed may be any smaller one
+                far = [
+                    max(each, value) if value is not None and value - above < each else each
+                    for value, each in zip(column, far, strict=True)
+                ]
+            yield far
 
     def __str__(self) -> str:
         header, *body = self._cells(_MOST_SHOWN)
@@ -176,9 +194,12 @@ class Answer:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """How far a median, another quantile, a minimum, a maximum or a mode may be off: in rows, at 95 %."""
-        chosen = self.facts.get("chosen")
-        return () if chosen is None else (f"In 95 of 100 cases, {chosen}",)
+        """What else to know: how far quantiles and modes may be off, what was left out, what cannot be known."""
+        chosen, said = self.facts.get("chosen"), self.facts.get("notes")
+        return (
+            *(() if chosen is None else (f"In 95 of 100 cases, {chosen}",)),
+            *(() if said is None else said.split("\n")),
+        )
 
     def _price(self) -> str:
         return "stored answer, nothing charged" if self.repeated else f"epsilon {readable(self.facts['epsilon'])}"
@@ -284,12 +305,6 @@ class Answer:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
-
-
-def _reach(level: float, heavy_tailed: bool) -> float:
-    """How many standard deviations hold this share of the noise."""
-    normal = NormalDist().inv_cdf((1 + level) / 2)
-    return max(normal, -math.log1p(-level) / math.sqrt(2)) if heavy_tailed else normal
 
 
 def _pairs(value: Any) -> Any:

@@ -50,6 +50,7 @@ class Estimate:
         ]
         if len(self.errors) < sum(bool(each.formula.measures) and not each.picked for each in self.plan.outputs):
             lines.append("Others depend on how many rows a cell has: estimate(..., rows=1000).")
+        lines += [f"{note}." for note in self.plan.notes]
         return "\n".join([f"cost: {asked}, delta {readable(parameters.as_text(self.plan.delta))}{part}", *lines])
 
     __repr__ = __str__

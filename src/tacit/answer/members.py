@@ -17,7 +17,13 @@ def member_answer(answer: Answer, family: Family, member: Member) -> Answer:
     rows = [row for row in range(len(answer)) if _belongs(answer, member, keys, row)]
     if member.having is not None:
         rows = [row for row in rows if answer.columns[member.having][row] is True]
-    rows = arranged(answer.columns, rows, member.order, member.offset, member.limit)
+    shown = arranged(answer.columns, rows, member.order, member.offset, member.limit)
+    noisy = [place for place, each in enumerate(answer.deviations) if each is not None]
+    chosen = member.having is not None or (len(shown) < len(rows) and any(key[0] in noisy for key in member.order))
+    among = answer.among or (1,) * len(answer.names)
+    above = answer.above or (None,) * len(answer.names)
+    candidates = len(answer) if chosen else 1
+    rows = shown
     return Answer(
         member.names,
         tuple(answer.kinds[column] for column in member.columns),
@@ -26,6 +32,8 @@ def member_answer(answer: Answer, family: Family, member: Member) -> Answer:
         answer.heavy_tailed,
         answer.facts,
         answer.repeated,
+        tuple(candidates * among[column] for column in member.columns),
+        tuple(above[column] for column in member.columns),
     )
 
 

@@ -93,12 +93,12 @@ def release(plan: Plan, run: Run, receipt: Receipt, unit: str, bits: BitSource) 
     noise = ("discrete Laplace" if laplace else "discrete Gaussian") if plan.measures else "none"
     if plan.picks:
         noise = (f"{noise}; " if plan.measures else "") + "values chosen from a public grid (exponential mechanism)"
-    chosen = "" if isinstance(plan.keys, KnownKeys) else ", and keys chosen by a rule on their number of units"
+    bought = "" if isinstance(plan.keys, KnownKeys) else ", and keys chosen by a rule on their number of units"
     facts = {
         "unit": unit,
         "epsilon": parameters.as_text(worth(plan)),
         "delta": parameters.as_text(plan.delta),
-        "noise": noise + chosen,
+        "noise": noise + bought,
         "rows_per_unit": str(plan.rows_per_unit),
         "entry": str(receipt.sequence),
         "event": plan.event.to_json(),
@@ -107,9 +107,12 @@ def release(plan: Plan, run: Run, receipt: Receipt, unit: str, bits: BitSource) 
         facts["chosen"] = "; ".join(
             f"{each.columns[0].name}: {off_by(each.mechanism, each.step)}" for each in plan.picks
         )
+    if plan.notes:
+        facts["notes"] = "\n".join(plan.notes)
     columns = tuple(tuple(_finite(value) for value in column) for column in table.columns)
     deviations = tuple(None if each is None else tuple(map(_bounded, each)) for each in table.deviations)
-    return Answer(table.names, table.kinds, columns, deviations, laplace, facts)
+    chosen = (table.among, table.above)
+    return Answer(table.names, table.kinds, columns, deviations, laplace, facts, False, *chosen)
 
 
 def _on_cells(known: KnownKeys, levels: Levels | None, column: Any, keys: Keys) -> Any:

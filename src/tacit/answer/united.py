@@ -23,6 +23,9 @@ def united_answer(answers: Sequence[Answer], plan: UnitedPlan) -> Answer:
     order = [(each.place, each.descending, each.nulls_first) for each in plan.question.order]
     size = sum(len(answer) for answer in answers)
     rows = arranged(columns, list(range(size)), order, plan.question.offset, plan.question.limit)
+    noisy = any(deviations[each.place] is not None for each in plan.question.order)
+    candidates = size if noisy and len(rows) < size else 1
+    among = [max(answer.among[place] if answer.among else 1 for answer in answers) for place in range(len(plan.kinds))]
     return Answer(
         plan.names,
         plan.kinds,
@@ -31,7 +34,15 @@ def united_answer(answers: Sequence[Answer], plan: UnitedPlan) -> Answer:
         any(answer.heavy_tailed for answer in answers),
         _facts(answers, plan),
         all(answer.repeated for answer in answers),
+        tuple(candidates * each for each in among),
+        tuple(_above(answers, place) for place in range(len(plan.kinds))),
     )
+
+
+def _above(answers: Sequence[Answer], place: int) -> int | None:
+    """The least that a count of unknown keys is above; the largest of several, which takes more of them for unsure."""
+    found = [answer.above[place] for answer in answers if answer.above]
+    return max((each for each in found if each is not None), default=None)
 
 
 def _column(answers: Sequence[Answer], place: int, kind: str) -> list[Any]:
@@ -71,6 +82,7 @@ def _untold(plan: UnitedPlan, place: int) -> Iterator[bool]:
 def _facts(answers: Sequence[Answer], plan: UnitedPlan) -> dict[str, str]:
     first = answers[0].facts
     chosen = dict.fromkeys(answer.facts["chosen"] for answer in answers if "chosen" in answer.facts)
+    notes = dict.fromkeys(note for answer in answers for note in answer.facts.get("notes", "").split("\n") if note)
     return {
         "unit": " and ".join(dict.fromkeys(answer.facts["unit"] for answer in answers)),
         "epsilon": parameters.as_text(plan.epsilon),
@@ -80,4 +92,5 @@ def _facts(answers: Sequence[Answer], plan: UnitedPlan) -> dict[str, str]:
         "entry": first["entry"],
         "event": plan.event.to_json(),
         **({"chosen": "; ".join(chosen)} if chosen else {}),
+        **({"notes": "\n".join(notes)} if notes else {}),
     }

@@ -16,6 +16,7 @@ from tacit.errors import QuestionError
 from tacit.loss.events import Composed, Event
 from tacit.plan import KnownKeys, Plan, make_plan
 from tacit.plan.make import affordable
+from tacit.plan.name_keys import name_keys
 from tacit.policy import Policy
 from tacit.question import tree
 from tacit.question.together import Family, alone, families
@@ -41,6 +42,7 @@ def plan_together(
         raise QuestionError("ask_all needs at least one question.")
     if any(question.privacy is not None for question in questions):
         raise QuestionError("Questions asked together have one price: give it to ask_all, not to a single question.")
+    questions = [name_keys(question, policy) for question in questions]  # what is put together must mean the same
     whole = policy.default_epsilon if epsilon is None else epsilon
     affordable(policy, whole, "epsilon", epsilon)  # all of it at once, not only each question's share
     if parameters.probability("delta", delta) == 1:

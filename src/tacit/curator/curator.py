@@ -85,7 +85,9 @@ class Curator(Planner):
         frame = any(table.source.format == "frame" for table in policy.tables.values())
         self._tables = [digest(policy), secrets.token_hex(16) if frame else ""]
         # of public tables the question reads no more rows than this: the copy is the same, the answer is not
-        self._tables += [f"{name} {each.fan_out}" for name, each in policy.tables.items() if each.fan_out != 1]
+        self._tables += [
+            f"{name} {each.fan_out}" for name, each in policy.tables.items() if each.fan_out not in (None, 1)
+        ]
         self._end = weakref.finalize(self, _end, self._engine, self._ledger, self._scratch)
 
     # -- asking ----------------------------------------------------------------------------------------

@@ -1,12 +1,15 @@
-"""Keys from public tables: what stands in a public column is public, so questions may list it without paying.
+"""What public tables hold: it is public, so questions may list their keys and join all their rows without paying.
 
 Promise: only public tables are read, once, when the engine opens. A text column of theirs for which the policy lists no
 values gets those that the working copy holds, where they are not too many; then GROUP BY that column shows every one of
-them, also where no row meets it. Nothing of a private table is looked at, and the owner's policy file stays as it is.
+them, also where no row meets it. How many rows agree in a column, or in two, is counted (`Table.meets`), so that a join
+leaves none of them out. Nothing of a private table is looked at, and the owner's policy file stays as it is.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -14,10 +17,12 @@ from sqlglot import exp
 
 from tacit.engines.engine import Engine
 from tacit.plan import Query
+from tacit.plan.scope import quoted, table_columns
 from tacit.policy import Policy, Table
 
 _MOST: Final = 10_000
 _COPY: Final = "tacit_copy"
+_MOST_PAIRED: Final = 6  # columns of which no one tells rows apart; of these, pairs are counted
 
 
 def with_public_keys(policy: Policy, engine: Engine) -> Policy:
@@ -33,7 +38,37 @@ def _listed(table: Table, engine: Engine) -> Table:
             found = _values(table.name, name, engine)
             if 0 < len(found) <= _MOST:
                 columns[name] = replace(column, values=tuple(found))
-    return replace(table, columns=columns)
+    return replace(table, columns=columns, meets=_meets(table, engine))
+
+
+def _meets(table: Table, engine: Engine) -> dict[tuple[str, ...], int]:
+    """How many rows agree in each column, and in pairs of columns where no one of them tells all rows apart."""
+    singles = [(name,) for name in sorted(table.columns)]
+    found = _alike(table, [(), *singles], engine)
+    several = [name for (name,) in singles if found[(name,)] > 1][:_MOST_PAIRED]
+    return found | _alike(table, list(itertools.combinations(several, 2)), engine)
+
+
+def _alike(table: Table, sets: Sequence[tuple[str, ...]], engine: Engine) -> dict[tuple[str, ...], int]:
+    """For each set of columns the greatest number of rows that agree in it, compared as a join compares them."""
+    if not sets:
+        return {}
+    columns = table_columns(table, table.name)
+    counted = []
+    for place, names in enumerate(sets):
+        keys = [columns[name].sql.copy() for name in names]
+        alike = exp.select(exp.alias_(exp.Count(this=exp.Star()), "n"))
+        alike = alike.from_(exp.table_(quoted(table.name), db=_COPY, alias=quoted(table.name)))
+        for key in keys:
+            alike = alike.where(exp.not_(exp.Is(this=exp.paren(key.copy()), expression=exp.Null())))
+        alike = alike.group_by(*keys) if keys else alike
+        most = exp.select(exp.Max(this=exp.column("n"))).from_(alike.subquery("alike"))
+        none = exp.Literal.number(0)
+        counted.append(exp.alias_(exp.Coalesce(this=most.subquery(), expressions=[none]), f"m{place}"))
+    query = Query(exp.select(*counted), (), tuple(f"m{place}" for place in range(len(sets))), None)
+    # opened here, because nobody's row is in it
+    numbers = engine.run(query).open_for(lambda _, found: [int(found[f"m{place}"][0]) for place in range(len(sets))])
+    return dict(zip(sets, numbers, strict=True))
 
 
 def _values(table: str, column: str, engine: Engine) -> list[str]:

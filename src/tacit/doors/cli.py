@@ -197,7 +197,8 @@ def estimate(
             for e in asked.errors
         ]
         share = None if asked.share is None else float(asked.share)
-        print_json({"epsilon": str(cost), "delta": str(chance), "share": share, "errors": errors})
+        notes = list(asked.plan.notes)
+        print_json({"epsilon": str(cost), "delta": str(chance), "share": share, "errors": errors, "notes": notes})
         return
     console = out()
     console.print(tables.estimate(asked))
@@ -205,6 +206,8 @@ def estimate(
     console.print(f"Would cost epsilon {tables.exact(cost)}, delta {tables.exact(chance)}{part}. Nothing was charged.")
     if len(asked.errors) < sum(bool(output.formula.measures) for output in asked.plan.outputs):
         console.print("Other columns depend on how many rows a cell has: say --rows 1000.")
+    for note in asked.plan.notes:
+        console.print(f"{tables.plain(note)}.", markup=False)
 
 
 @app.command()

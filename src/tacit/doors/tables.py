@@ -117,7 +117,8 @@ def fit(console: Console, shown: Table) -> Table:
 def footer(released: Answer) -> str:
     """What it cost, in one line."""
     if released.repeated:
-        return f"The stored answer of ledger entry {released.facts['entry']}: nothing was charged."
+        stored = f"The stored answer of ledger entry {released.facts['entry']}: nothing was charged."
+        return " ".join([stored, *(f"{note}." for note in released.notes)])
     facts = released.facts
     delta = "" if Fraction(facts["delta"]) == 0 else f", delta {readable(facts['delta'])}"
     paid = (

@@ -24,6 +24,7 @@ from tacit.plan.draft import Binned, Draft, Part
 from tacit.plan.find_keys import MOST_CELLS
 from tacit.plan.finish import read_key
 from tacit.plan.formulas import Formula
+from tacit.plan.hints import bound_here
 from tacit.plan.measure import HISTOGRAM, aggregates_of
 from tacit.plan.nested import MapFormula
 from tacit.plan.plan import Bins, Query
@@ -112,7 +113,7 @@ def _between(argument: tree.Scalar, ends: list[tree.Constant], draft: Draft) -> 
     if not number.stated:
         raise QuestionError(
             "histogram needs a column with bounds, because the last bin ends there. State them in the policy: "
-            "between = [low, high]. Or bound it here: least(greatest(x, 0), 100)."
+            f"between = [low, high]. Or bound it here: {bound_here(0, 100)}."
         )
     if not all(_fits(number.meaning, end) for end in ends):
         found = ", ".join(dict.fromkeys(type(end).__name__ for end in ends))

@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from tacit.errors import QuestionError
 from tacit.plan import arithmetic
+from tacit.plan.hints import top_here
 from tacit.plan.intervals import Interval
 from tacit.plan.values import Number, bare, cast_to, constant, enclosed, widened
 
@@ -66,7 +67,7 @@ def _power(number: Number) -> Number:
     if high > _LARGEST_POWER:
         raise QuestionError(
             f"exp is understood of numbers up to {_LARGEST_POWER}, and this one can be {high:,.6g}. "
-            f"Use least(x, {_LARGEST_POWER}), or narrower bounds."
+            f"Use {top_here(_LARGEST_POWER)}, or narrower bounds."
         )
     # never below its own bounds: a constant beyond them could be one that the engine cannot hold
     floor = max(math.ceil(_LEAST_POWER / number.step), number.bounds.low)

@@ -105,6 +105,7 @@ class Draft:
     inner_queries: tuple[exp.Select, ...] = ()
     work: Work = NONE
     sentences: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what the answer says of itself: what was left out, what cannot be known
 
     def block(self, part: Part) -> Draft:
         """The draft that a part belongs to: this one, or that of a question inside."""

@@ -12,14 +12,16 @@ bounds it where the variance is nothing and its slope has no bound.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from statistics import NormalDist
 
 import numpy as np
 
 from tacit.mechanisms import Gaussian
+from tacit.plan.chosen import among, order_by_noise, reach, rows_by_noise
 from tacit.plan.finish import read_key
-from tacit.plan.formulas import Cells, Linear, Mean, Root, Variance
+from tacit.plan.formulas import Cells, Formula, Linear, Mean, Root, Variance
 from tacit.plan.nested import MapFormula
 from tacit.plan.plan import Expected, KnownKeys, Measure, Plan
 
@@ -39,17 +41,19 @@ def expected_errors(plan: Plan, rows: int | None) -> tuple[Expected, ...]:
         fixed = isinstance(output.formula, (Linear, MapFormula))
         if not fixed and rows is None:
             continue
-        spread = float(output.formula.of(made_up(plan, rows or 1)).deviation(deviations)[0])
-        within = _within_95(plan, output.formula, spread)
-        most = within if fixed else _at_most_95(plan, output.formula, rows or 1, deviations)
+        cells = made_up(plan, rows or 1)
+        spread = float(output.formula.of(cells).deviation(deviations)[0])
+        many = _candidates(plan, output.formula, cells)
+        within = _within_95(plan, output.formula, spread, many)
+        most = within if fixed else _at_most_95(plan, output.formula, rows or 1, deviations, many)
         found.append(Expected(output.name, None if fixed else rows, spread, within, most))
     return tuple(found)
 
 
-def _at_most_95(plan: Plan, formula: object, rows: int, deviations: list[float]) -> float | None:
+def _at_most_95(plan: Plan, formula: Formula, rows: int, deviations: list[float], many: int) -> float | None:
     """What 95 of 100 errors stay below, wherever the values lie between their bounds."""
     if isinstance(formula, Root):
-        inside = _at_most_95(plan, formula.inside, rows, deviations)
+        inside = _at_most_95(plan, formula.inside, rows, deviations, many)
         return None if inside is None else math.sqrt(inside)
     if not isinstance(formula, (Mean, Variance)):
         return None
@@ -63,7 +67,7 @@ def _at_most_95(plan: Plan, formula: object, rows: int, deviations: list[float])
             ]
             cells = Cells(1, sums, [[None] for _ in plan.shown_columns])
             found = max(found, float(formula.of(cells).deviation(deviations)[0]))
-    return _within_95(plan, formula, found)
+    return _within_95(plan, formula, found, many)
 
 
 def made_up(plan: Plan, rows: int) -> Cells:
@@ -71,7 +75,8 @@ def made_up(plan: Plan, rows: int) -> Cells:
     if plan.summary is not None and isinstance(plan.keys, KnownKeys):
         return _all_cells(plan, plan.keys, rows)
     sums = [np.full(_shape(measure), float(rows * measure.typical)) for measure in plan.measures]
-    return Cells(1, sums, [[None] for _ in plan.shown_columns])
+    spreads = [measure.deviation for measure in plan.measures]
+    return Cells(1, sums, [[None] for _ in plan.shown_columns], spreads=spreads)
 
 
 def _shape(measure: Measure) -> tuple[int, ...]:
@@ -83,11 +88,22 @@ def _all_cells(plan: Plan, keys: KnownKeys, rows: int) -> Cells:
     cells = len(keys.cells)
     sums = [np.full(cells, float(rows * measure.typical)) for measure in plan.measures]
     shown = [[read_key(column, cell[place]) for cell in keys.cells] for place, column in enumerate(keys.columns)]
-    return Cells(cells, sums, [*shown, *([None] * cells for _ in plan.shown_columns[len(shown) :])])
+    spreads = [measure.deviation for measure in plan.measures]
+    return Cells(cells, sums, [*shown, *([None] * cells for _ in plan.shown_columns[len(shown) :])], spreads=spreads)
 
 
-def _within_95(plan: Plan, formula: object, spread: float) -> float:
+def _candidates(plan: Plan, formula: Formula, cells: Cells) -> int:
+    """Of how many noisy values those that are shown will be chosen by their noise, as far as it is known before."""
+    everything = len(plan.keys.cells) if isinstance(plan.keys, KnownKeys) else 1
+    cut = (plan.limit is not None and plan.limit < everything) or plan.offset > 0
+    rows_chosen = rows_by_noise(plan) or (cut and order_by_noise(plan))
+    return among(formula, replace(cells, chosen=rows_by_noise(plan)), everything, rows_chosen=rows_chosen)
+
+
+def _within_95(plan: Plan, formula: object, spread: float, many: int) -> float:
     """What 95 of 100 errors stay below: exact for one measure alone, by the normal law for several."""
+    if many > 1:
+        return spread * reach(0.95, not all(isinstance(each.mechanism, Gaussian) for each in plan.measures), many)
     alone = isinstance(formula, Linear) and len(formula.terms) == 1
     if isinstance(formula, Linear) and alone and plan.measures[formula.terms[0][0]].together is None:
         place, factor = formula.terms[0]

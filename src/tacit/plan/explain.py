@@ -9,6 +9,7 @@ from fractions import Fraction
 from tacit.mechanisms import Gaussian, KeySelection
 from tacit.plan.deviation import deviation
 from tacit.plan.draft import Draft, Part
+from tacit.plan.meanings import meanings
 from tacit.plan.pick_words import pick_sentences
 from tacit.plan.together import Together
 from tacit.policy import RowUnit
@@ -51,6 +52,8 @@ def _sentences(draft: Draft) -> Iterator[str]:
         yield f"The rows of this answer are added up once more, all that it shows{empty}; that costs nothing."
     if draft.having is not None or draft.order or question.limit is not None or question.offset:
         yield "HAVING, ORDER BY, LIMIT and OFFSET look at noisy values only, and cost nothing."
+    yield from meanings(draft.question)
+    yield from (f"{said}." for said in draft.notes)
     yield _work(draft)
 
 
@@ -85,7 +88,7 @@ def _sources(draft: Draft) -> Iterator[str]:
         return
     for place in draft.joined.places:
         if place.rows is None:
-            most = 1 if place.table is None else place.table.fan_out
+            most = place.met
             times = "so the join adds no noise" if most == 1 else f"which multiplies the rows of a unit by {most:,}"
             yield f"Each row meets at most {most:,} row{'s' * (most > 1)} of the public {place.shown!r}, {times}."
         else:

@@ -1,7 +1,8 @@
 """Rule: the keys of the cells. Known ones are all listed, also empty ones; unknown ones must be bought privately.
 
 A key is known where the policy lists its values, or bounds it so that its values on the grid can be listed: one_of
-columns, truth values, whole numbers between bounds, buckets such as floor(age / 10) * 10, parts of dates.
+columns, truth values, whole numbers between bounds, buckets such as floor(age / 10) * 10, parts of dates. WHERE narrows
+them (`narrow_keys`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from tacit.errors import QuestionError
 from tacit.plan.columns import KeyColumn, RawKey
 from tacit.plan.draft import Draft
 from tacit.plan.levels import Levels
+from tacit.plan.narrow_keys import narrowed
 from tacit.plan.translate import value_of
 from tacit.plan.values import Number, Text, Truth, truth_as_number
 from tacit.question import tree
@@ -28,7 +30,7 @@ _MOST_VALUES = 10_000
 def find_keys(draft: Draft) -> Draft:
     """The keys as columns of the query, and all cells where they are known."""
     found = [_key(key, draft) for key in draft.question.keys]
-    columns = tuple(column for column, _ in found)
+    columns = narrowed([column for column, _ in found], draft.question.keys, draft.question.where)
     cells: tuple[tuple[RawKey, ...], ...] | None = None
     listed = [column.values for column in columns if column.values is not None]
     if draft.question.sets:

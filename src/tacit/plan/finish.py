@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.mechanisms import KeySelection
+from tacit.plan.chosen import among, is_count, order_by_noise, rows_by_noise, unsure
 from tacit.plan.columns import KeyColumn, RawKey
 from tacit.plan.formulas import Cells, Formula, as_it_reads
 from tacit.plan.moments import calendar_date
-from tacit.plan.plan import KnownKeys, OutputPlan, Plan
+from tacit.plan.plan import KnownKeys, OutputPlan, Plan, UnknownKeys
 from tacit.plan.together import unbundled
 
 
@@ -30,6 +32,8 @@ class Finished:
     kinds: tuple[str, ...]
     columns: tuple[list[Any], ...]
     deviations: tuple[list[float] | None, ...]
+    among: tuple[int, ...]  # of how many noisy values those of a column were chosen by their noise (`chosen`)
+    above: tuple[int | None, ...]  # where keys were shown by this very count: the count that it is above
 
 
 def finish(
@@ -54,28 +58,45 @@ def finish(
                 numbers[place] = measure.levels.agreeing(numbers[place], levels)
                 spreads[place] = measure.deviation * measure.levels.spread(levels)
         left_out = [levels.left_out(place) for place in range(len(plan.keys.columns))]
-    cells = Cells(len(keys), unbundled(numbers, plan.bundles), readable, left_out)
+    selected: list[int] = []
+    if isinstance(plan.keys, UnknownKeys):
+        least = plan.keys.selection.reach
+        selected = [place for place, each in enumerate(plan.measures) if isinstance(each.mechanism, KeySelection)]
+        for place in selected:
+            spreads[place] = unsure(numbers[place], least, plan.measures[place].deviation)
+    cells = Cells(len(keys), unbundled(numbers, plan.bundles), readable, left_out, spreads)
     if plan.having is not None:  # before window functions, which see only what is left
-        kept = _kept(plan.having, cells)
-        cells = cells.only(kept)
-        spreads = [spread[kept] if isinstance(spread, np.ndarray) else spread for spread in spreads]
+        cells = cells.only(_kept(plan.having, cells), chosen=bool(plan.having.measures))
     rows = _kept(plan.qualify, cells)
     if plan.summary is not None:  # what the rows that are left add up to
-        cells = cells.only(rows)
-        spreads = [spread[rows] if isinstance(spread, np.ndarray) else spread for spread in spreads]
+        cells = cells.only(rows, chosen=plan.qualify is not None and bool(plan.qualify.measures))
+        widest = [float(np.max(each, initial=0.0)) for each in cells.spreads]  # groups are no cells
         rows = _kept(plan.summary.having, cells, plan.summary.size(cells))
+        spreads = list(widest)
+    else:
+        spreads = list(cells.spreads)
+    whole = len(rows)
     rows = _sorted(plan, cells, rows)[plan.offset :]
     if plan.limit is not None:
         rows = rows[: plan.limit]
-    columns, deviations = [], []
+    rows_chosen = rows_by_noise(plan) or (len(rows) < whole and order_by_noise(plan))
+    columns, deviations, counts = [], [], []
     for output in plan.outputs:
         estimate = output.formula.of(cells)
         values = as_it_reads(output.formula, cells)
         columns.append([_shown(output, values[row]) for row in rows])
         spread = estimate.deviation(spreads) if estimate.noisy and not output.picked else None
         deviations.append(None if spread is None else [float(spread[row]) for row in rows])
-    kinds = tuple(output.kind for output in plan.outputs)
-    return Finished(tuple(output.name for output in plan.outputs), kinds, tuple(columns), tuple(deviations))
+        by_count = 2 if output.formula.measures & {*selected} else 1
+        counts.append(by_count * among(output.formula, cells, len(keys), rows_chosen=rows_chosen))
+    return Finished(
+        tuple(output.name for output in plan.outputs),
+        tuple(output.kind for output in plan.outputs),
+        tuple(columns),
+        tuple(deviations),
+        tuple(counts),
+        tuple(least if selected and is_count(output.formula, selected) else None for output in plan.outputs),
+    )
 
 
 def read_key(column: KeyColumn, raw: RawKey) -> Any:

@@ -20,25 +20,31 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 _LEAST_ROOT = 1e-9
+_FAR = 10.0  # deviations: more than any level up to 1 - 1e-6 needs for one value
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
     """The cells of an answer: noisy measures in grid units, and the keys as they read.
 
-    `left_out` says of each key where a cell's level leaves it out (1) and where not (0).
+    `left_out` says of each key where a cell's level leaves it out (1) and where not (0). `spreads` are the standard
+    deviations of the measures' noise. `chosen`: noisy values decided which cells these are.
     """
 
     size: int
     noisy: Sequence[Floats]
     keys: Sequence[Sequence[Any]] = ()
     left_out: Sequence[Floats] = ()
+    spreads: Sequence[float | Floats] = ()
+    chosen: bool = False
 
-    def only(self, rows: Sequence[int]) -> Cells:
+    def only(self, rows: Sequence[int], *, chosen: bool = False) -> Cells:
         """The cells at these places alone."""
-        chosen = np.array(rows, dtype=np.int64)
+        places = np.array(rows, dtype=np.int64)
         keys = [[column[row] for row in rows] for column in self.keys]
-        return Cells(len(rows), [part[chosen] for part in self.noisy], keys, [part[chosen] for part in self.left_out])
+        spreads = [spread[places] if isinstance(spread, np.ndarray) else spread for spread in self.spreads]
+        numbers, left_out = [part[places] for part in self.noisy], [part[places] for part in self.left_out]
+        return Cells(len(rows), numbers, keys, left_out, spreads, self.chosen or chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,21 @@ class Estimate:
             for measure, squares in self.far.items():
                 total = total + squares * np.square(deviations[measure])
             return np.asarray(np.sqrt(total))
+
+
+def off_at_most(values: Floats, deviations: Floats, rows: Sequence[int], top: int, *, greatest: bool) -> float:
+    """In deviations of its own, how far off the greatest (or least) of some values is: 1, or more by what may beat it.
+
+    Where every value is off by at most q deviations, max x_i is off by at most max(q d_top, max(x_i + q d_i) - x_top).
+    The second grows faster than q, so it is taken at a large q, in shares of q.
+    """
+    own = float(deviations[top])
+    if not own > 0 or not np.isfinite(own):
+        return 1.0
+    many = max(_FAR, float(np.log(max(len(rows), 1)) + _FAR))
+    gaps = (values[top] - values[list(rows)]) * (1.0 if greatest else -1.0)
+    beaten = float(np.max(deviations[list(rows)] - gaps / many))
+    return max(1.0, beaten / own) if np.isfinite(beaten) else 1.0
 
 
 class Formula(Protocol):

@@ -69,5 +69,5 @@ class Beside:
 
     def of(self, cells: Cells) -> Estimate:
         own = cells.noisy[self.offset : self.offset + self.count]
-        inner = self.inside.of(Cells(cells.size, own))
+        inner = self.inside.of(Cells(cells.size, own, spreads=cells.spreads[self.offset : self.offset + self.count]))
         return Estimate(inner.value, {self.offset + place: slope for place, slope in inner.slopes.items()})

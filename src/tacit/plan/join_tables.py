@@ -1,23 +1,14 @@
 """Joins: sources put together so that the rows of a unit stay few and stay its own.
 
 Theorem (public). A public source is joined on equality with some of its columns, and of all its rows that agree in
-those at most f are kept (its `fan_out`, 1 unless the policy says more; the first in the order of all its columns). So
-every row meets at most f rows, and R rows of a unit become at most f R. Nothing of it depends on a private row.
+those at most f are kept (the first in the order of all its columns). So every row meets at most f rows, and R rows of a
+unit become at most f R. Nothing of it depends on a private row. Which f it is `fan_out` says: what the policy states,
+or else what was counted in the table, so that none is left out; where some can be, the answer says so.
 
 Theorem (private). A private source is joined on equality of the unit: every pair that is kept lies within one unit, so
-at most R times r rows of a unit result, and they depend on that unit's rows alone. A join along the declared path to
-the unit, or on any other condition, gets the equality of units added; it can only remove pairs. Where the path leads to
-a column that the policy calls the table's `key`, which no two rows of a unit share, each row meets one row at most, and
-R rows stay R. LEFT keeps a row that meets none once, which is no more than the pairs of one that meets some; so does
-RIGHT on the other side, except along a key: there R rows may all meet the same one of r, and the r - 1 others are kept
-beside them, R + r - 1 in all.
-
-Theorem (FULL). A row of either side that meets none is kept once. Of a unit let a of R rows and b of r rows meet some
-of the other side: there are at most a b pairs, and R - a + r - b rows alone. Where a and b are at least 1 that grows in
-both, up to R r; where none meet it is R + r. So at most max(R r, R + r) rows result. Where equality of the unit is all
-that is asked, and the side it is compared with is never empty, the rows of a unit all meet, or one side has none: at
-most R r. Along a key each of the a rows makes one pair: R + r - b, at most R + r. Whose row it is says whichever side
-is there; where both are, they agree.
+the rows of a unit that result depend on that unit's rows alone. A join along the declared path to the unit, or on any
+other condition, gets the equality of units added; it can only remove pairs. How many rows of a unit result, at most,
+`join_bounds` says. Whose row it is after a FULL JOIN says whichever side is there; where both are, they agree.
 
 Rows of a public source that meet none are nobody's, and how many they are depends on everybody: with one unit less,
 rows of nobody may appear. RIGHT and FULL JOIN of a public source would keep them, and are refused.
@@ -34,6 +25,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from tacit.errors import QuestionError
+from tacit.plan.fan_out import fan_out
+from tacit.plan.join_bounds import Bound
 from tacit.plan.names import Names, conjunction, conjuncts
 from tacit.plan.scope import Place, Scope, quoted
 from tacit.plan.translate import condition_of
@@ -94,22 +87,27 @@ def join_tables(
     sql, resolved = [], []
     merged = False
     sizes = [Step(first.place.rows or 1, not first.place.public)]
+    bound = None if rows is None else Bound.of(first.place.alias, rows)
     for step in steps:
         place = step.place
         near = replace(names, places={**seen, step.alias: place})
         scope = Scope({each.alias: each for each in near.places.values()}, opener.opened)
         if place.public:
-            on, source, factor = _public(step, near, set(seen))
-            rows = None if rows is None else rows * factor
+            on, source, factor = _public(step, near, set(seen), opener.notes)
+            bound = None if bound is None else bound.times(place.alias, factor)
+            place = replace(place, met=factor)
             sizes.append(Step(factor, private=False))
         else:
-            assert rows is not None
-            on, source, rows, leading = _private(step, near, kind, rows)
+            assert bound is not None
+            on, source, bound, leading, led = _private(step, near, kind, bound)
             # FULL keeps rows of either side that meet none, and RIGHT along a key those of the other
             alone = step.kind in ("right", "full")
             parent = None if leading is None or alone else [each.alias for each in seen.values()].index(leading)
             assert place.rows is not None
             sizes.append(Step(place.rows + alone, parent=parent))
+            for number, each in enumerate(seen.values()):
+                if step.kind == "inner" and parent is None and each.alias in led and sizes[number].parent is None:
+                    sizes[number] = replace(sizes[number], parent=len(sizes) - 1)
             if step.kind == "full":
                 assert unit is not None
                 unit = exp.Coalesce(this=unit.copy(), expressions=[place.unit_sql])
@@ -129,6 +127,7 @@ def join_tables(
     used = {part for step in steps if step.from_where for part in step.parts}
     places = tuple(seen.values())
     scope = Scope({each.alias: each for each in places}, opener.opened)
+    rows = None if bound is None else bound.most
     most = most_rows(sizes)
     conditions = effort_of([join.args["on"] for join in sql if join.args.get("on") is not None], scope.lengths)
     work = joined_work([place.work for place in places], sizes) + computed(most, conditions, scope.lists)
@@ -238,7 +237,7 @@ def _has(place: Place, column: str) -> bool:
 # -- public sources ----------------------------------------------------------------------------------------
 
 
-def _public(step: _Step, names: Names, seen: set[str]) -> tuple[list[tree.Scalar], exp.Expr, int]:
+def _public(step: _Step, names: Names, seen: set[str], notes: list[str]) -> tuple[list[tree.Scalar], exp.Expr, int]:
     if step.kind in ("right", "full"):
         instead = "JOIN" if step.kind == "right" else "LEFT JOIN"
         raise QuestionError(
@@ -248,13 +247,9 @@ def _public(step: _Step, names: Names, seen: set[str]) -> tuple[list[tree.Scalar
     on = [names.in_rows(part) for part in step.parts]
     known = {names.places[alias].alias for alias in seen}
     keys = sorted({key for part in on if (key := _key_column(part, step.place, known)) is not None})
-    fan_out = 1 if step.place.table is None else step.place.table.fan_out
-    if not keys and fan_out == 1:
-        raise QuestionError(
-            f"Table {step.place.shown!r} can be joined on an equality with one of its columns: "
-            f"ON a.x = {step.place.shown}.y AND ... Or the policy states its fan_out."
-        )
-    return on, _first_of_each(step.place, keys, fan_out), fan_out
+    most = fan_out(step.place, keys)
+    notes += most.notes
+    return on, _first_of_each(step.place, keys, most.rows), most.rows
 
 
 def _key_column(part: tree.Scalar, place: Place, known: set[str]) -> str | None:
@@ -291,11 +286,11 @@ def _first_of_each(place: Place, keys: list[str], most: int) -> exp.Expr:
 
 
 def _private(
-    step: _Step, names: Names, kind: str | None, rows: int
-) -> tuple[list[tree.Scalar], exp.Expr, int, str | None]:
-    """The conditions, the source, how many rows a unit has after the join of `rows` with it, and what leads to it.
+    step: _Step, names: Names, kind: str | None, bound: Bound
+) -> tuple[list[tree.Scalar], exp.Expr, Bound, str | None, set[str]]:
+    """The conditions, the source, the bound with it, what leads to it, and what it leads to.
 
-    That is the alias of a source each of whose rows meets one row of it at most, because a key says which.
+    What leads to it is the alias of a source each of whose rows meets one row of it at most, because a key says which.
     """
     place = step.place
     if place.kind != kind:
@@ -303,7 +298,8 @@ def _private(
     links: list[tree.Scalar] = []
     on: list[tree.Scalar] = []
     paths: list[tree.Scalar] = []
-    leading: str | None = None
+    into: list[str] = []
+    back: list[str] = []
     for part in step.parts:
         ends = _unit_ends(part, names, place)
         if ends is not None:
@@ -313,8 +309,10 @@ def _private(
         on.append(resolved)
         walked = _path_ends(resolved, names, place)
         if walked is not None:
-            paths.append(tree.Compare("=", tree.UnitOf(walked[0]), tree.UnitOf(place.alias)))
-            leading = walked[0] if walked[1] and leading is None else leading
+            other, to_it, from_it = walked
+            paths.append(tree.Compare("=", tree.UnitOf(other), tree.UnitOf(place.alias)))
+            into += [other] if to_it else []
+            back += [other] if from_it else []
     links = links or paths[:1]
     if not links:
         unit = place.unit or "the unit"
@@ -323,14 +321,17 @@ def _private(
             f"or along the path to the unit that the policy states."
         )
     assert place.rows is not None
-    keyed = leading is not None
-    if step.kind == "full":
-        alone = not on and not any(names.places[alias].optional for alias in _linked(links, names))
-        most = rows + place.rows if keyed else rows * place.rows if alone else max(rows * place.rows, rows + place.rows)
-        return [*links, *on], place.sql, most, leading
-    if not keyed:
-        return [*links, *on], place.sql, rows * place.rows, leading
-    return [*links, *on], place.sql, rows + place.rows - 1 if step.kind == "right" else rows, leading
+    leading = into[0] if into else None
+    if step.kind == "inner":
+        found = bound.joined(place.alias, place.rows, into, back)
+    elif step.kind == "left":
+        found = bound.left(place.alias, place.rows, into, back)
+    elif step.kind == "right":
+        found = bound.right(place.alias, place.rows, into, back)
+    else:
+        all_meet = not on and not any(names.places[alias].optional for alias in _linked(links, names))
+        found = bound.full(place.alias, place.rows, into, back, all_meet=all_meet)
+    return [*links, *on], place.sql, found, leading, set(back)
 
 
 def _linked(links: Sequence[tree.Scalar], names: Names) -> Iterator[str]:
@@ -357,8 +358,11 @@ def _unit_ends(part: tree.Scalar, names: Names, place: Place) -> str | None:
     return None
 
 
-def _path_ends(part: tree.Scalar, names: Names, place: Place) -> tuple[str, bool] | None:
-    """Where a part walks the declared path: the alias of the other side, and whether `place` has one row for it."""
+def _path_ends(part: tree.Scalar, names: Names, place: Place) -> tuple[str, bool, bool] | None:
+    """Where a part walks the declared path: the alias of the other side, and which of both has one row for the other.
+
+    First whether `place` has one row for each of the other side's, then whether the other side has one for each of its.
+    """
     if not isinstance(part, tree.Compare) or part.op != "=":
         return None
     for mine, other in ((part.left, part.right), (part.right, part.left)):
@@ -372,7 +376,12 @@ def _path_ends(part: tree.Scalar, names: Names, place: Place) -> tuple[str, bool
         down = _is_step(there.table.unit, other.column, place.table.name, mine.column)
         up = _is_step(place.table.unit, mine.column, there.table.name, other.column)
         if down or up:
-            return there.alias, place.table.key is not None and place.table.key == mine.column
+            keys = (place.table.key, there.table.key)
+            return (
+                there.alias,
+                keys[0] is not None and keys[0] == mine.column,
+                keys[1] is not None and keys[1] == other.column,
+            )
     return None
 
 

@@ -26,6 +26,8 @@ from tacit.plan.find_keys import find_keys
 from tacit.plan.inner_questions import inner_questions
 from tacit.plan.levers import Levers, check_unit, merged
 from tacit.plan.measure import measure
+from tacit.plan.name_keys import name_keys
+from tacit.plan.note import note
 from tacit.plan.open_sources import open_sources
 from tacit.plan.outputs import outputs
 from tacit.plan.over_answers import over_answers
@@ -53,6 +55,7 @@ RULES: tuple[Callable[[Draft], Draft], ...] = (
     add_noise,
     build_query,
     bound_work,
+    note,
     explain,
 )
 
@@ -81,7 +84,7 @@ def make_plan(
         question = replace(question, groups_per_unit=groups)
     if levers.rows_per_unit is not None:
         question = replace(question, rows_per_unit=parameters.whole("rows_per_unit", levers.rows_per_unit, least=1))
-    question = over_answers(question, policy)
+    question = over_answers(name_keys(question, policy), policy)
     asked = _asked(policy, levers.epsilon, rho, levers.delta or 0, weights)
     asked = replace(asked, rows_per_unit=question.rows_per_unit)
     plan = _planned(Draft(question, policy, asked))
@@ -200,4 +203,5 @@ def _plan(draft: Draft) -> Plan:
         event=draft.event,
         work=draft.work,
         sentences=draft.sentences,
+        notes=draft.notes,
     )

@@ -34,6 +34,7 @@ from tacit.errors import QuestionError
 from tacit.plan import arithmetic
 from tacit.plan.draft import Draft, Part
 from tacit.plan.formulas import Constant, Formula, Linear, Mean, Root, Test, Variance
+from tacit.plan.hints import bound_here
 from tacit.plan.pairs import PAIRS, pair_formula
 from tacit.plan.together import Shape, pair, triple
 from tacit.plan.translate import condition_of, number_of, value_of
@@ -135,7 +136,7 @@ def _bounded(aggregate: tree.Aggregate, draft: Draft, argument: tree.Scalar) -> 
     if not number.stated:
         raise QuestionError(
             f"{name} needs a column with bounds, because they decide the noise. "
-            f"State them in the policy: between = [low, high]. Or bound it here: least(greatest(x, 0), 100)."
+            f"State them in the policy: between = [low, high]. Or bound it here: {bound_here(0, 100)}."
         )
     return coarsened(replace(number, meaning="number"), LARGEST_ROW, around=number.bounds.middle)
 

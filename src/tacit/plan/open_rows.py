@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from tacit.errors import QuestionError
+from tacit.plan.fan_out import renamed
 from tacit.plan.join_tables import Joined
 from tacit.plan.magnitude import is_coded
 from tacit.plan.names import conjunction, listed
@@ -139,9 +140,19 @@ def _projected(rows: tree.Rows, outputs: tuple[tree.Output, ...], joined: Joined
         query = query.where(where, copy=False)
     if rows.distinct:
         query = query.distinct(copy=False)
-    return replace(rows, outputs=tuple(resolved)), _opened(
-        query, columns, unit, joined.rows, joined, _computed(columns, where, joined)
-    )
+    opened = _opened(query, columns, unit, joined.rows, joined, _computed(columns, where, joined))
+    if joined.rows is None and not joined.joins:
+        opened = replace(opened, meets=renamed(joined.places[0].meets, _shown_as(resolved)))
+    return replace(rows, outputs=tuple(resolved)), opened
+
+
+def _shown_as(outputs: list[tree.Output]) -> dict[str, list[str]]:
+    """Of each column of a source the names under which it is shown as it is."""
+    found: dict[str, list[str]] = {}
+    for output in outputs:
+        if isinstance(output.expression, tree.Name):
+            found.setdefault(output.expression.column, []).append(output.name)
+    return found
 
 
 def _one_unit(found: str | None, name: str) -> str:

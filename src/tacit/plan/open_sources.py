@@ -37,7 +37,14 @@ def open_sources(draft: Draft) -> Draft:
         )
     opener.check_asked()
     resolved = replace(question, source=joined.source, joins=joined.joins, rows_per_unit=None)
-    return replace(draft, question=resolved, joined=joined, scope=joined.scope, rows_per_unit=joined.rows)
+    return replace(
+        draft,
+        question=resolved,
+        joined=joined,
+        scope=joined.scope,
+        rows_per_unit=joined.rows,
+        notes=tuple(dict.fromkeys(opener.notes)),
+    )
 
 
 @dataclass(slots=True)
@@ -49,6 +56,7 @@ class Opener:
     taken: dict[str, int] = field(default_factory=dict)
     opened: dict[tree.Rows | tree.Union, Opened] = field(default_factory=dict)
     bounds: list[tuple[str, int]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # what the sources leave out, for the answer to say
 
     def open_from(self, source: tree.Source, joins: Sequence[tree.Join], where: tree.Scalar | None) -> Joined:
         """All sources of one FROM, joined."""
@@ -100,6 +108,7 @@ class Opener:
             opened.kind,
             sources=opened.sources,
             work=opened.work,
+            meets=opened.meets,
         )
         return place, tree.Derived(rows, alias)
 
@@ -114,9 +123,8 @@ class Opener:
         if table.public:
             if source.rows_per_unit is not None:
                 raise QuestionError(f"Table {table.name!r} is public, so tacit_rows_per_unit says nothing about it.")
-            return Place(alias, table.name, _read(table, alias, None), columns, None, table=table), replace(
-                source, table=table.name, alias=alias
-            )
+            place = Place(alias, table.name, _read(table, alias, None), columns, None, table=table, meets=table.meets)
+            return place, replace(source, table=table.name, alias=alias)
         rows = self._rows(table, source.rows_per_unit)
         unit = self.policy.unit_of(table.name).unit
         by_column = isinstance(unit, ColumnUnit)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.plan.formulas import Cells, Estimate, Floats, Formula, as_it_reads
+from tacit.plan.formulas import Cells, Estimate, Floats, Formula, as_it_reads, off_at_most
 from tacit.question import tree
 
 RANKS = ("row_number", "rank", "dense_rank", "count")
@@ -44,12 +44,18 @@ class Window:
         parts = [*([] if self.argument is None else [self.argument]), *(each.formula for each in self.order)]
         return frozenset().union(*(part.measures for part in parts))
 
+    @property
+    def by_noise(self) -> bool:
+        """Whether noisy values decide which rows it looks at."""
+        return any(each.formula.measures for each in self.order) or any(each.measures for each in self.partition)
+
     def of(self, cells: Cells) -> Estimate:
         inner = Estimate(np.ones(cells.size)) if self.argument is None else self.argument.of(cells)
         plain = inner.value.dtype != object
         value = np.full(cells.size, np.nan) if plain else np.full(cells.size, None, dtype=object)
         slopes = {measure: np.zeros(cells.size) for measure in inner.slopes}
         far = {measure: np.zeros(cells.size) for measure in {*inner.slopes, *inner.far}}
+        spreads = inner.deviation(cells.spreads) if cells.spreads and plain else np.zeros(cells.size)
         for rows, peers in self._partitions(cells):
             for place, row in enumerate(rows):
                 if self.function in _PLACES:
@@ -57,15 +63,42 @@ class Window:
                     continue
                 chosen = self._chosen(rows, place, peers)
                 value[row] = _total(self.function, inner.value, chosen)
-                self._carry(inner, row, chosen, slopes, far)
+                if self.function in ("min", "max"):
+                    self._carry_one(inner, row, chosen, spreads, far)
+                else:
+                    self._carry(inner, row, chosen, slopes, far, together=cells.chosen or self.by_noise)
         return Estimate(value, slopes, far)
 
+    def _carry_one(self, inner: Estimate, row: int, chosen: list[int], spreads: Floats, far: dict[int, Floats]) -> None:
+        """The greatest or least moves with the one row that is it, or with what may be greater in truth."""
+        present = [each for each in chosen if _plain(inner.value[each]) is not None]
+        if not present or not far:
+            return
+        top = (min if self.function == "min" else max)(present, key=inner.value.__getitem__)
+        wider = off_at_most(inner.value, spreads, present, top, greatest=self.function == "max")
+        for measure in far:
+            own, beyond = inner.slopes.get(measure), inner.far.get(measure)
+            squares = (0.0 if own is None else own[top] ** 2) + (0.0 if beyond is None else beyond[top])
+            far[measure][row] = wider**2 * squares
+
     def _carry(
-        self, inner: Estimate, row: int, chosen: list[int], slopes: dict[int, Floats], far: dict[int, Floats]
+        self,
+        inner: Estimate,
+        row: int,
+        chosen: list[int],
+        slopes: dict[int, Floats],
+        far: dict[int, Floats],
+        *,
+        together: bool,
     ) -> None:
-        """How the noise of the chosen rows reaches this one."""
+        """How the noise of the chosen rows reaches this one: `together` if noise chose them, so that it adds up."""
         share = 1.0 / len(chosen) if self.function == "avg" and chosen else 1.0
         for measure in far:
+            if together:
+                moved = np.abs(inner.slopes.get(measure, np.zeros(len(inner.value))))
+                moved = moved + np.sqrt(inner.far.get(measure, np.zeros(len(inner.value))))
+                far[measure][row] = np.square(share * moved[chosen].sum())
+                continue
             own = inner.slopes.get(measure, np.zeros(len(inner.value)))
             beyond = inner.far.get(measure, np.zeros(len(inner.value)))
             if row in chosen and measure in slopes:

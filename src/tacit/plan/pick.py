@@ -24,6 +24,7 @@ from tacit.plan.build_query import from_sources, key_column
 from tacit.plan.columns import KeyColumn, RawKey
 from tacit.plan.draft import Draft
 from tacit.plan.formulas import KeyFormula
+from tacit.plan.hints import bound_here
 from tacit.plan.listing import Listing
 from tacit.plan.measure import PICKS, aggregates_of
 from tacit.plan.pick_part import PickMechanism, PickPart
@@ -75,7 +76,7 @@ def _part(group: Sequence[tree.Aggregate], draft: Draft) -> PickPart:
     if not number.stated:
         raise QuestionError(
             f"{first.kind} needs a column with bounds, because the answer is chosen between them. "
-            f"State them in the policy: between = [low, high]. Or bound it here: least(greatest(x, 0), 100)."
+            f"State them in the policy: between = [low, high]. Or bound it here: {bound_here(0, 100)}."
         )
     low, width = number.bounds.low, number.bounds.high - number.bounds.low
     shift = max(0, (width + 1).bit_length() - 40)

@@ -210,6 +210,7 @@ class Plan:
     work: Work = NONE  # the most that the rows of one unit can cause
     sentences: tuple[str, ...] = ()
     offset: int = 0
+    notes: tuple[str, ...] = ()  # what the answer says of itself: what was left out, what cannot be known
     summary: Summary | None = None
 
     @property

@@ -25,6 +25,8 @@ from tacit.plan.build_query import from_sources, key_column, measure_column
 from tacit.plan.columns import RawKey
 from tacit.plan.draft import Asked, Draft
 from tacit.plan.filter_rows import filter_rows
+from tacit.plan.hints import bound_here
+from tacit.plan.name_keys import name_keys
 from tacit.plan.open_sources import open_sources
 from tacit.plan.plan import Query
 from tacit.plan.resolve import resolve
@@ -147,6 +149,7 @@ class RowPlan:
 def plan_rows(sql: str, policy: Policy, rows_per_unit: int | None = None) -> RowPlan:
     """The rows of a SELECT without aggregates (GROUP BY the unit is one row for each of them, and is understood)."""
     question = read(f"SELECT count(*) AS n FROM ({str(sql).strip().rstrip(';')}) AS study")  # noqa: S608  # is parsed
+    question = name_keys(question, policy)
     if question.joins or not isinstance(question.source, tree.Derived) or question.where is not None:
         raise QuestionError("Rows for a study are one SELECT, e.g. SELECT age, charge FROM visits WHERE age > 17.")
     if question.privacy is not None:
@@ -195,7 +198,7 @@ def _must_fit(name: str, value: Number) -> None:
     if not fits:
         raise QuestionError(
             f"Column {name!r} of the rows may reach from {low:,} to {high:,} steps, too far for a study (2**62). Use "
-            "narrower bounds, fewer decimals or factors; or bound it here: least(greatest(x, 0), 1000000)."
+            f"narrower bounds, fewer decimals or factors; or bound it here: {bound_here(0, 1000000)}."
         )
 
 

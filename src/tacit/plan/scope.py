@@ -50,6 +50,8 @@ class Place:
     optional: bool = False
     sources: tuple[str, ...] = ()  # the private tables it is made from
     work: Work = NONE  # what making its rows of one unit can take
+    meets: Mapping[tuple[str, ...], int] | None = None  # of a public source: how many rows agree in these columns
+    met: int = 1  # of a public source that is joined: how many of its rows one row meets, at most
 
     @property
     def public(self) -> bool:
@@ -80,6 +82,7 @@ class Opened:
     kind: str | None
     sources: tuple[str, ...]
     work: Work
+    meets: Mapping[tuple[str, ...], int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ The rows are those that the answer has: with known keys all of them, also where 
 the ones that are shown. How the noise carries over: cell r's measure m has independent noise, and a total T_a moves
 with it by a slope J_a(m, r); an output f(T_1, T_2, ...) moves by the sum of f's slopes times these, so to first order
 its variance is the sum over m and r of the square of that sum times the measure's variance. The greatest and the least
-move with the cell that is the greatest or the least. (Of many noisy numbers the greatest is too great on average.)
+move with the cell that is it, or with one that may be it in truth; noise chose that cell, and so it did where rows were
+left out by noisy values: deviations then add up instead of their squares, and intervals are wider (`chosen`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.plan.formulas import Cells, Constant, Estimate, Floats, Formula, KeyFormula, as_it_reads
+from tacit.plan.formulas import Cells, Constant, Estimate, Floats, Formula, KeyFormula, as_it_reads, off_at_most
 
 Slopes = dict[int, Floats]
 """By measure, how far a total moves with each cell's number; zero for cells of other groups."""
@@ -39,16 +40,17 @@ class Total:
             nothing: list[Slopes] = [{} for _ in groups]
             return np.array([float(len(rows)) for rows in groups]), nothing, nothing
         inner = self.argument.of(cells)
+        spreads = inner.deviation(cells.spreads) if cells.spreads and inner.noisy else None
         values, near, far = [], [], []
         for rows in groups:
-            value, weights = _total(self.function, inner.value, rows)
+            value, weights = _total(self.function, inner.value, rows, spreads)
             values.append(value)
             near.append({measure: slope * weights for measure, slope in inner.slopes.items()})
             far.append({measure: squares * np.square(weights) for measure, squares in inner.far.items()})
         return np.array(values, dtype=np.float64), near, far
 
 
-def _total(function: str, values: Floats, rows: Sequence[int]) -> tuple[float, Floats]:
+def _total(function: str, values: Floats, rows: Sequence[int], spreads: Floats | None) -> tuple[float, Floats]:
     """A total, and by how much it moves with each value."""
     weights = np.zeros(len(values))
     missing = values.dtype == object
@@ -59,7 +61,8 @@ def _total(function: str, values: Floats, rows: Sequence[int]) -> tuple[float, F
         return np.nan, weights
     if function in ("min", "max"):
         chosen = (min if function == "min" else max)(present, key=values.__getitem__)
-        weights[chosen] = 1.0
+        wider = spreads is not None and off_at_most(values, spreads, present, chosen, greatest=function == "max")
+        weights[chosen] = wider or 1.0
         return float(values[chosen]), weights
     weights[present] = 1.0 / len(present) if function == "avg" else 1.0
     return float(values @ weights if len(present) == len(values) else values[present] @ weights[present]), weights
@@ -106,12 +109,16 @@ class Summed:
         squares = {measure: np.zeros(len(groups)) for measure in self.measures}
         for group in range(len(groups)):
             for measure in squares:
-                slope, beyond = np.zeros(cells.size), 0.0
+                slope, beyond, together = np.zeros(cells.size), 0.0, 0.0
                 for place in used:
                     factor = estimate.slopes[place][group] if place in estimate.slopes else 0.0
-                    slope = slope + factor * found[place][1][group].get(measure, 0.0)
+                    moved = factor * found[place][1][group].get(measure, np.zeros(cells.size))
+                    if cells.chosen or self.totals[place].function in ("min", "max"):
+                        together += float(np.abs(moved).sum())
+                    else:
+                        slope = slope + moved
                     beyond += factor**2 * float(np.sum(found[place][2][group].get(measure, 0.0)))
-                squares[measure][group] = float(np.square(slope).sum()) + beyond
+                squares[measure][group] = (together + float(np.sqrt(np.square(slope).sum()))) ** 2 + beyond
         return Estimate(estimate.value, {}, squares)
 
 

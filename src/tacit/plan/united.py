@@ -78,6 +78,11 @@ class UnitedPlan:
         return tuple(found)
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What the answers say of themselves."""
+        return tuple(dict.fromkeys(note for _, plan in self.plans for note in plan.notes))
+
+    @property
     def errors(self) -> tuple[Expected, ...]:
         """What is expected of every noisy column whose noise does not depend on the data."""
         return tuple(each for each in self._expected(None) if each.rows is None)

@@ -58,7 +58,8 @@ class Table:
     """One table: where it is, whose rows it holds, how many rows one unit may have, and its columns.
 
     `key` is a column that no two rows of a unit share: the working copy keeps one row of each. `fan_out` is for public
-    tables: how many of its rows, at most, one row of a private table may meet in a join.
+    tables: how many of its rows, at most, one row of a private table may meet in a join; None leaves it to the table.
+    `meets` says of a public table that was read how many of its rows agree in these columns, at most.
     """
 
     name: str
@@ -68,7 +69,8 @@ class Table:
     columns: Mapping[str, Column]
     public: bool = False
     key: str | None = None
-    fan_out: int = 1
+    fan_out: int | None = None
+    meets: Mapping[tuple[str, ...], int] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
@@ -163,6 +165,8 @@ def _key_problems(table: Table) -> Iterator[str]:
             yield ".key: a public table has no key; joins keep the first of the rows that agree, or fan_out of them."
         elif table.column(table.key) is None or table.key not in table.columns:
             yield f".key: {table.key!r} is none of the columns stated: {', '.join(table.columns) or 'none'}."
+    if table.fan_out is None:
+        return
     whole = isinstance(table.fan_out, int) and not isinstance(table.fan_out, bool)
     if not whole or not 1 <= table.fan_out <= LARGEST_ROWS_PER_UNIT:
         yield f".fan_out: a whole number of at least 1 is wanted. Got {table.fan_out!r} instead."

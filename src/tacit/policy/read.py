@@ -143,7 +143,7 @@ def _table(place: Place, name: str, content: Any, shared_source: Any) -> Table:
     found = {key: _column(place.at("columns").at(key), key, facts) for key, facts in columns.items()}
     bound = table.get("rows_per_unit", rows)
     key = _text(place, table, "key", None) if "key" in table else None
-    fan_out = table.get("fan_out", 1)
+    fan_out = table.get("fan_out")
     # A table's own refusals begin with its path already.
     return Place(place.file).make(lambda: Table(name, source, unit, bound, found, public, key, fan_out))
 

@@ -45,6 +45,12 @@ def _(node: tree.Question) -> Any:
     return {"is": "Question", **{name: _plain(value) for name, value in content.items()}}
 
 
+@_plain.register(tree.Key)
+def _(node: tree.Key) -> Any:
+    """Whether a name was a column's or an output's has been decided before."""
+    return {"is": "Key", "name": node.name, "expression": _plain(node.expression)}
+
+
 @_plain.register(tuple)
 def _(node: tuple[Any, ...]) -> Any:
     return [_plain(item) for item in node]

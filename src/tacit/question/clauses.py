@@ -115,7 +115,10 @@ def _key(node: exp.Expr, outputs: Sequence[tree.Output]) -> tree.Key:
     if isinstance(expression, tree.Name) and expression.table is None:
         for output in outputs:
             if output.name.lower() == expression.column.lower():
-                return tree.Key(output.name, output.expression)
+                same = (
+                    isinstance(output.expression, tree.Name) and output.name.lower() == output.expression.column.lower()
+                )
+                return tree.Key(output.name, output.expression, None if same else expression)
     for output in outputs:
         if output.expression == expression:
             return tree.Key(output.name, expression)
@@ -131,10 +134,12 @@ def _place(node: exp.Expr, outputs: Sequence[tree.Output]) -> tree.Output | None
     return outputs[value.value - 1]
 
 
-def having_of(select: exp.Select, outputs: Sequence[tree.Output]) -> tree.Scalar | None:
-    """The condition on the cells of the answer; it may name outputs."""
+def having_of(select: exp.Select, outputs: Sequence[tree.Output], keys: Sequence[tree.Key] = ()) -> tree.Scalar | None:
+    """The condition on the cells of the answer; it may name outputs, and keys before them."""
     node = select.args.get("having")
-    return None if node is None else _by_name(scalar(node.this), outputs)
+    left = {key.written.column.lower() for key in keys if key.written is not None}
+    named = [output for output in outputs if output.name.lower() not in left]
+    return None if node is None else _by_name(scalar(node.this), named)
 
 
 def order_of(select: exp.Select, outputs: Sequence[tree.Output]) -> tuple[tree.Order, ...]:

@@ -101,7 +101,7 @@ def question_of(select: exp.Select) -> tree.Question:
         where=clauses.where_of(select),
         keys=_distinct(select, outputs, keys) or keys,
         outputs=outputs,
-        having=clauses.having_of(select, outputs),
+        having=clauses.having_of(select, outputs, keys),
         order=clauses.order_of(select, outputs),
         limit=clauses.limit_of(select),
         offset=clauses.offset_of(select),
@@ -124,7 +124,7 @@ def _distinct(
     keys: list[tree.Key] = []
     if select.args.get("group") is not None:
         shown_outputs = {output.expression for output in outputs}
-        if all(key.expression in shown_outputs for key in grouped):
+        if all(key.expression in shown_outputs and key.written is None for key in grouped):
             return ()  # every row of the answer shows its keys, so no two are alike
         raise refused(None, "SELECT DISTINCT with GROUP BY must show all its keys")
     for output in outputs:

@@ -78,7 +78,7 @@ def rows_of(node: exp.Expr) -> tree.Rows | tree.Union:
         clauses.where_of(node),
         keys,
         outputs,
-        clauses.having_of(node, named),
+        clauses.having_of(node, named, keys),
         distinct is not None,
         sets,
     )

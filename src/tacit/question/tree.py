@@ -213,10 +213,15 @@ class UnitOf(Scalar):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Something to group by."""
+    """Something to group by.
+
+    `written` is a name that stood in GROUP BY and is also an output's: where a source has a column so called, that
+    column is meant, and otherwise the output, which is the `expression` (`plan.name_keys` decides).
+    """
 
     name: str
     expression: Scalar
+    written: Name | None = None
 
 
 @dataclass(frozen=True, slots=True)
