@@ -13,7 +13,7 @@ does before and beside the questions (begin and check a policy, look at a ledger
 from tacit.curator.curator import Curator
 from tacit.curator.ledgers import adopt_ledger, open_ledger, verify_ledger
 from tacit.curator.opening import open_policy, protect
-from tacit.curator.owner import check_policy, describe_sources
+from tacit.curator.owner import check_data, check_policy, describe_sources
 from tacit.curator.planner import Planner
 from tacit.curator.publish import Publication
 from tacit.curator.studies import Price, Rows
@@ -27,6 +27,7 @@ __all__ = [
     "Rows",
     "Suggestion",
     "adopt_ledger",
+    "check_data",
     "check_policy",
     "describe_sources",
     "open_ledger",

@@ -1,4 +1,7 @@
-"""For the owner, before the questions: begin a policy, and check one. Nothing here reads a row."""
+"""For the owner, before the questions: begin a policy, check one, and look at how it fits the rows.
+
+Only `check_data` reads a row, and what it finds is for the owner alone.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from pathlib import Path
 
 from tacit.engines.discover import discover
 from tacit.engines.engine import describe
+from tacit.engines.quality import Quality, quality
 from tacit.policy import Policy, Source
 from tacit.policy.check import check
 from tacit.policy.read import read as read_policy
@@ -27,6 +31,11 @@ def describe_sources(paths: Iterable[str], *, name: str, directory: str = ".") -
         for table, source in found.items()
     }
     return write_policy(name, moved, schema)
+
+
+def check_data(path: str | os.PathLike[str]) -> Quality:
+    """How well the policy of this file fits its rows: exact, for the owner alone, and NOT FOR RELEASE."""
+    return quality(check_policy(path))
 
 
 def check_policy(path: str | os.PathLike[str]) -> Policy:

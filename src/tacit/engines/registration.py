@@ -165,6 +165,22 @@ def _private(policy: Policy, table: Table, relations: Mapping[str, Relation], fl
     )
 
 
+def unit_and_columns(
+    policy: Policy, table: Table, relations: Mapping[str, Relation], flavour: Flavour
+) -> tuple[str, str, list[tuple[str, str]]]:
+    """The unit of a source's row and the joins it needs; and each column as it is there, and as it is read."""
+    relation = relations[table.name]
+    unit, joins = "1", ""
+    if not table.public and not isinstance(table.unit, RowUnit):
+        least, greatest, joins = _unit(policy, table.name, relations, flavour, units_are_whole(policy, relations))
+        unit = least if least == greatest else f"CASE WHEN {least} = {greatest} THEN {least} END"
+    columns = []
+    for name, column in table.columns.items():
+        found = quoting.identifier(_ROW, relation.name_of(name))
+        columns.append((found, flavour.read(column, _type(table, relation, name), found)))
+    return unit, joins, columns
+
+
 def _one_of_each_key(table: Table, columns: str, rows: str, order: str) -> str:
     """Of the rows of a unit that share the table's key, the first by the keyed hash. Rows without a key all stay."""
     key = quoting.identifier(str(table.key))

@@ -124,7 +124,7 @@ def describe(policy: Policy, frames: Mapping[str, Any]) -> Schema:
     import duckdb
 
     with duckdb.connect() as connection:
-        return _schema(_relations(connection, policy, frames))
+        return _schema(relations_of(connection, policy, frames))
 
 
 def _fill(
@@ -137,7 +137,7 @@ def _fill(
         connection.execute(f"SET {setting} = false")
     connection.execute("SET preserve_insertion_order = false")
     connection.execute("SET TimeZone = 'UTC'")
-    relations = _relations(connection, policy, frames)
+    relations = relations_of(connection, policy, frames)
     schema = _schema(relations)
     check(policy, schema)
     steps = list(statements(policy, relations, secret))
@@ -162,7 +162,8 @@ def _fill(
     return schema
 
 
-def _relations(connection: Any, policy: Policy, frames: Mapping[str, Any]) -> dict[str, sources.Relation]:
+def relations_of(connection: Any, policy: Policy, frames: Mapping[str, Any]) -> dict[str, sources.Relation]:
+    """The sources of all tables, as this connection reads them."""
     wanted = {table.source.path for table in policy.tables.values() if table.source.format == "frame"}
     missing = sorted(wanted - set(frames))
     if missing:
