@@ -1,8 +1,9 @@
 """How well a policy fits the rows it speaks of: what is unreadable, clamped, dropped, unlisted, trimmed.
 
-NOT FOR RELEASE. For the owner alone: these are exact counts of private rows, without any noise, as `tacit risk` gives. No question, no
-ledger and no answer ever sees them. They are read with the very expressions that registration uses (`registration`,
-`cleaning`), so that what is counted here is what becomes of the rows there. Files and frames, read by DuckDB.
+NOT FOR RELEASE. For the owner alone: these are exact counts of private rows, without any noise, as `tacit risk` gives.
+No question, no ledger and no answer ever sees them. They are read with the very expressions that registration uses
+(`registration`, `cleaning`), so that what is counted here is what becomes of the rows there. Files and frames, read by
+DuckDB.
 """
 
 # ruff: noqa: S608  # this is where SQL is written; names and values come from the policy, through `quoting`
