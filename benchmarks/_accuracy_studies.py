@@ -2,8 +2,8 @@
 
 A thousand people with one row each, values within 0 .. 100 in three places: evenly spread, near a bound, and narrow off
 the middle. Every draw is a release of its own: asks differ in their LIMIT, studies are given arrays. The sampling error
-of a deviation over N draws is sqrt((k - 1)/(4 N)) of it, k the kurtosis of the draws, which is large where a variance is
-held above 0; the errors of both are put together. (Tests compare what is planned with the studies' closed forms, exactly.)
+of a deviation over N draws is sqrt((k - 1)/(4 N)) of it, k the kurtosis of the draws, which is large where a variance
+is held above 0; the errors of both are put together. (Tests compare what is planned with the studies' closed forms.)
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ def lines(found: list[Beside]) -> list[str]:
         "| output | values | SQL | study | SQL / study |",
         "|---|---|---|---|---|",
         *(
-            f"| {each.form} | {each.place} | {each.sql:.4g} | {each.study:.4g} | {each.ratio:.3f} +/- {each.uncertainty:.3f} |"
+            f"| {each.form} | {each.place} | {each.sql:.4g} | {each.study:.4g} "
+            f"| {each.ratio:.3f} +/- {each.uncertainty:.3f} |"
             for each in found
         ),
         "",
