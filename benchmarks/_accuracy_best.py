@@ -119,18 +119,25 @@ def least(question: Question) -> dict[str, Least]:
         return _many(question)
     if label.startswith(("variance", "standard deviation")):
         return _spread(question)
-    # a count and a sum around the middle: two numbers, half of epsilon each, sensitivities r and r h
-    count = geometric(2 * units / epsilon)
-    total = geometric(2 * units * HALF / epsilon)
-    why = "two Laplace, half each"
+    # the sums of x and of 100 - x, which move by 100 together: one Laplace vector (Awan, Slavkovic 2021)
+    part = geometric(units * TOP / epsilon)
+    why = "Laplace, S = 100 over x and 100 - x"
     found = {
-        "n": count,
-        "s": math.hypot(total, HALF * count),
-        "a": total / rows,
-        "q": total / rows,
-        "e": math.hypot(total, (HALF - 20) * count),
+        "n": math.sqrt(2) * part / TOP,
+        "s": part,
+        "a": part / math.sqrt(2) / rows,
+        "q": part / math.sqrt(2) / rows,
+        "e": part * math.hypot(1 - 20 / TOP, 20 / TOP),
     }
-    return {name: Least(found[name], found[name] * box(2), why) for name in question.outputs}
+    alone = {"n": geometric(2 * units / epsilon), "total": geometric(2 * units * HALF / epsilon)}
+    boxed = {
+        "n": alone["n"],
+        "s": math.hypot(alone["total"], HALF * alone["n"]),
+        "a": alone["total"] / rows,
+        "q": alone["total"] / rows,
+        "e": math.hypot(alone["total"], (HALF - 20) * alone["n"]),
+    }
+    return {name: Least(found[name], boxed[name] * box(2), why) for name in question.outputs}
 
 
 def _many(question: Question) -> dict[str, Least]:

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
+from tacit.mechanisms import Laplace
 from tacit.plan import Plan
 from tacit.plan.plan import KnownKeys, Measure
 from tests.plan.worlds import Blocks, Cells, Store, World
+
+
+def measured(plan: Plan, columns: Sequence[int]) -> list[Fraction]:
+    """The measures of one cell, exactly, from the columns of the plan's queries."""
+    found = [Fraction(column) for column in columns[: len(plan.measures)]]
+    for bundle in plan.bundles:
+        for place, row in zip(bundle.places, bundle.matrix, strict=True):
+            found[place] = sum((by * columns[part] for by, part in zip(row, bundle.places, strict=True)), Fraction(0))
+    return found
 
 
 def check_neighbours(store: Store, plan: Plan, units: Sequence[int]) -> int:
@@ -35,6 +46,17 @@ def check_pair(plan: Plan, one: Blocks, other: Blocks) -> None:
         names = plan.counted[block].measure_columns
         changes = _changes(one[block], other[block], names.index(measure.name))
         _check_measure(measure, changes if measure.levels is None else _on_levels(plan, measure, changes))
+    for bundle in plan.bundles:  # one noise for all of them: their changes add up to no more than it was made for
+        first = plan.measures[bundle.places[0]]
+        whole = 0
+        for measure in (plan.measures[place] for place in bundle.places):
+            assert (measure.block, measure.levels, measure.mechanism) == (first.block, first.levels, first.mechanism)
+            names = plan.counted[first.block].measure_columns
+            changes = _changes(one[first.block], other[first.block], names.index(measure.name))
+            changes = changes if measure.levels is None else _on_levels(plan, measure, changes)
+            whole += sum(map(abs, changes.values()))
+        assert isinstance(first.mechanism, Laplace)
+        assert whole <= first.mechanism.event.sensitivity
     if plan.query.unit_column is not None:
         units = [abs(change) for change in _changes(one[0], other[0], len(plan.query.measure_columns)).values()]
         assert max(units, default=0) <= 1

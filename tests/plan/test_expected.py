@@ -16,9 +16,9 @@ TOP, ROWS_PER_UNIT, EPSILON = 110, 3, 0.5
 AGES = [age for age in range(TOP + 1) for _ in range(40)]  # spread evenly over their bounds
 
 
-def noise(bound: float, shares: int) -> float:
-    """The deviation of Laplace noise on a sum of rows of this size, at an equal share."""
-    a = math.exp(-EPSILON / shares / (ROWS_PER_UNIT * bound))
+def noise(bound: float) -> float:
+    """The deviation of Laplace noise on numbers to which one row adds this much in all."""
+    a = math.exp(-EPSILON / (ROWS_PER_UNIT * bound))
     return math.sqrt(2 * a) / (1 - a)
 
 
@@ -26,7 +26,7 @@ def spread(of: Callable[..., float], sums: list[float], deviations: list[float])
     """The deviation of a function of noisy sums, by central differences."""
     total = 0.0
     for place, deviation in enumerate(deviations):
-        step = 1e-3 * len(AGES)
+        step = 1e-4 * len(AGES)
         up, down = list(sums), list(sums)
         up[place] += step
         down[place] -= step
@@ -41,18 +41,22 @@ def planned(output: str) -> float:
     return error.deviation
 
 
-def variance(count: float, total: float, squares: float) -> float:
-    """From the count, the sum of x - 55, and the sum of (x - 55)**2 - 1512."""
-    return squares / count + 1512 - (total / count) ** 2
+def count(first: float, second: float, third: float) -> float:
+    """From the sums of x**2, 2 x (110 - x) and (110 - x)**2, which add up to 110**2 on every row."""
+    return (first + second + third) / TOP**2
 
 
-AROUND = [age - 55 for age in AGES]
-SUMS = [len(AGES), sum(AROUND), sum(each**2 - 1512 for each in AROUND)]
-NOISES = [noise(1, 3), noise(55, 3), noise(55**2 - 1512, 3)]
+def variance(first: float, second: float, third: float) -> float:
+    rows = count(first, second, third)
+    return first / rows - ((first + second / 2) / TOP / rows) ** 2
 
 
-def sample(count: float, total: float, squares: float) -> float:
-    return variance(count, total, squares) * count / (count - 1)
+SUMS = [sum(x**2 for x in AGES), sum(2 * x * (TOP - x) for x in AGES), sum((TOP - x) ** 2 for x in AGES)]
+NOISES = [noise(TOP**2)] * 3
+
+
+def sample(*sums: float) -> float:
+    return variance(*sums) * count(*sums) / (count(*sums) - 1)
 
 
 @pytest.mark.parametrize(
@@ -71,13 +75,13 @@ def test_a_spread_is_estimated_for_values_that_lie_evenly_in_their_bounds(
 
 
 def test_a_quotient_of_a_sum_is_estimated_as_the_mean_is() -> None:
-    """sum(age) is centred where a count is bought too: around 55 plus 55 for each of the count."""
-    deviations = [noise(1, 2), noise(55, 2)]
-    expected = spread(lambda count, total: (total + 55 * count) / count, SUMS[:2], deviations)
+    """Both come from the sums of age and of 110 - age, which add up to 110 on every row."""
+    sums = [float(sum(AGES)), float(sum(TOP - age for age in AGES))]
+    expected = spread(lambda up, down: TOP * up / (up + down), sums, [noise(TOP)] * 2)
     assert planned("sum(age) / count(*)") == pytest.approx(expected, rel=1e-3)
     assert planned("avg(age)") == pytest.approx(expected, rel=1e-3)
 
 
 def test_a_plain_sum_is_taken_at_the_middle_of_its_bounds() -> None:
     """100 * sum(age): its error does not depend on the rows; its square's does, through the sum that is expected."""
-    assert planned("sum(age) * sum(age)") == pytest.approx(2 * 55 * len(AGES) * noise(TOP, 1), rel=1e-3)
+    assert planned("sum(age) * sum(age)") == pytest.approx(2 * 55 * len(AGES) * noise(TOP), rel=1e-3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from fractions import Fraction
 from statistics import pvariance, stdev, variance
 from typing import Any
@@ -74,8 +75,9 @@ def test_error_bars_follow_the_noise() -> None:
         read("SELECT avg(age) AS a, sum(age) AS s, avg(age) - sum(age) / 2000 AS d FROM visits"), clinic(), epsilon=1
     )
     chance = np.random.default_rng(5)
-    truth = {"count_rows": 2000.0, "sum": 30_000.0}
-    draws = [truth[each.kind] + chance.normal(0, each.deviation, 4000) for each in plan.measures]
+    truth = {"count_rows": 140_000.0, "sum": 80_000.0}  # the sums of age and of 110 - age over 2,000 rows
+    noise = math.sqrt(2) * plan.measures[0].mechanism.scale  # type: ignore[union-attr]
+    draws = [truth[each.kind] + chance.normal(0, noise, 4000) for each in plan.measures]
     found = finish(plan, [()] * 4000, draws)
     for column, claimed in zip(found.columns, found.deviations, strict=True):
         assert claimed is not None

@@ -87,8 +87,10 @@ def test_a_rollup_is_planned_with_every_level_and_its_sensitivity() -> None:
     assert isinstance(plan.keys, KnownKeys)
     assert plan.keys.cells[:3] == (("F", 1), ("F", 2), ("F", 5))
     assert plan.keys.cells[6:] == (("F", None), ("M", None), (None, None))
-    count = plan.measures[0]
+    count = make_plan(read(ROLLUP.replace("sum(age)", "count(age)")), clinic(), epsilon=1).measures[0]
     assert (count.l1, count.l2**2 >= 27, count.l2**2 < Fraction(28), count.linf) == (9, True, True, 3)
+    together = plan.measures[0]  # with a sum: parts that add up to 110 a row, on each of three levels
+    assert (together.l1, together.linf) == (3 * 3 * 110, 3 * 110)
 
 
 def test_children_sum_to_parents_in_the_answer() -> None:

@@ -134,7 +134,10 @@ def changes(plan: Plan, content: dict[str, Rows]) -> list[list[int]]:
 
 
 def change(plan: Plan, content: dict[str, Rows], place: int = 0) -> list[int]:
-    return changes(plan, content)[place]
+    """How far a measure moves; of measures that are released together, all of their parts."""
+    moved = changes(plan, content)
+    bundle = plan.measures[place].together if place < len(plan.measures) else None
+    return [each for at in ((place,) if bundle is None else bundle.places) for each in moved[at]]
 
 
 def check_attained(measure: Measure, moved: list[int]) -> None:
@@ -185,26 +188,26 @@ TOTALS = "(SELECT who, {} AS t FROM visits GROUP BY who)"
         ("SELECT count(*) FROM (SELECT who, ward, count(*) AS t FROM visits GROUP BY who, ward) t", SPREAD, 0, 3),
         ("SELECT count(*) FROM (SELECT DISTINCT who, n FROM visits) t", SPREAD, 0, 3),
         (f"SELECT sum(t) FROM {TOTALS.format('sum(charge)')} t", FULL, 0, 24),
-        (f"SELECT avg(t) FROM {TOTALS.format('sum(charge)')} t", FULL, 1, 18),
-        (f"SELECT avg(t) FROM {TOTALS.format('sum(weight)')} t", FULL, 1, 8),
-        (f"SELECT avg(t) FROM {TOTALS.format('sum(weight)')} t", SINGLE, 1, 8),
-        (f"SELECT avg(t) FROM {TOTALS.format('sum(-weight)')} t", SINGLE, 1, 8),
-        (f"SELECT avg(t) FROM {TOTALS.format('sum(-weight)')} t", FULL, 1, 8),
+        (f"SELECT avg(t) FROM {TOTALS.format('sum(charge)')} t", FULL, 1, 36),
+        (f"SELECT avg(t) FROM {TOTALS.format('sum(weight)')} t", FULL, 1, 16),
+        (f"SELECT avg(t) FROM {TOTALS.format('sum(weight)')} t", SINGLE, 1, 16),
+        (f"SELECT avg(t) FROM {TOTALS.format('sum(-weight)')} t", SINGLE, 1, 16),
+        (f"SELECT avg(t) FROM {TOTALS.format('sum(-weight)')} t", FULL, 1, 16),
         (f"SELECT sum(t) FROM {TOTALS.format('count(*)')} t", FULL, 0, 3),
-        (f"SELECT avg(t) FROM {TOTALS.format('count(*)')} t", SINGLE, 1, 1),
+        (f"SELECT avg(t) FROM {TOTALS.format('count(*)')} t", SINGLE, 1, 2),
         (f"SELECT sum(t) FROM {TOTALS.format('count(charge)')} t", FULL, 0, 3),
         (f"SELECT sum(t) FROM {TOTALS.format('count(DISTINCT visit)')} t", FULL, 0, 3),
         (f"SELECT sum(t) FROM {TOTALS.format('max(n)')} t", FULL, 0, 5),
         (f"SELECT sum(t) FROM {TOTALS.format('min(charge)')} t", FULL, 0, 8),
         # measures
         ("SELECT sum(charge) FROM visits", FULL, 0, 24),
-        ("SELECT avg(charge) FROM visits", FULL, 1, 18),
+        ("SELECT avg(charge) FROM visits", FULL, 1, 36),
         ("SELECT sum(born) FROM people", FULL, 0, 80),
         ("SELECT count(charge) FROM visits", FULL, 0, 3),
         ("SELECT count(DISTINCT visit) FROM visits WHERE visit > 2 OR visit IS NULL", SPREAD, 0, 3),
         ("SELECT count(DISTINCT visit) FROM visits GROUP BY n > 0", SPREAD, 0, 3),
         ("SELECT sum(big) FROM visits", FULL, 0, 3 * 2**31),
-        ("SELECT covar_pop(n, weight) FROM visits", FULL, 2, None),
+        ("SELECT covar_pop(n, weight) FROM visits", FULL, 3, None),
         ("SELECT variance(n) FROM visits", FULL, 2, None),
         ("SELECT bool_or(n > 4) FROM visits", FULL, 0, 3),
     ],
@@ -255,10 +258,10 @@ def test_no_measure_moves_by_more_than_planned(text: str, content: dict[str, Row
 @pytest.mark.parametrize(
     ("text", "place", "content"),
     [
-        # squares of 0..5 around 2 are 0..9, around 4: at most 5 a row
+        # the squares of n and of 5 - n, and twice their product, add up to 25 a row
         ("SELECT variance(n) FROM visits", 2, FULL),
-        # (n - 2)(weight - 4) lies in -6..6
-        ("SELECT covar_pop(n, weight) FROM visits", 2, FULL),
+        # (n - 2.5)(weight - 4) lies in -5..5
+        ("SELECT covar_pop(n, weight) FROM visits", 3, FULL),
         (f"SELECT sum(t) FROM {TOTALS.format('avg(n)')} t", 0, FULL),
     ],
 )
@@ -268,8 +271,9 @@ def test_sums_of_products_and_means_reach_their_bound(text: str, place: int, con
 
 
 def test_the_bounds_of_products_and_means_are_those_worked_out_by_hand() -> None:
-    assert planned("SELECT variance(n) FROM visits").measures[2].l1 == 3 * 5
-    assert planned("SELECT covar_pop(n, weight) FROM visits").measures[2].l1 == 3 * 6
+    assert planned("SELECT variance(n) FROM visits").measures[2].l1 == 3 * 25
+    product = planned("SELECT covar_pop(n, weight) FROM visits").measures[3]
+    assert product.l1 * product.step == 3 * 5
     mean = planned(f"SELECT sum(t) FROM {TOTALS.format('avg(n)')} t").measures[0]
     assert mean.l1 * mean.step == 5
 

@@ -46,14 +46,24 @@ class Estimate:
     def __str__(self) -> str:
         asked = f"epsilon {readable(parameters.as_text(self.epsilon))}"
         part = "" if self.share is None else f" ({100 * float(self.share):.2g} % of the whole budget)"
-        lines = [f"{each.name}: +/- {each.within_95:.4g} (95 of 100 times)" for each in self.errors]
-        lines += [f"{each.columns[0].name}: {off_by(each.mechanism)} (95 of 100 times)" for each in self.plan.picks]
+        lines = [f"{each.name}: +/- {each.within_95:.4g} (95 of 100 times){for_which(each)}" for each in self.errors]
+        lines += [
+            f"{each.columns[0].name}: {off_by(each.mechanism, each.step)} (95 of 100 times)" for each in self.plan.picks
+        ]
         if len(self.errors) < sum(bool(each.formula.measures) and not each.picked for each in self.plan.outputs):
             lines.append("Others depend on how many rows a cell has: estimate(..., rows=1000).")
         lines += [f"{note}." for note in self.plan.notes]
         return "\n".join([f"cost: {asked}, delta {readable(parameters.as_text(self.plan.delta))}{part}", *lines])
 
     __repr__ = __str__
+
+
+def for_which(expected: Expected) -> str:
+    """For which values an error is expected, where it depends on them."""
+    if expected.rows is None:
+        return ""
+    most = "" if expected.at_most_95 is None else f"; at most {expected.at_most_95:.4g} wherever they lie"
+    return f" for values spread evenly over their bounds{most}"
 
 
 def worth(plan: Plan | UnitedPlan) -> Fraction:
@@ -74,7 +84,8 @@ def reasons(plan: Plan, rows: int, changes: Iterable[tuple[str, Plan]]) -> str:
 
 
 def _why(plan: Plan, expected: Expected, rows: int) -> Iterator[str]:
-    yield f"{expected.name} is off by +/- {expected.within_95:.4g}, 95 of 100 times, in a cell of {rows:,} rows."
+    where = f"in a cell of {rows:,} rows{for_which(expected)}"
+    yield f"{expected.name} is off by +/- {expected.within_95:.4g}, 95 of 100 times, {where}."
     output = next(each for each in plan.outputs if each.name == expected.name)
     with np.errstate(all="ignore"):
         slopes = output.formula.of(made_up(plan, rows)).slopes
@@ -88,7 +99,8 @@ def _why(plan: Plan, expected: Expected, rows: int) -> Iterator[str]:
 
 def _measure(measure: Measure) -> str:
     around = f" around {float(measure.centre):.6g}" if measure.centre else ""
-    moved = f"one unit can move it by {float(measure.l1 * measure.step):.6g}"
+    most = measure.l1 if measure.together is None else measure.largest * (measure.l1 // measure.together.size)
+    moved = f"one unit can move it by {float(most * measure.step):.6g}"
     bounds = "; bounds half as wide would halve that" if measure.kind == "sum" else ""
     return f"{_KINDS[measure.kind]}{around} ({moved}{bounds})"
 

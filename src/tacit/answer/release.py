@@ -104,7 +104,9 @@ def release(plan: Plan, run: Run, receipt: Receipt, unit: str, bits: BitSource) 
         "event": plan.event.to_json(),
     }
     if plan.picks:  # they have no deviation: what a rank is worth depends on the data
-        facts["chosen"] = "; ".join(f"{each.columns[0].name}: {off_by(each.mechanism)}" for each in plan.picks)
+        facts["chosen"] = "; ".join(
+            f"{each.columns[0].name}: {off_by(each.mechanism, each.step)}" for each in plan.picks
+        )
     if plan.notes:
         facts["notes"] = "\n".join(plan.notes)
     columns = tuple(tuple(_finite(value) for value in column) for column in table.columns)

@@ -58,6 +58,7 @@ def key_of(plan: Plan, data: list[str]) -> tuple[str, str]:
     """
     text = canonical(plan.question)
     noise = [[each.kind, str(each.centre), str(each.step), repr(each.mechanism)] for each in plan.measures]
+    noise += [["together", repr(each)] for each in plan.bundles]
     noise += [["pick", repr(each.mechanism), str(each.low), str(each.stride)] for each in plan.picks]
     return _digest([text, plan.event.to_json(), noise, plan.rows_per_unit, data, parameters.as_text(plan.delta)]), text
 

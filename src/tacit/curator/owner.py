@@ -1,7 +1,7 @@
 """For the owner, before and beside the questions: begin a policy, check one, register its tables anew.
 
-Rows are looked at in two places: `describe_sources` looks how a CSV file is written, for the owner to see and correct,
-and `refresh_policy` copies them as an opening does.
+Rows are looked at in three places: `describe_sources` looks how a CSV file is written, for the owner to see and
+correct, `refresh_policy` copies them as an opening does, and what `check_data` finds in them is for the owner alone.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from tacit import parameters
 from tacit.engines.discover import discover
 from tacit.engines.engine import describe, open_engine
+from tacit.engines.quality import Quality, quality
 from tacit.engines.working_copy import Progress
 from tacit.policy import Policy, Source
 from tacit.policy.check import check
@@ -53,6 +54,11 @@ def _moved(source: Source, directory: str) -> Source:
     if source.format == "postgres" or os.path.isabs(source.path):
         return source
     return replace(source, path=os.path.relpath(source.path, directory))
+
+
+def check_data(path: str | os.PathLike[str]) -> Quality:
+    """How well the policy of this file fits its rows: exact, for the owner alone, and NOT FOR RELEASE."""
+    return quality(check_policy(path))
 
 
 def check_policy(path: str | os.PathLike[str]) -> Policy:

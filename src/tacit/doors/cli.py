@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 from tacit import __version__
 from tacit.doors.audit_commands import audit
 from tacit.doors.common import REFUSED, AsJson, PolicyFile, aside, out, print_json, read_policy
+from tacit.doors.data_commands import show_data
 from tacit.doors.ledger_commands import ledger
 from tacit.doors.publish_commands import publish
 from tacit.doors.refresh_command import refresh
@@ -160,11 +161,22 @@ def init(
 
 
 @app.command()
-def check(policy: PolicyFile, as_json: AsJson = False) -> None:
-    """Does the policy hold together, and fit its tables?  tacit check clinic.toml"""
+def check(
+    policy: PolicyFile,
+    data: Annotated[bool, typer.Option("--data", help="Also read the rows: what is unreadable, clamped, cut.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Does the policy hold together, and fit its tables?  tacit check clinic.toml
+
+    With --data the rows are read as well, and the owner is told what becomes of them. NOT FOR RELEASE:
+    tacit check clinic.toml --data
+    """
     from tacit.curator import check_policy
     from tacit.doors import tables
 
+    if data:
+        show_data(policy, as_json)
+        return
     checked = check_policy(policy)
     if as_json:
         print_json(
@@ -206,7 +218,10 @@ def estimate(
     )
     cost, chance = asked.epsilon, asked.plan.delta
     if as_json:
-        errors = [{"column": e.name, "within_95": e.within_95, "deviation": e.deviation} for e in asked.errors]
+        errors = [
+            {"column": e.name, "within_95": e.within_95, "at_most_95": e.at_most_95, "deviation": e.deviation}
+            for e in asked.errors
+        ]
         share = None if asked.share is None else float(asked.share)
         notes = list(asked.plan.notes)
         print_json({"epsilon": str(cost), "delta": str(chance), "share": share, "errors": errors, "notes": notes})

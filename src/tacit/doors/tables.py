@@ -129,9 +129,10 @@ def footer(released: Answer) -> str:
 
 def estimate(estimated: Estimate) -> Table:
     """The expected error of each column."""
-    shown = table("column", "+/- (95 %)", "standard deviation")
+    shown = table("column", "+/- (95 %)", "at most, wherever values lie", "standard deviation")
     for each in estimated.errors:
-        shown.add_row(Text(plain(each.name)), f"{each.within_95:,.4g}", f"{each.deviation:,.4g}")
+        most = "" if each.at_most_95 is None else f"{each.at_most_95:,.4g}"
+        shown.add_row(Text(plain(each.name)), f"{each.within_95:,.4g}", most, f"{each.deviation:,.4g}")
     return shown
 
 

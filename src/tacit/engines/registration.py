@@ -208,6 +208,21 @@ def _ranked(table: Table, rows: str, flavour: Flavour) -> str:
     )
 
 
+def unit_and_columns(
+    policy: Policy, table: Table, relations: Mapping[str, Relation], flavour: Flavour
+) -> tuple[str, str, list[tuple[str, str]]]:
+    """The unit of a source's row and the joins it needs; and each column as it is there, and as it is read."""
+    relation = relations[table.name]
+    unit, joins = "1", ""
+    if not table.public and not isinstance(table.unit, RowUnit):
+        unit, joins = _whose(policy, table, relations, flavour)
+    columns = [
+        (quoting.identifier(_ROW, relation.name_of(name)), _as_read(table, relation, column, flavour))
+        for name, column in table.columns.items()
+    ]
+    return unit, joins, columns
+
+
 def _one_of_each_key(table: Table, columns: str, rows: str, order: str) -> str:
     """Of the rows of a unit that share the table's key, the first by the keyed hash. Rows without a key all stay."""
     key = quoting.identifier(str(table.key))
@@ -221,12 +236,16 @@ def _one_of_each_key(table: Table, columns: str, rows: str, order: str) -> str:
 def _typed(table: Table, relation: Relation, unit: str, joins: str, flavour: Flavour) -> str:
     parts = [f"{unit} AS tacit_key"]
     for name, column in table.columns.items():
-        found = quoting.identifier(_ROW, relation.name_of(name))
-        if column.kind in ("integer", "real"):
-            found = plain_number(table.source.reading, found)
-        value = flavour.read(column, _type(table, relation, name), found)
-        parts.append(f"{value} AS {quoting.identifier(name)}")
+        parts.append(f"{_as_read(table, relation, column, flavour)} AS {quoting.identifier(name)}")
     return f"SELECT {', '.join(parts)} FROM {relation.sql} AS {_ROW}{joins}"
+
+
+def _as_read(table: Table, relation: Relation, column: Column, flavour: Flavour) -> str:
+    """A column of the source in the plain type that `bound` expects."""
+    found = quoting.identifier(_ROW, relation.name_of(column.name))
+    if column.kind in ("integer", "real"):
+        found = plain_number(table.source.reading, found)
+    return flavour.read(column, _type(table, relation, column.name), found)
 
 
 def plain_number(reading: CsvReading, text: str) -> str:

@@ -124,7 +124,7 @@ def describe(policy: Policy, frames: Mapping[str, Any]) -> Schema:
     import duckdb
 
     with duckdb.connect() as connection:
-        relations = _relations(connection, policy, frames)
+        relations = relations_of(connection, policy, frames)
         check(policy, schema := _schema(relations))
         keys.check_types(policy, relations)
         return schema
@@ -146,10 +146,10 @@ def _fill(
         connection.execute(f"SET {setting} = false")
     connection.execute("SET preserve_insertion_order = false")
     connection.execute("SET TimeZone = 'UTC'")
-    relations = _relations(connection, policy, frames)
+    relations = relations_of(connection, policy, frames)
     schema = _schema(relations)
     check(policy, schema)  # before any row is looked at
-    relations = _prepared(connection, policy, relations, workshop)
+    relations = prepared(connection, policy, relations, workshop)
     _check_keys(connection, policy, relations, frames)
     steps = list(statements(policy, relations, secret))
     for number, step in enumerate(steps):
@@ -174,7 +174,7 @@ def _fill(
     return schema
 
 
-def _relations(connection: Any, policy: Policy, frames: Mapping[str, Any]) -> dict[str, sources.Relation]:
+def relations_of(connection: Any, policy: Policy, frames: Mapping[str, Any]) -> dict[str, sources.Relation]:
     """Every table's source. No row is read; those of CSV and JSON lines can be once they are prepared."""
     wanted = {table.source.path for table in policy.tables.values() if table.source.format == "frame"}
     missing = sorted(wanted - set(frames))
@@ -188,7 +188,7 @@ def _relations(connection: Any, policy: Policy, frames: Mapping[str, Any]) -> di
     }
 
 
-def _prepared(
+def prepared(
     connection: Any, policy: Policy, relations: Mapping[str, sources.Relation], workshop: Path
 ) -> dict[str, sources.Relation]:
     """The same, with every line of the CSV files and JSON lines checked."""

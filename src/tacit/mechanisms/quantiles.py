@@ -315,6 +315,14 @@ class Extreme:
         return Choice(Fraction(1, 2), factor, _clamp(2 * factor, self.points), 1)
 
 
+def alike(step: Fraction | None) -> str:
+    """Which different values a choice by rank takes for one, in words: those within a step of its grid.
+
+    A rank is promised on the grid. None: the grid tells all values apart, and there is nothing to say.
+    """
+    return "" if step is None else f", where values within the same step of {float(step):.3g} count as equal"
+
+
 def _initialise(built: Quantiles | Extreme, points: int, sensitivity: int, epsilon: Number) -> None:
     size = parameters.whole("points", points, least=1)
     if size > _MOST_POINTS:

@@ -13,6 +13,10 @@ Picks have weight 1 for every choice that a unit's rows are part of, and stay pu
 
 Laplace or Gaussian: whichever has the smaller product of deviations over the measures.
 
+Measures that are released together (`together`) have one share, that of all of them, and one event: the parts are one
+vector, and Laplace noise on it is paid for once. `make_plan` plans such a question apart as well, where Gaussian noise
+may be less.
+
 Unknown keys with a count of units among the measures (or of rows, where a unit has one): the rule for keys adds noise
 to that very number, so with Laplace noise both are one release (`KeySelection.release_counts`) that is paid for once,
 with the count's share, and the keys have no weight of their own. Gaussian noise cannot do so: there the rule is apart.
@@ -21,17 +25,17 @@ with the count's share, and the keys have no weight of their own. Gaussian noise
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 from tacit.errors import QuestionError
 from tacit.loss import compose
 from tacit.loss.calibrate import gaussian_sigma
-from tacit.loss.events import Composed
+from tacit.loss.events import Composed, Event
 from tacit.loss.rounding import sqrt_up
 from tacit.mechanisms import Gaussian, KeySelection, Laplace
-from tacit.plan.draft import Draft
+from tacit.plan.draft import Draft, Part
 from tacit.plan.pick_part import PickMechanism
 from tacit.question import tree
 
@@ -52,7 +56,7 @@ def add_noise(draft: Draft) -> Draft:
         mechanisms = _by_epsilon(draft, [weight / total for weight in weights])
     chosen = () if selection is None else (selection.event,)
     picks = _picks(draft, total)
-    event = Composed((*chosen, *(mechanism.event for mechanism in (*mechanisms, *picks))))
+    event = Composed((*chosen, *_events(draft, mechanisms), *(pick.event for pick in picks)))
     return replace(draft, mechanisms=mechanisms, pick_mechanisms=picks, selection=selection, event=event)
 
 
@@ -61,7 +65,26 @@ def _counted(draft: Draft) -> int | None:
     if draft.cells is not None or draft.asked.rho is not None:
         return None
     kinds = ("count_units", "count_rows") if draft.rows_per_unit == 1 else ("count_units",)
-    return next((place for place, part in enumerate(draft.parts) if part.kind in kinds and part.block == 0), None)
+    counts = [place for place, part in enumerate(draft.parts) if part.kind in kinds and part.block == 0]
+    return next((place for place in counts if draft.parts[place].together is None), None)
+
+
+def _events(draft: Draft, mechanisms: Sequence[Laplace | Gaussian | KeySelection]) -> Iterator[Event]:
+    """What each release is: one for every measure, and one for measures that are released together."""
+    for place, (part, mechanism) in enumerate(zip(draft.parts, mechanisms, strict=True)):
+        if part.together is None or part.together.places[0] == place:
+            yield mechanism.event
+
+
+def _laplaces(draft: Draft, shares: Sequence[Fraction]) -> list[Laplace]:
+    """Laplace noise on every measure, or part of measures that are released together, each within its share."""
+    assert draft.asked.epsilon is not None
+    found = []
+    for place, (part, each) in enumerate(zip(draft.parts, draft.sensitivities, strict=True)):
+        own = (place,) if part.together is None else part.together.places
+        share = sum((shares[member] for member in own), Fraction(0))
+        found.append(Laplace(each.l1, epsilon=draft.asked.epsilon * share))
+    return found
 
 
 def _counting_keys(draft: Draft, counted: int, weights: Sequence[Fraction]) -> Draft:
@@ -70,12 +93,9 @@ def _counting_keys(draft: Draft, counted: int, weights: Sequence[Fraction]) -> D
     total = sum(weights, _picks_weight(draft))
     shares = [weight / total for weight in weights]
     selection = _rule(draft, draft.asked.epsilon * shares[counted], draft.asked.delta)
-    mechanisms: list[Laplace | Gaussian | KeySelection] = [
-        Laplace(each.l1, epsilon=draft.asked.epsilon * share)
-        for each, share in zip(draft.sensitivities, shares, strict=True)
-    ]
+    mechanisms: list[Laplace | Gaussian | KeySelection] = [*_laplaces(draft, shares)]
+    others = [event for event in _events(draft, mechanisms) if event is not mechanisms[counted].event]
     mechanisms[counted] = selection
-    others = (each.event for place, each in enumerate(mechanisms) if place != counted)
     picks = _picks(draft, total)
     event = Composed((selection.counts_event, *others, *(each.event for each in picks)))
     return replace(draft, mechanisms=tuple(mechanisms), pick_mechanisms=picks, selection=selection, event=event)
@@ -87,7 +107,7 @@ def _shares(draft: Draft) -> list[Fraction]:
     # a measure on several levels is several releases: each of them gets the share that one alone would
     levels = [1 if part.levels is None else len(part.levels.sets) for part in draft.parts]
     if weights is None:
-        return [Fraction(count) for count in levels]
+        return [_weight(part) * count for part, count in zip(draft.parts, levels, strict=True)]
     known = {output.name for output in draft.outputs}
     unknown = sorted(set(weights) - known)
     if unknown:
@@ -97,7 +117,23 @@ def _shares(draft: Draft) -> list[Fraction]:
         for place in output.formula.measures:
             shares[place] += weights.get(output.name, Fraction(1))
     # what only HAVING or ORDER BY looks at has weight 1
-    return [(share or Fraction(1)) * count for share, count in zip(shares, levels, strict=True)]
+    shares = [share or Fraction(1) for share in shares]
+    return [share * _weight(part) * count for share, part, count in zip(shares, draft.parts, levels, strict=True)]
+
+
+def _weight(part: Part) -> Fraction:
+    """What a measure weighs: 1, or its part of what is released together with it."""
+    return Fraction(1) if part.together is None else part.together.weight / len(part.together.places)
+
+
+def wants_apart(draft: Draft) -> bool:
+    """Whether the asker gave one of several measures so much weight that it has less noise with a share of its own."""
+    if draft.asked.weights is None:
+        return False
+    shares = _shares(draft)
+    bundles = {part.together for part in draft.parts if part.together is not None}
+    weighed = [(each, [shares[place] for place in each.places]) for each in bundles]
+    return any(max(weights) > each.largest_share * sum(weights) for each, weights in weighed)
 
 
 def _pick_weights(draft: Draft) -> list[Fraction]:
@@ -173,9 +209,7 @@ def _by_epsilon(draft: Draft, shares: Sequence[Fraction]) -> tuple[Laplace | Gau
     delta = draft.asked.delta if draft.cells is not None else draft.asked.delta / 2
     if _gaussian_is_better(draft, delta):
         return _gaussians(draft, shares, delta)
-    return tuple(
-        Laplace(each.l1, epsilon=epsilon * share) for each, share in zip(draft.sensitivities, shares, strict=True)
-    )
+    return tuple(_laplaces(draft, shares))
 
 
 def _gaussian_is_better(draft: Draft, delta: Fraction) -> bool:
@@ -184,7 +218,7 @@ def _gaussian_is_better(draft: Draft, delta: Fraction) -> bool:
     W holds the weight of unknown keys, except with Laplace noise where a count pays for them.
     """
     epsilon = draft.asked.epsilon
-    if delta <= 0 or epsilon is None:
+    if delta <= 0 or epsilon is None or any(part.together is not None for part in draft.parts):
         return False
     weights = _shares(draft)
     total = sum(weights, _picks_weight(draft) + (1 if draft.cells is None else 0))

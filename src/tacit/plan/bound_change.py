@@ -4,7 +4,9 @@ Theorem. Neighbours differ in all rows of one unit, of which the question reads 
 add at most b in size to one cell of a measure. Then the vector of cells changes by at most r b in L1, hence in L2 and
 in Linf: all rows may lie in one cell. A count of units changes by at most 1 in each cell that the unit's rows reach, of
 which there are at most k = min(r, cells): L1 k, L2 sqrt(k), Linf 1. A histogram is a vector over cells and bins (see
-`bins`). With several levels of cells see `levels`.
+`bins`). With several levels of cells see `levels`. Measures that are released together are parts that add up to b on
+every row, none of them negative: all of them together change by at most r b in L1 (`together`), which is stated for
+each.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ def bound_change(draft: Draft) -> Draft:
 def _sensitivity(part: Part, draft: Draft) -> Sensitivity:
     block = draft.block(part)
     rows = block.rows_per_unit
+    if part.together is not None:
+        part = replace(part, bound=part.together.size)
     if part.levels is not None:
         return _on_levels(part, part.levels, rows)
     bins = 1 if part.bins is None else len(part.bins.values)

@@ -21,7 +21,9 @@ def choose_levels(draft: Draft) -> Draft:
     uses += [(formula, everywhere) for formula in (*conditions, *(formula for formula, _, _ in draft.order))]
     for formula, sets in uses:
         for place in formula.measures:
-            wanted[place].update(sets)
+            bundle = draft.parts[place].together
+            for each in (place,) if bundle is None else bundle.places:  # what is released together is on one level
+                wanted[each].update(sets)
     parts = [
         part
         if part.block

@@ -19,6 +19,7 @@ from tacit.plan.pick_part import PickMechanism, PickPart
 from tacit.plan.plan import MeasureKind, OutputPlan, Sensitivity
 from tacit.plan.scope import Scope
 from tacit.plan.summaries import Summary
+from tacit.plan.together import Shape, Together
 from tacit.plan.work import NONE, Work
 from tacit.policy import Policy
 from tacit.question import tree
@@ -33,6 +34,7 @@ class Asked:
     delta: Fraction
     weights: Mapping[str, Fraction] | None
     rows_per_unit: int | None = None
+    together: bool = True  # whether a count and the sums of a column may share one noise (`together`)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,10 @@ class Binned:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A measure without its noise: an integer aggregate over the working copy."""
+    """A measure without its noise: an integer aggregate over the working copy.
+
+    Of measures that are released `together`, `sql` is the part that the engine adds up; all else speaks of the measure.
+    """
 
     kind: MeasureKind
     sql: exp.Expr
@@ -61,6 +66,8 @@ class Part:
     levels: Levels | None = None  # on which levels it is measured, where there are several
     block: int = 0  # 0 for the question itself, 1, 2, ... for the questions inside it, then for its histograms
     bins: Binned | None = None
+    together: Together | None = None
+    shape: Shape | None = None  # what a row adds, by where its value lies; None: the same wherever
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,19 @@
 """How far outputs will be off, before anything is spent: the same formulas, at a cell that is made up.
 
 The made-up cell has a number of rows that the asker names, its values spread evenly over their bounds.
-Sums and counts are off by the same amount in every cell; means and variances by less where there are more rows.
+Sums and counts are off by the same amount in every cell; means and variances by less where there are more rows, and by
+more where the values lie off the middle of their bounds (the noise of the count then matters too). How much more at
+most is looked up over cells of extreme kinds: all rows at one value, or at two, from bound to bound.
+
+A root is off by no more than the root of what it is taken of is off by: |sqrt(v + e) - sqrt(v)| <= sqrt(|e|). That
+bounds it where the variance is nothing and its slope has no bound.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from fractions import Fraction
 from statistics import NormalDist
 
 import numpy as np
@@ -15,10 +22,11 @@ from tacit.mechanisms import Gaussian
 from tacit.plan.chosen import among, order_by_noise, reach, rows_by_noise
 from tacit.plan.finish import read_key
 from tacit.plan.floats import as_float
-from tacit.plan.formulas import Cells, Formula, Linear
+from tacit.plan.formulas import Cells, Formula, Linear, Mean, Root, Variance
 from tacit.plan.nested import MapFormula
 from tacit.plan.plan import Expected, KnownKeys, Measure, Plan
 
+_STEPS = tuple(Fraction(step, 4) for step in range(-4, 5))  # from one bound to the other
 _NORMAL_95 = NormalDist().inv_cdf(0.975)
 
 
@@ -39,8 +47,29 @@ def expected_errors(plan: Plan, rows: int | None) -> tuple[Expected, ...]:
         spread = float(output.formula.of(cells).deviation(deviations)[0])
         many = _candidates(plan, output.formula, cells)
         within = _within_95(plan, output.formula, spread, many)
-        found.append(Expected(output.name, None if fixed else rows, spread, within))
+        most = within if fixed else _at_most_95(plan, output.formula, rows or 1, deviations, many)
+        found.append(Expected(output.name, None if fixed else rows, spread, within, most))
     return tuple(found)
+
+
+def _at_most_95(plan: Plan, formula: Formula, rows: int, deviations: list[float], many: int) -> float | None:
+    """What 95 of 100 errors stay below, wherever the values lie between their bounds."""
+    if isinstance(formula, Root):
+        inside = _at_most_95(plan, formula.inside, rows, deviations, many)
+        return None if inside is None else math.sqrt(inside)
+    if not isinstance(formula, (Mean, Variance)):
+        return None
+    found = 0.0
+    for mean in _STEPS:
+        for apart in (Fraction(0), Fraction(1, 2), Fraction(1)):
+            second = mean * mean + apart * (1 - mean * mean)
+            sums = [
+                np.array([float(rows * (each.typical if each.shape is None else each.shape.mean(mean, second)))])
+                for each in plan.measures
+            ]
+            cells = Cells(1, sums, [[None] for _ in plan.shown_columns])
+            found = max(found, float(formula.of(cells).deviation(deviations)[0]))
+    return _within_95(plan, formula, found, many)
 
 
 def made_up(plan: Plan, rows: int) -> Cells:
@@ -77,7 +106,8 @@ def _within_95(plan: Plan, formula: object, spread: float, many: int) -> float:
     """What 95 of 100 errors stay below: exact for one measure alone, by the normal law for several."""
     if many > 1:
         return spread * reach(0.95, not all(isinstance(each.mechanism, Gaussian) for each in plan.measures), many)
-    if isinstance(formula, Linear) and len(formula.terms) == 1:
+    alone = isinstance(formula, Linear) and len(formula.terms) == 1
+    if isinstance(formula, Linear) and alone and plan.measures[formula.terms[0][0]].together is None:
         place, factor = formula.terms[0]
         return as_float(plan.measures[place].mechanism.error("0.95")) * abs(as_float(factor))
     if isinstance(formula, MapFormula):

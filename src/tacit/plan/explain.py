@@ -12,6 +12,7 @@ from tacit.plan.draft import Draft, Part
 from tacit.plan.floats import as_float
 from tacit.plan.meanings import meanings
 from tacit.plan.pick_words import pick_sentences
+from tacit.plan.together import Together
 from tacit.policy import RowUnit
 
 
@@ -29,6 +30,10 @@ def _sentences(draft: Draft) -> Iterator[str]:
     for place, (part, each, mechanism) in enumerate(
         zip(draft.parts, draft.sensitivities, draft.mechanisms, strict=True)
     ):
+        if part.together is not None:
+            if part.together.places[0] == place:
+                yield _together(draft, part.together)
+            continue
         law = "Gaussian" if isinstance(mechanism, Gaussian) else "Laplace"
         shared = " It is the noise of the rule for keys, paid for once." if isinstance(mechanism, KeySelection) else ""
         spread = deviation(mechanism) * as_float(part.step)
@@ -51,6 +56,22 @@ def _sentences(draft: Draft) -> Iterator[str]:
     yield from meanings(draft.question)
     yield from (f"{said}." for said in draft.notes)
     yield _work(draft)
+
+
+def _together(draft: Draft, bundle: Together) -> str:
+    """Measures that are released together: their parts, and what noise each gets from that of the parts."""
+    first = bundle.places[0]
+    members = [(place, draft.parts[place]) for place in bundle.places]
+    listed = ", ".join(f"m{place} ({_words(part)})" for place, part in members)
+    noise = deviation(draft.mechanisms[first])
+    spreads = ", ".join(f"{noise * bundle.spread(place) * float(part.step):.6g}" for place, part in members)
+    rows = draft.block(members[0][1]).rows_per_unit
+    unit = f"a unit has at most {rows:,} rows" if rows > 1 else "a unit has one row"
+    return (
+        f"Measures {listed} are released together, as {len(members)} parts of which every row adds the same to all "
+        f"together and nothing negative to any ({members[1][1].reason}); {unit}. Laplace noise on each part gives "
+        f"them standard deviations of {spreads} in every cell, for one price."
+    )
 
 
 def _sources(draft: Draft) -> Iterator[str]:

@@ -24,6 +24,7 @@ from tacit.plan.floats import as_floats, as_real, as_whole
 from tacit.plan.formulas import Cells, Formula, as_it_reads
 from tacit.plan.moments import calendar_date, microseconds
 from tacit.plan.plan import KnownKeys, OutputPlan, Plan, UnknownKeys
+from tacit.plan.together import unbundled
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 _FIRST_DAY, _LAST_DAY = ((each - _EPOCH.date()).days for each in (datetime.date.min, datetime.date.max))
@@ -72,7 +73,7 @@ def finish(
         selected = [place for place, each in enumerate(plan.measures) if isinstance(each.mechanism, KeySelection)]
         for place in selected:
             spreads[place] = unsure(numbers[place], least, plan.measures[place].deviation)
-    cells = Cells(len(keys), numbers, readable, left_out, spreads)
+    cells = Cells(len(keys), unbundled(numbers, plan.bundles), readable, left_out, spreads)
     if plan.having is not None:  # before window functions, which see only what is left
         cells = cells.only(_kept(plan.having, cells), chosen=bool(plan.having.measures))
     rows = _kept(plan.qualify, cells)

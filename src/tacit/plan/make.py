@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
 from tacit import parameters
 from tacit.loss.targets import epsilon_of_concentrated
+from tacit.mechanisms import Gaussian
 from tacit.parameters import Number
-from tacit.plan.add_noise import add_noise
+from tacit.plan.add_noise import add_noise, wants_apart
 from tacit.plan.bins import bins, bins_of
 from tacit.plan.bound_change import bound_change
 from tacit.plan.bound_groups import bound_groups
@@ -62,6 +64,8 @@ RULES: tuple[Callable[[Draft], Draft], ...] = (
 INNER_RULES = (open_sources, resolve, filter_rows, find_keys, measure, pick, outputs)
 """What is done for a question inside another; its noise is planned together with the outer one's."""
 
+_MADE_UP = 1_000  # rows of the cell at which two plans of one question are compared
+
 
 def make_plan(
     question: tree.Question,
@@ -84,12 +88,31 @@ def make_plan(
         question = replace(question, rows_per_unit=parameters.whole("rows_per_unit", levers.rows_per_unit, least=1))
     question = over_answers(name_keys(question, policy), policy)
     asked = _asked(policy, levers.epsilon, rho, levers.delta or 0, weights)
-    draft = Draft(question, policy, replace(asked, rows_per_unit=question.rows_per_unit))
-    for rule in RULES:
-        draft = rule(draft)
-    plan = _plan(draft)
+    asked = replace(asked, rows_per_unit=question.rows_per_unit)
+    plan = _planned(Draft(question, policy, asked))
+    if plan is None or (plan.bundles and plan.delta > 0):
+        apart = _planned(Draft(question, policy, replace(asked, together=False)))
+        assert apart is not None
+        plan = apart if plan is None or _is_less_noisy(apart, plan) else plan
     check_unit(privacy, plan.tables, policy)
     return plan
+
+
+def _planned(draft: Draft) -> Plan | None:
+    """The plan by all rules; None where one that is released with others was given far more weight than they."""
+    for rule in RULES:
+        if rule is add_noise and wants_apart(draft):
+            return None
+        draft = rule(draft)
+    return _plan(draft)
+
+
+def _is_less_noisy(gaussian: Plan, plan: Plan) -> bool:
+    """Whether Gaussian noise, a share for each measure, is less than what measures have together: over all outputs."""
+    if not all(isinstance(each.mechanism, Gaussian) for each in gaussian.measures):
+        return False
+    spreads = [{each.name: each.deviation for each in one.errors_at(_MADE_UP)} for one in (gaussian, plan)]
+    return sum(math.log(spreads[0][name] / spreads[1][name]) for name in spreads[1] if spreads[1][name] > 0) < 0
 
 
 def _asked(
@@ -132,11 +155,14 @@ def _plan(draft: Draft) -> Plan:
             step=part.step,
             sensitivity=each,
             mechanism=mechanism,
-            deviation=deviation(mechanism),
+            deviation=deviation(mechanism) * (1.0 if part.together is None else part.together.spread(place)),
             typical=part.typical,
             block=part.block,
             levels=part.levels,
             bins=bins_of(part, place, draft),
+            together=part.together,
+            largest=part.bound,
+            shape=part.shape,
         )
         for place, (part, each, mechanism) in enumerate(
             zip(draft.parts, draft.sensitivities, draft.mechanisms, strict=True)

@@ -6,6 +6,7 @@
     avg(x)                  c + S/n, with S the sum of x - c around the public middle c of x, and n the count of x
     sum(x)                  the sum itself, or S + c n where S or n is bought anyway and the error is less
     variance, stddev        T/n + q - (S/n)**2, with T the sum of (x - c)**2 - q, q the middle of the squares
+                            (a third of the largest where n, S and T are released together)
     bool_or, bool_and       a count of the rows that are true, or false, compared with one half
     corr, covar, regr       see `pairs`
 
@@ -13,12 +14,17 @@ Why centred: |x - c| is at most half the width, so S needs half the noise (or fa
 Sum against sum: with u the noise of one unit of sensitivity, plain costs max|x| u and centred sqrt(h**2 + c**2) u
 (h half the width), as each of the two measures has the same share.
 
+A count and the sums of one column are released together (`together`) where the noise is Laplace's: each count with one
+column, one that has squares if there is one. Not the count that the rule for unknown keys releases anyway.
+
 A measure's numbers are at most 2**32 a row: finer grids are rounded (row by row, a function of the row alone) so
-that sums of two billion rows fit the 64 bits of an answer, and sums never overflow the engine's 128.
+that sums of two billion rows fit the 64 bits of an answer, and sums never overflow the engine's 128. What is centred
+is rounded by its distance from the centre, so that numbers far from zero keep the resolution of their width.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -31,8 +37,9 @@ from tacit.plan.floats import as_float
 from tacit.plan.formulas import Constant, Formula, Linear, Mean, Root, Test, Variance
 from tacit.plan.hints import bound_here
 from tacit.plan.pairs import PAIRS, pair_formula
+from tacit.plan.together import Shape, pair, triple
 from tacit.plan.translate import condition_of, number_of, value_of
-from tacit.plan.values import Nothing, Number, cast_to, coarsened, constant, integer
+from tacit.plan.values import Nothing, Number, cast_to, coarsened, constant, floor_division, integer, scaled
 from tacit.question import tree
 
 LARGEST_ROW = 1 << 32
@@ -47,18 +54,27 @@ def measure(draft: Draft) -> Draft:
     aggregates = [each for each in aggregates_of(draft.question) if each.kind not in (*PICKS, HISTOGRAM)]
     book = Book(draft)
     formulas: dict[tree.Aggregate, Formula] = {}
-    # sums last: they look at what the others have bought
-    for aggregate in sorted(aggregates, key=lambda each: each.kind == "sum"):
+    # sums last: they look at what the others have bought; squares first: a count goes with them if with any
+    for aggregate in sorted(aggregates, key=lambda each: _turn(each, book)):
         formulas[aggregate] = _formula(aggregate, book)
-    parts = list(book.parts)
+    parts = book.released()
     if draft.levels is not None and not all(part.additive for part in parts):
         raise QuestionError(
             "count(DISTINCT ...) does not add up over groups, so it cannot stand with ROLLUP, CUBE or GROUPING SETS. "
             "Ask for each set of keys by itself."
         )
     for block, inner in enumerate(draft.inner, start=1):
-        parts += [replace(part, block=block) for part in inner.parts]
+        offset = len(parts)
+        parts += [
+            replace(part, block=block, together=None if part.together is None else part.together.moved(offset))
+            for part in inner.parts
+        ]
     return replace(draft, parts=tuple(parts), formulas=formulas)
+
+
+def _turn(aggregate: tree.Aggregate, book: Book) -> int:
+    squared = aggregate.kind.startswith(("var", "stddev", "corr", "regr"))
+    return 2 if aggregate.kind == "sum" else 0 if squared and book.joins else 1
 
 
 def aggregates_of(question: tree.Question) -> list[tree.Aggregate]:
@@ -123,16 +139,22 @@ def _bounded(aggregate: tree.Aggregate, draft: Draft, argument: tree.Scalar) -> 
             f"{name} needs a column with bounds, because they decide the noise. "
             f"State them in the policy: between = [low, high]. Or bound it here: {bound_here(0, 100)}."
         )
-    return coarsened(replace(number, meaning="number"), LARGEST_ROW)
+    return coarsened(replace(number, meaning="number"), LARGEST_ROW, around=number.bounds.middle)
 
 
 @dataclass(slots=True)
 class Book:
-    """The measures bought so far, each once."""
+    """The measures bought so far, each once; and with which column's sums each count is released."""
 
     draft: Draft
     parts: list[Part] = field(default_factory=list)
     places: dict[tuple[str, object], int] = field(default_factory=dict)
+    joined: dict[int, Number] = field(default_factory=dict)
+
+    @property
+    def joins(self) -> bool:
+        """Whether counts and sums may be released together."""
+        return self.draft.asked.together and self.draft.asked.rho is None
 
     def _buy(self, kind: str, what: object, part: Part) -> int:
         place = self.places.setdefault((kind, what), len(self.parts))
@@ -185,7 +207,12 @@ class Book:
         return self.places.get(("count", number.sql if number.nullable else "*"))
 
     def total(
-        self, number: Number, centre: int, counted: exp.Expr | None = None, typical: Fraction | None = None
+        self,
+        number: Number,
+        centre: int,
+        counted: exp.Expr | None = None,
+        typical: Fraction | None = None,
+        shape: Shape | None = None,
     ) -> int:
         """The sum of number - centre: per row at most the distance of the bounds from the centre.
 
@@ -197,72 +224,171 @@ class Book:
         low, high = (_shown(end * number.step) for end in (number.bounds.low, number.bounds.high))
         around = f", minus {_shown(exact)}" if centre else ""
         reason = f"each row adds a number from {low} to {high}{around}: at most {_shown(bound * number.step)} in size"
-        usual = Fraction(number.bounds.low + number.bounds.high, 2) if typical is None else typical
-        part = Part(
-            "sum", _sum(number, centre, counted or number.sql), exact, number.step, bound, reason, usual - centre
-        )
+        middle = Fraction(number.bounds.low + number.bounds.high, 2)
+        usual = (middle if typical is None else typical) - centre
+        if shape is None:
+            shape = Shape(middle - centre, Fraction(number.bounds.high - number.bounds.low, 2))
+        column = _sum(number, centre, counted)
+        part = Part("sum", column, exact, number.step, bound, reason, usual, shape=shape)
         return self._buy("sum", (centre, number.sql), part)
+
+    def centred(self, number: Number) -> tuple[int, Fraction, Fraction]:
+        """The sum of x - c around the very middle c: its place, the step of its numbers, and c.
+
+        Where c lies between two points of the grid the sum is that of 2 (x - c).
+        """
+        exact = doubled(number)
+        centre = exact.bounds.middle
+        return self.total(exact, centre), exact.step, centre * exact.step
+
+    def claims(self, number: Number) -> bool:
+        """Whether the count of this number is released together with its sums; said on the first call."""
+        count = self.bought_count(number)
+        if count is None or not self.joins or self._chooses_keys(count):
+            return False
+        return self.joined.setdefault(count, number).sql == number.sql
+
+    def _chooses_keys(self, count: int) -> bool:
+        """Whether this count is what the rule for unknown keys counts (see `add_noise`)."""
+        return self.draft.cells is None and self.draft.rows_per_unit == 1 and self.parts[count].kind == "count_rows"
 
     def mean(self, number: Number) -> Formula:
         """avg."""
-        centre = number.bounds.middle
         count = self.count(number.sql, number.nullable)
-        flat = number.bounds.low == number.bounds.high
-        total = None if flat else self.total(number, centre)
         low, high = number.bounds.low * number.step, number.bounds.high * number.step
-        return Mean(total, count, number.step, centre * number.step, low, high)
+        if number.bounds.low == number.bounds.high:
+            return Mean(None, count, number.step, low, low, high)
+        self.claims(number)
+        total, step, centre = self.centred(number)
+        return Mean(total, count, step, centre, low, high)
 
     def sum(self, number: Number) -> Formula:
         """sum, by whichever measures are least noisy."""
-        bounds, centre = number.bounds, number.bounds.middle
+        bounds = number.bounds
         count = self.bought_count(number)
         if bounds.low == bounds.high:
             count = self.count(number.sql, number.nullable)
-            return Linear(((count, centre * number.step),))
-        half = max(bounds.high - centre, centre - bounds.low)
-        shared = ("sum", (centre, number.sql)) in self.places
-        if count is not None and (shared or half**2 + centre**2 < bounds.size**2):
-            terms = [(self.total(number, centre), number.step)]
-            terms += [(count, centre * number.step)] if centre else []
-            return Linear(tuple(terms))
-        return Linear(((self.total(number, 0), number.step),))
+            return Linear(((count, bounds.low * number.step),))
+        exact = doubled(number)
+        middle, half = exact.bounds.middle * exact.step, (bounds.high - bounds.low) * number.step / 2
+        shared = ("sum", (exact.bounds.middle, exact.sql)) in self.places
+        largest = bounds.size * number.step
+        if count is not None and (shared or self.claims(number) or half**2 + middle**2 < largest**2):
+            total, step, centre = self.centred(number)
+            return Linear(((total, step), (count, centre)) if centre else ((total, step),))
+        plain = coarsened(number, LARGEST_ROW)
+        return Linear(((self.total(plain, 0), plain.step),))
 
     def variance(self, number: Number, *, sample: bool) -> Formula:
         """var_pop, var_samp."""
-        bounds, centre = number.bounds, number.bounds.middle
+        bounds = number.bounds
         if bounds.low == bounds.high:
             return Linear(())
-        count, total = self.count(number.sql, number.nullable), self.total(number, centre)
-        distance = arithmetic.subtract(number, constant(centre, number.step))
-        squared = replace(arithmetic.multiply(distance, distance), bounds=distance.bounds.square())
-        squares = coarsened(squared, LARGEST_ROW)
-        middle = squares.bounds.middle
+        count = self.count(number.sql, number.nullable)
+        total, step, _ = self.centred(number)
+        squares, square_step, square_centre = self.squares(number)
         return Variance(
             total=total,
-            squares=self.total(squares, middle, number.sql, _mean_square(distance) * squared.step / squares.step),
+            squares=squares,
             count=count,
-            step=number.step,
-            square_step=squares.step,
-            square_centre=middle * squares.step,
+            step=step,
+            square_step=square_step,
+            square_centre=square_centre,
             largest=((bounds.high - bounds.low) * number.step) ** 2 / 4,
             sample=sample,
         )
 
+    def squares(self, number: Number) -> tuple[int, Fraction, Fraction]:
+        """The sum of (x - c)**2 - q: its place, the step of its numbers, and q."""
+        exact = doubled(number)
+        half = Fraction(exact.bounds.high - exact.bounds.low, 2)
+        if self.claims(number):  # then it is found from parts, and need not be whole
+            third = half**2 / 3
+            shape = Shape(-third, Fraction(0), half**2)
+            reason = f"each row adds its squared distance from {_shown(exact.bounds.middle * exact.step)}"
+            usual = _mean_square(number) * (number.step / exact.step) ** 2 - third
+            centre, step = third * exact.step**2, exact.step**2
+            part = Part("sum", number.sql, centre, step, math.ceil(2 * third), reason, usual, shape=shape)
+            return self._buy("squares", number.sql, part), step, centre
+        distance = arithmetic.subtract(exact, constant(exact.bounds.middle, exact.step))
+        squared = replace(arithmetic.multiply(distance, distance), bounds=distance.bounds.square())
+        squares = coarsened(squared, LARGEST_ROW)
+        middle = squares.bounds.middle
+        scale = squared.step / squares.step
+        typical = _mean_square(number) * (number.step / exact.step) ** 2 * scale
+        shape = Shape(Fraction(-middle), Fraction(0), half**2 * scale)
+        place = self.total(squares, middle, number.sql, typical, shape)
+        return place, squares.step, middle * squares.step
 
-def _sum(number: Number, centre: int, counted: exp.Expr) -> exp.Expr:
+    def released(self) -> list[Part]:
+        """All measures, those that are released together with the parts that the engine adds up."""
+        found = list(self.parts)
+        for count, number in self.joined.items():
+            exact = doubled(number)
+            width = number.bounds.high - number.bounds.low
+            total = self.places["sum", (exact.bounds.middle, exact.sql)]
+            squares = self.places.get(("squares", number.sql))
+            if squares is None:
+                bundle = pair((count, total), width, doubled=exact is not number)
+                columns = [_sum(number, number.bounds.low), _negated_sum(number)]
+            else:
+                low, high, largest = _square_parts(number)
+                bundle = triple((count, total, squares), width, largest, doubled=exact is not number)
+                rest = exp.Sub(
+                    this=exp.Sub(this=_times_count(number, largest, number.sql), expression=_sum(low, 0)),
+                    expression=_sum(high, 0),
+                )
+                columns = [_sum(low, 0), rest, _sum(high, 0)]
+            for place, column in zip(bundle.places, columns, strict=True):
+                found[place] = replace(found[place], sql=column, together=bundle)
+        return found
+
+
+def doubled(number: Number) -> Number:
+    """The number on a grid that holds the middle of its bounds."""
+    odd = (number.bounds.high - number.bounds.low) % 2
+    return scaled(number, 2) if odd else number
+
+
+def _square_parts(number: Number) -> tuple[Number, Number, int]:
+    """floor(a**2/k) and floor(b**2/k), a and b the distances from the bounds, and floor(W**2/k); k a power of two."""
+    low, high = number.bounds.low, number.bounds.high
+    largest, shift = (high - low) ** 2, 0
+    while largest >> shift > LARGEST_ROW:
+        shift += 1
+    found = []
+    for distance in (
+        arithmetic.subtract(number, constant(low, number.step)) if low else number,
+        arithmetic.subtract(constant(high, number.step), number),
+    ):
+        squared = arithmetic.multiply(distance, distance)
+        sql, bounds, wide = floor_division(squared, 1 << shift)
+        found.append(replace(squared, sql=sql, bounds=bounds, wide=wide))
+    return found[0], found[1], largest >> shift
+
+
+def _negated_sum(number: Number) -> exp.Expr:
+    """high * COUNT(x) - SUM(x), which is the sum of high - x."""
+    return exp.Sub(this=_times_count(number, number.bounds.high, number.sql), expression=_sum(number, 0))
+
+
+def _times_count(number: Number, factor: int, counted: exp.Expr) -> exp.Expr:
+    count = exp.Count(this=counted.copy() if number.nullable else exp.Star())
+    return exp.Mul(this=cast_to(exp.Literal.number(factor), "INT128"), expression=count)
+
+
+def _sum(number: Number, centre: int, counted: exp.Expr | None = None) -> exp.Expr:
     """SUM(x) - c * COUNT(x), which is the sum of x - c: exact in 128 bits, and 0 on no row."""
     total = exp.Coalesce(this=exp.Sum(this=number.sql.copy()), expressions=[cast_to(exp.Literal.number(0), "INT128")])
     if not centre:
         return total
-    count = exp.Count(this=counted.copy() if number.nullable else exp.Star())
-    factor = cast_to(exp.Literal.number(centre), "INT128")
-    return exp.Sub(this=total, expression=exp.Mul(this=factor, expression=count))
+    return exp.Sub(this=total, expression=_times_count(number, centre, counted or number.sql))
 
 
 def _mean_square(number: Number) -> Fraction:
-    """The mean of x**2 where x is spread evenly over the w + 1 points of its bounds: w (w + 2)/12 around its mean."""
-    low, high = number.bounds.low, number.bounds.high
-    return Fraction((high - low) * (high - low + 2), 12) + Fraction(low + high, 2) ** 2
+    """The mean of (x - c)**2, c the middle, where x is spread evenly over the w + 1 points of its bounds."""
+    width = number.bounds.high - number.bounds.low
+    return Fraction(width * (width + 2), 12)
 
 
 def _shown(exact: Fraction) -> str:

@@ -7,7 +7,8 @@
     corr(y, x)              covar / sqrt(var(x) var(y)), held to [-1, 1]; regr_r2 is its square
 
 As in SQL only rows count where neither is NULL: each column is read as NULL where the other is, so all sums and the
-count are over the same rows. Every sum is a measure of its own with its own bounds; nothing else is bought.
+count are over the same rows. Every sum is a measure of its own with its own bounds, and the count is released together
+with the sums of x (`together`); nothing else is bought.
 """
 
 from __future__ import annotations
@@ -60,20 +61,26 @@ def _beside(number: Number, other: Number) -> Number:
 def _covariance(y: Number, x: Number, book: Book, largest_row: int, *, sample: bool) -> Formula:
     if x.bounds.low == x.bounds.high or y.bounds.low == y.bounds.high:
         return Linear(())
-    a, b = x.bounds.middle, y.bounds.middle
+    width_x, width_y = ((each.bounds.high - each.bounds.low) * each.step for each in (x, y))
+    count = book.count(x.sql, x.nullable)
+    book.claims(x)
+    total_x, step_x, middle_x = book.centred(x)
+    total_y, step_y, middle_y = book.centred(y)
     product = arithmetic.multiply(
-        arithmetic.subtract(x, constant(a, x.step)), arithmetic.subtract(y, constant(b, y.step))
+        *(
+            arithmetic.subtract(each, constant(int(middle / step), step))
+            for each, middle, step in ((x, middle_x, step_x), (y, middle_y, step_y))
+        )
     )
     products = coarsened(product, largest_row)
     middle = products.bounds.middle
-    width_x, width_y = ((each.bounds.high - each.bounds.low) * each.step for each in (x, y))
     return Covariance(
-        total_x=book.total(x, a),
-        total_y=book.total(y, b),
+        total_x=total_x,
+        total_y=total_y,
         products=book.total(products, middle, x.sql),
-        count=book.count(x.sql, x.nullable),
-        step_x=x.step,
-        step_y=y.step,
+        count=count,
+        step_x=step_x,
+        step_y=step_y,
         product_step=products.step,
         product_centre=middle * products.step,
         largest=width_x * width_y / 4,

@@ -4,7 +4,8 @@
     min, max             the value that about k rows lie beyond, k public: the very last row cannot be shown
     mode                 the most frequent of known values
 
-The grid are the points between the policy's bounds; one of more than 2**40 points is made coarser, row by row.
+The grid points are those between the policy's bounds; a grid of more than 2**40 points is made coarser, row by row.
+Rows within one step of the grid are one point: a rank is promised on that grid, and the words say how wide a step is.
 percentile_cont is answered like percentile_disc, by a point of the grid.
 """
 
@@ -96,6 +97,7 @@ def _part(group: Sequence[tree.Aggregate], draft: Draft) -> PickPart:
         shares=tuple(_share_of(each) for each in asked) if first.kind == "quantile" else (),
         columns=(column,) * len(asked),
         aggregates=tuple(asked),
+        step=number.step * (1 << shift) if shift or number.rounded else None,
     )
 
 
@@ -173,7 +175,7 @@ def _planned(part: PickPart, mechanism: PickMechanism, draft: Draft) -> Pick:
     texts = tuple(column.meaning == "text" for column in draft.key_columns)
     ranked = Keyed(rows, keys, texts, nullable, part.points)
     query = Query(rank_query(ranked, _windows(mechanism), max(mechanism.grain, _LEAF_ROWS)), keys, LEAF, None)
-    return Pick(mechanism, query, ranked, part.columns, part.low, part.stride, None)
+    return Pick(mechanism, query, ranked, part.columns, part.low, part.stride, None, part.step)
 
 
 def _windows(mechanism: Quantiles | Extreme) -> list[Window]:

@@ -30,6 +30,7 @@ class PickPart:
     shares: tuple[Fraction, ...]
     columns: tuple[KeyColumn, ...]
     aggregates: tuple[tree.Aggregate, ...]
+    step: Fraction | None = None  # values within the same step of this are one point; None: all are told apart
 
     @property
     def levels(self) -> int:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 from tacit.mechanisms import Extreme, Mode, Quantiles
+from tacit.mechanisms.quantiles import alike
 from tacit.plan.pick_part import PickMechanism, PickPart
 
 
@@ -32,14 +34,14 @@ def pick_sentences(part: PickPart, mechanism: PickMechanism) -> Iterator[str]:
                 f"The {len(mechanism.shares)} quantiles are chosen one inside the other, in {mechanism.levels} steps: "
                 f"that costs as much as {mechanism.levels} of them apart."
             )
-    yield f"In 95 of 100 cases, of this {part.kind}: {off_by(mechanism)}."
+    yield f"In 95 of 100 cases, of this {part.kind}: {off_by(mechanism, part.step)}."
 
 
-def off_by(mechanism: PickMechanism) -> str:
-    """How far a pick may be off, at worst."""
+def off_by(mechanism: PickMechanism, step: Fraction | None) -> str:
+    """How far a pick may be off, at worst; `step` is that of its grid, where it does not tell all values apart."""
     most = max(mechanism.errors("0.95"))
     if isinstance(mechanism, Mode):
         return f"the chosen value has at most {most:,} rows fewer than the most frequent one"
     if isinstance(mechanism, Quantiles) and len(mechanism.shares) > 1:
-        return f"all of their ranks are within {most:,} rows of the wanted ones"
-    return f"its rank is within {most:,} rows of the wanted one"
+        return f"all of their ranks are within {most:,} rows of the wanted ones{alike(step)}"
+    return f"its rank is within {most:,} rows of the wanted one{alike(step)}"

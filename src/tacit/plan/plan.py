@@ -10,7 +10,7 @@ How an answer is made from a plan (`tacit.plan.finish` does the last step):
 3. measure i: `measures[i].mechanism.release(column i)`, with `bins` of its own query's numbers of all bins of the
    cells, zero where there was no row; where the mechanism is `keys.selection` itself, steps 2 and 3 are one:
    `keys.selection.release_counts(unit counts)` says which keys are kept, and their noisy counts;
-4. `finish(plan, keys, noisy)`.
+4. `finish(plan, keys, noisy)`, which first finds the measures that were released `together` from their noisy parts.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from tacit.plan.pick_part import PickMechanism
 from tacit.plan.rank_probe import NUMBER, PROBED, VALUES, Probe, probe_query, reading_query
 from tacit.plan.rank_query import Keyed
 from tacit.plan.summaries import Summary
+from tacit.plan.together import Shape, Together
 from tacit.plan.work import NONE, Work
 from tacit.question import tree
 
@@ -73,7 +74,11 @@ class Sensitivity:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One integer column of the query and its noise. The value meant is number * step (+ centre for each row)."""
+    """One integer column of the query and its noise. The value meant is number * step (+ centre for each row).
+
+    Of measures that are released `together` the column is a part: `sensitivity` and `mechanism` are those of all parts,
+    everything else is the measure's own.
+    """
 
     name: str
     kind: MeasureKind
@@ -81,11 +86,14 @@ class Measure:
     step: Fraction
     sensitivity: Sensitivity
     mechanism: Laplace | Gaussian | KeySelection  # the last where the rule for unknown keys releases the count too
-    deviation: float  # the noise's standard deviation in grid units
+    deviation: float  # the standard deviation of the measure's noise in grid units
     levels: Levels | None  # the levels it is released on, where there are several
     block: int  # 0: a column of the query; 1, 2, ...: of the query of a question inside; beyond: of its own (`bins`)
     typical: Fraction  # what a row adds on average where values are spread evenly over their bounds, in grid units
     bins: Bins | None = None  # where it has a number for every bin of a cell
+    together: Together | None = None  # where its column is a part from which several measures are found
+    largest: int = 1  # the most that one row adds to the measure, in grid units
+    shape: Shape | None = None  # what a row adds by where its value lies; None: the same wherever
 
     @property
     def l1(self) -> int:
@@ -117,6 +125,7 @@ class Pick:
     low: int
     stride: int
     values: tuple[RawKey, ...] | None
+    step: Fraction | None = None  # values within the same step of this are one point; None: all are told apart
 
     def raw(self, point: int) -> RawKey:
         """A place of the grid as the query's own numbers are."""
@@ -165,12 +174,17 @@ class OutputPlan:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """How far an output will be off: the noise's standard deviation in a cell with so many rows (None: any number)."""
+    """How far an output will be off: the noise's standard deviation in a cell with so many rows (None: any number).
+
+    Where that depends on the values too, `deviation` and `within_95` are for values spread evenly over their bounds,
+    and `at_most_95` is the largest `within_95` wherever they lie (None where that is not known).
+    """
 
     name: str
     rows: int | None
     deviation: float
     within_95: float
+    at_most_95: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +212,11 @@ class Plan:
     offset: int = 0
     notes: tuple[str, ...] = ()  # what the answer says of itself: what was left out, what cannot be known
     summary: Summary | None = None
+
+    @property
+    def bundles(self) -> tuple[Together, ...]:
+        """The measures that are released together."""
+        return tuple(dict.fromkeys(each.together for each in self.measures if each.together is not None))
 
     @property
     def schema(self) -> tuple[tuple[str, str], ...]:

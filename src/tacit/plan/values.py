@@ -197,10 +197,14 @@ def floor_division(number: Number, divisor: int) -> tuple[exp.Expr, Interval, bo
     return exp.Sub(this=enclosed(divided), expression=integer(turns)), quotient, wide
 
 
-def coarsened(number: Number, most: int) -> Number:
-    """The number rounded to a grid so coarse that its size is at most `most`: a function of the row's value alone."""
+def coarsened(number: Number, most: int, *, around: int = 0) -> Number:
+    """The number rounded to a grid so coarse that it lies within `most` of `around`: a function of its value alone.
+
+    What is measured around its middle needs a grid for its width only, however far from zero it lies.
+    """
+    far = max(number.bounds.high - around, around - number.bounds.low)
     shift = 0
-    while (number.bounds.size >> shift) + 1 > most:
+    while (far >> shift) + 1 > most:
         shift += 1
     if shift == 0:
         return number

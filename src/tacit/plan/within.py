@@ -80,7 +80,8 @@ def _worst(plan: Plan, rows: int | None, share: bool) -> float:
                 f"How exact {output.name!r} is depends on how many rows a cell has. Say about how many: rows=1000."
             )
         found = next(each for each in plan.errors_at(rows or 1) if each.name == output.name)
-        worst = max(worst, found.within_95 / (_size(plan, output.formula, rows or 1) if share else 1.0))
+        error = found.within_95 if found.at_most_95 is None else found.at_most_95  # wherever the values lie
+        worst = max(worst, error / (_size(plan, output.formula, rows or 1) if share else 1.0))
     return worst
 
 
@@ -88,7 +89,7 @@ def _size(plan: Plan, formula: object, rows: int) -> float:
     """The largest size of an output over `rows` rows."""
     if isinstance(formula, Linear):
         per_row = sum(
-            abs(factor) * (plan.measures[place].linf // plan.rows_per_unit if plan.measures[place].kind == "sum" else 1)
+            abs(factor) * (plan.measures[place].largest if plan.measures[place].kind == "sum" else 1)
             for place, factor in formula.terms
         )
         return float(per_row) * rows

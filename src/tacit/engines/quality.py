@@ -1,0 +1,186 @@
+"""How well a policy fits the rows it speaks of: what is unreadable, clamped, dropped, unlisted, trimmed.
+
+NOT FOR RELEASE. For the owner alone: these are exact counts of private rows, without any noise, as `tacit risk` gives.
+No question, no ledger and no answer ever sees them. They are read with the very expressions that registration uses
+(`registration`, `cleaning`), so that what is counted here is what becomes of the rows there. Files and frames, read by
+DuckDB.
+"""
+
+# ruff: noqa: S608  # this is where SQL is written; names and values come from the policy, through `quoting`
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from tacit.engines import quoting
+from tacit.engines.registration import DuckDBFlavour, unit_and_columns
+from tacit.engines.secret import Secret
+from tacit.engines.sources import Relation
+from tacit.errors import EngineError
+from tacit.policy.columns import Column
+from tacit.policy.policy import Policy, Table
+
+WARNING: Final = "NOT FOR RELEASE. These are exact facts about private rows, without any noise."
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnQuality:
+    """What becomes of a column's values: of how many rows each is true, and which listed values never occur."""
+
+    name: str
+    present: int  # the source has something there
+    unreadable: int  # it has something that cannot be read as the column's type
+    outside: int  # it can be read, and lies outside the bounds: clamped, or dropped where the policy says so
+    unlisted: int  # it can be read, and is not among the values of one_of: taken for missing
+    never_met: tuple[object, ...]  # values of one_of that no row has
+
+    def problems(self) -> Iterator[str]:
+        """What an owner should look at, in words."""
+        if self.present and self.unreadable == self.present:
+            yield f"{self.name}: nothing can be read as its type ({self.unreadable:,} values); the type may be wrong"
+        elif self.unreadable:
+            yield f"{self.name}: {self.unreadable:,} of {self.present:,} values cannot be read as its type"
+        if self.outside:
+            yield f"{self.name}: {self.outside:,} of {self.present:,} values lie outside its bounds"
+        if self.unlisted:
+            yield f"{self.name}: {self.unlisted:,} of {self.present:,} values are not among those of one_of"
+        if self.never_met:
+            yield f"{self.name}: no row has {', '.join(map(repr, self.never_met))} of one_of"
+
+
+@dataclass(frozen=True, slots=True)
+class TableQuality:
+    """What becomes of a table's rows."""
+
+    name: str
+    rows: int
+    without_unit: int  # rows that are no one's: their unit is missing
+    incomplete: int  # rows left out because a column that has no gaps has one there
+    units: int
+    trimmed: int  # rows beyond rows_per_unit
+    trimmed_units: int  # units that have such rows
+    columns: tuple[ColumnQuality, ...]
+
+    def problems(self) -> Iterator[str]:
+        """What an owner should look at, in words."""
+        if self.without_unit:
+            yield f"{self.without_unit:,} of {self.rows:,} rows have no unit and are left out"
+        if self.incomplete:
+            yield f"{self.incomplete:,} rows are left out because a column that is not nullable has no value there"
+        if self.trimmed:
+            yield f"{self.trimmed:,} rows of {self.trimmed_units:,} units are beyond rows_per_unit and are left out"
+        for column in self.columns:
+            yield from column.problems()
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """The report; it prints as text that begins and ends with the warning."""
+
+    tables: tuple[TableQuality, ...]
+
+    def __str__(self) -> str:
+        lines = [WARNING]
+        for table in self.tables:
+            found = list(table.problems())
+            lines += [f"{table.name}: {table.rows:,} rows of {table.units:,} units"]
+            lines += [f"  {problem}." for problem in found] or ["  Everything fits the policy."]
+        return "\n".join([*lines, WARNING])
+
+
+def quality(policy: Policy, frames: Mapping[str, Any] | None = None) -> Quality:
+    """Read every row once, and count."""
+    import duckdb
+
+    from tacit.engines import working_copy
+
+    elsewhere = sorted({table.source.format for table in policy.tables.values()} & {"postgres", "spark"})
+    if elsewhere:
+        raise EngineError(
+            f"The quality of data is looked at in files and frames. These tables live in {elsewhere[0]}: "
+            "export a part of them to Parquet, and check a policy that names the files."
+        )
+    try:
+        with duckdb.connect() as connection, tempfile.TemporaryDirectory(prefix="tacit-") as workshop:
+            connection.execute("SET TimeZone = 'UTC'")
+            relations = working_copy.relations_of(connection, policy, frames or {})
+            relations = working_copy.prepared(connection, policy, relations, Path(workshop))
+            return Quality(tuple(_table(connection, policy, each, relations) for each in policy.tables.values()))
+    except duckdb.Error:
+        raise EngineError("The tables could not be read through. They must be whole and at rest.") from None
+
+
+def _table(connection: Any, policy: Policy, table: Table, relations: Mapping[str, Relation]) -> TableQuality:
+    flavour = DuckDBFlavour(Secret.in_memory())
+    unit, joins, columns = unit_and_columns(policy, table, relations, flavour)
+    names = list(table.columns)
+    parts = [f"{unit} AS tacit_key"]
+    for place, (raw, read) in enumerate(columns):
+        parts += [f"{raw} IS NOT NULL AS p{place}", f"{read} AS t{place}"]
+    typed = f"SELECT {', '.join(parts)} FROM {relations[table.name].sql} AS tacit_row{joins}"
+    bounds = [f"{flavour.bound(table.columns[name], f't{place}')} AS b{place}" for place, name in enumerate(names)]
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE tacit_quality AS SELECT *{_listed(bounds)} FROM ({typed})")
+    counts = ["count(*)", "count(*) FILTER (tacit_key IS NULL)"]
+    for place, name in enumerate(names):
+        counts += _counts(table.columns[name], place)
+    rows, without, *found = connection.execute(f"SELECT {', '.join(counts)} FROM tacit_quality").fetchone()
+    if table.public:
+        without = 0
+    kept = [f"b{place} IS NOT NULL" for place, name in enumerate(names) if not table.columns[name].nullable]
+    owned = " AND ".join(["TRUE" if table.public else "tacit_key IS NOT NULL", *kept])
+    (complete,) = connection.execute(f"SELECT count(*) FROM tacit_quality WHERE {owned}").fetchone()
+    units, trimmed, trimmed_units = rows, 0, 0
+    if not table.public and policy.unit_of(table.name).unit is not None and unit != "1":
+        most = int(table.rows_per_unit)
+        units, trimmed, trimmed_units = connection.execute(
+            f"SELECT count(*), coalesce(sum(greatest(n - {most:d}, 0)), 0), count(*) FILTER (n > {most:d}) FROM "
+            f"(SELECT count(*) AS n FROM tacit_quality WHERE {owned} GROUP BY tacit_key)"
+        ).fetchone()
+    described = []
+    for place, name in enumerate(names):
+        present, unreadable, outside, unlisted = map(int, found[4 * place : 4 * place + 4])
+        never = _never_met(connection, table, name, place)
+        described.append(ColumnQuality(name, present, unreadable, outside, unlisted, never))
+    incomplete = rows - without - complete
+    return TableQuality(
+        table.name, rows, without, incomplete, int(units), int(trimmed), int(trimmed_units), tuple(described)
+    )
+
+
+def _listed(parts: list[str]) -> str:
+    return "".join(f", {part}" for part in parts)
+
+
+def _counts(column: Column, place: int) -> list[str]:
+    """How many values there are; and of these how many are unreadable, outside, unlisted."""
+    real = column.kind == "real"
+    readable = f"t{place} IS NOT NULL" + (f" AND isfinite(t{place})" if real else "")
+    outside, unlisted = "FALSE", "FALSE"
+    if column.values is not None:
+        unlisted = f"{readable} AND b{place} IS NULL"
+    elif column.lower is not None and column.upper is not None:
+        low, high = column.lower, column.upper
+        least, most = (
+            (quoting.double(float(low)), quoting.double(float(high)))  # type: ignore[arg-type]
+            if real
+            else (quoting.whole(int(column.to_grid(low))), quoting.whole(int(column.to_grid(high))))
+        )
+        outside = f"{readable} AND (t{place} < {least} OR t{place} > {most})"
+    return [
+        f"count(*) FILTER (p{place})",
+        f"count(*) FILTER (p{place} AND NOT ({readable}))",
+        f"count(*) FILTER ({outside})",
+        f"count(*) FILTER ({unlisted})",
+    ]
+
+
+def _never_met(connection: Any, table: Table, name: str, place: int) -> tuple[object, ...]:
+    column = table.columns[name]
+    if column.values is None or column.grid_values is None:
+        return ()
+    met = {row[0] for row in connection.execute(f"SELECT DISTINCT b{place} FROM tacit_quality").fetchall()}
+    return tuple(value for value, held in zip(column.values, column.grid_values, strict=True) if held not in met)
