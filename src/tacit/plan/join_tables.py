@@ -26,7 +26,7 @@ from sqlglot import exp
 
 from tacit.errors import QuestionError
 from tacit.plan.fan_out import fan_out, first_of_each
-from tacit.plan.join_bounds import Bound
+from tacit.plan.join_bounds import Bound, few
 from tacit.plan.names import Names, conjunction, conjuncts
 from tacit.plan.scope import Place, Scope
 from tacit.plan.translate import condition_of
@@ -37,8 +37,6 @@ from tacit.question import tree
 
 if TYPE_CHECKING:
     from tacit.plan.open_sources import Opener
-
-MOST_ROWS = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,20 +143,12 @@ def join_tables(
         tuple(part for part in conjuncts(where) if part not in used),
         first.place.sql,
         tuple(sql),
-        None if rows is None else _few(rows),
+        None if rows is None else few(rows),
         unit,
         kind,
         work,
         most,
     )
-
-
-def _few(rows: int) -> int:
-    if rows > MOST_ROWS:
-        raise QuestionError(
-            f"The sources let one unit have {rows:,} rows, more than {MOST_ROWS:,}. Ask for fewer: tacit_rows_per_unit."
-        )
-    return rows
 
 
 def _ordered(
