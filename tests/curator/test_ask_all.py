@@ -121,6 +121,8 @@ def test_questions_about_different_rows_share_epsilon_and_delta_by_their_number(
         assert [plan.epsilon for _, plan in together.plans] == [Fraction(2, 3), Fraction(1, 3)]
         assert [plan.delta for _, plan in together.plans] == [delta * 2 / 3, delta / 3]
         assert compose([together.event]).epsilon(float(delta)) <= 1 + 1e-9
+        each = [compose([plan.event]).epsilon(0) for _, plan in together.plans]  # Laplace noise: these add up
+        assert compose([together.event]).epsilon(0) == pytest.approx(sum(each), rel=1e-9)
 
 
 def test_disjoint_parts_cost_what_one_would() -> None:
