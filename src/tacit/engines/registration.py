@@ -142,8 +142,7 @@ def _private(policy: Policy, table: Table, relations: Mapping[str, Relation], fl
             f"SELECT {flavour.number()} AS tacit_unit, CAST(1 AS INTEGER) AS tacit_rank{columns} "
             f"FROM ({rows}) AS tacit_rows"
         )
-    least, greatest, joins = _unit(policy, table.name, relations, flavour, units_are_whole(policy, relations))
-    unit = least if least == greatest else f"CASE WHEN {least} = {greatest} THEN {least} END"
+    unit, joins = _only_unit(policy, table, relations, flavour)
     rows = _bounded(table, _typed(table, relation, unit, joins, flavour), flavour, dense)
     twins = (
         f"SELECT tacit_unit, tacit_digest{columns}, row_number() OVER alike - rank() OVER alike AS tacit_twin "
@@ -172,13 +171,18 @@ def unit_and_columns(
     relation = relations[table.name]
     unit, joins = "1", ""
     if not table.public and not isinstance(table.unit, RowUnit):
-        least, greatest, joins = _unit(policy, table.name, relations, flavour, units_are_whole(policy, relations))
-        unit = least if least == greatest else f"CASE WHEN {least} = {greatest} THEN {least} END"
+        unit, joins = _only_unit(policy, table, relations, flavour)
     columns = []
     for name, column in table.columns.items():
         found = quoting.identifier(_ROW, relation.name_of(name))
         columns.append((found, flavour.read(column, _type(table, relation, name), found)))
     return unit, joins, columns
+
+
+def _only_unit(policy: Policy, table: Table, relations: Mapping[str, Relation], flavour: Flavour) -> tuple[str, str]:
+    """The one unit that a row leads to, NULL where there are several; and the joins that this needs."""
+    least, greatest, joins = _unit(policy, table.name, relations, flavour, units_are_whole(policy, relations))
+    return least if least == greatest else f"CASE WHEN {least} = {greatest} THEN {least} END", joins
 
 
 def _one_of_each_key(table: Table, columns: str, rows: str, order: str) -> str:

@@ -82,8 +82,7 @@ def _in_window(window: Window, cells: Cells, everything: int) -> int:
 
 
 def _in_totals(summed: Summed, cells: Cells, everything: int) -> int:
-    used = [summed.totals[place] for place in summed.inside.measures]
-    noisy = [total for total in used if total.measures and total.function != "count"]
+    noisy = [total for total in used_totals(summed) if total.measures and total.function != "count"]
     if noisy and cells.chosen:
         return everything
     extremes = [total for total in noisy if total.function in ("min", "max")]
@@ -93,10 +92,18 @@ def _in_totals(summed: Summed, cells: Cells, everything: int) -> int:
     return largest * len(extremes) + (len(noisy) > len(extremes))
 
 
+def used_totals(summed: Summed) -> list[Total]:
+    """The totals that a column is computed from."""
+    return [summed.totals[place] for place in sorted(summed.inside.measures)]
+
+
 def _parts(formula: Any) -> Iterator[Any]:
     """The formula and everything it is made of."""
     yield formula
-    if is_dataclass(formula) and not isinstance(formula, type):
+    if isinstance(formula, Summed):  # which holds the totals of all columns
+        for part in (formula.inside, *used_totals(formula)):
+            yield from _parts(part)
+    elif is_dataclass(formula) and not isinstance(formula, type):
         for each in fields(formula):
             value = getattr(formula, each.name)
             for part in value if isinstance(value, tuple) else (value,):

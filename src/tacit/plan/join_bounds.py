@@ -25,6 +25,10 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from tacit.errors import QuestionError
+
+MOST_ROWS = 2**31 - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Bound:
@@ -111,3 +115,12 @@ class Bound:
 
     def _leads(self, group: frozenset[int], other: frozenset[int]) -> bool:
         return any((start, end) in self.arrows for start in group for end in other)
+
+
+def few(rows: int) -> int:
+    """The number, or a refusal where no sum could hold so many rows."""
+    if rows > MOST_ROWS:
+        raise QuestionError(
+            f"The sources let one unit have {rows:,} rows, more than {MOST_ROWS:,}. Ask for fewer: tacit_rows_per_unit."
+        )
+    return rows

@@ -26,7 +26,7 @@ from sqlglot import exp
 
 from tacit.errors import QuestionError
 from tacit.plan.fan_out import fan_out
-from tacit.plan.join_bounds import Bound
+from tacit.plan.join_bounds import Bound, few
 from tacit.plan.names import Names, conjunction, conjuncts
 from tacit.plan.scope import Place, Scope, quoted
 from tacit.plan.translate import condition_of
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from tacit.plan.open_sources import Opener
 
 _FIRST = "tacit_first"
-MOST_ROWS = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,20 +140,12 @@ def join_tables(
         tuple(part for part in conjuncts(where) if part not in used),
         first.place.sql,
         tuple(sql),
-        None if rows is None else _few(rows),
+        None if rows is None else few(rows),
         unit,
         kind,
         work,
         most,
     )
-
-
-def _few(rows: int) -> int:
-    if rows > MOST_ROWS:
-        raise QuestionError(
-            f"The sources let one unit have {rows:,} rows, more than {MOST_ROWS:,}. Ask for fewer: tacit_rows_per_unit."
-        )
-    return rows
 
 
 def _ordered(

@@ -11,7 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from tacit.mechanisms import KeySelection
-from tacit.plan.chosen import is_chosen, picked
+from tacit.plan.chosen import is_chosen, picked, used_totals
 from tacit.plan.draft import Draft
 from tacit.plan.formulas import Formula
 from tacit.plan.summaries import Summed
@@ -55,7 +55,7 @@ def _picks_decide(draft: Draft, deciding: list[Formula]) -> bool:
         total.argument
         for output in draft.outputs
         if isinstance(output.formula, Summed)
-        for total in output.formula.totals
+        for total in used_totals(output.formula)
         if total.argument is not None and total.function in ("min", "max")
     ]
     # behind a summary the columns of the groups stand where those of the cells stood
