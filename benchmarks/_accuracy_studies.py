@@ -17,7 +17,7 @@ import pyarrow as pa
 import tacit
 from tacit import statistics
 
-DRAWS = 4_000
+DRAWS = 2_000
 CLOSE = 1.05
 _EVEN = np.arange(1_000)
 PLACES = {

@@ -236,3 +236,15 @@ def test_explain_says_what_one_unit_can_cause() -> None:
     told = plan.sentences[-1]
     assert f"One unit can cause at most {plan.work.rows:,} rows of work" in told
     assert f"{MOST_ROWS:,} are allowed" in told
+
+
+@pytest.mark.parametrize("sign", ["_", "a"])
+def test_a_long_pattern_costs_as_much_as_it_can_look_at(sign: str) -> None:
+    """At each of 1,000 places a piece of a pattern is compared as far as it agrees."""
+
+    def characters(length: int) -> int:
+        pattern = f"%{'a' * (length - 2)}{sign}b%"
+        like = exp.Like(this=exp.column("t", "s"), expression=exp.Literal.string(pattern))
+        return effort_of([like], {("s", "t"): 1_000}).characters
+
+    assert characters(400) >= characters(16) + 1_000 * (400 - 16) // (1 if sign == "_" else 8) * 3 // 4

@@ -231,6 +231,7 @@ class Curator(Planner):
             fresh.close()
             raise
         before, self._engine = self._engine, fresh
+        self._till = Till(self._ledger, fresh, _told_apart(self._stated), bool(self._stated.analysts))
         self._end.detach()
         self._end = weakref.finalize(self, _end, fresh, self._ledger, self._scratch)
         before.close()
@@ -247,9 +248,14 @@ class Curator(Planner):
 
     def _failures(self, analyst: str | None) -> tuple[Entry, ...]:
         """What stops somebody; for an analyst only what stops that one."""
+        if self.analyst != "owner" and analyst not in (None, self.analyst):
+            return ()
         return self._ledger.failures(analyst if self.analyst == "owner" else self.analyst)
 
     def _asker(self, analyst: str | None) -> str:
+        """Who pays. The owner may ask for others; nobody else may."""
+        if self.analyst != "owner" and analyst not in (None, self.analyst):
+            raise parameters.refuse("analyst", f"{self.analyst!r}, who is asking", analyst)
         return self.analyst if analyst is None else analyst
 
     def _released(self, plan: Plan, run: Run, receipt: Receipt) -> bytes:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import itertools
+import os
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -146,7 +147,7 @@ def _prepared(path: str, grammar: Grammar, draft: Path) -> tuple[str, bool]:
 
 def _begun(draft: Path) -> IO[bytes]:
     """A file for the plain form. It begins with a mark, which readers drop: the first value might look like one."""
-    copy = draft.open("xb")
+    copy = os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb")
     copy.write(_BOM)
     return copy
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tacit.engines import frames as frames_of
-from tacit.engines import keys, quoting, sources
+from tacit.engines import keys, leases, quoting, sources
 from tacit.engines.interrupts import as_keyboard_interrupts, execute
 from tacit.engines.registration import SCHEMA, statements
 from tacit.engines.secret import Secret
@@ -96,10 +95,12 @@ def build(
     """Write the copy to `path`, in place of what was there. Returns the schema of the sources."""
     import duckdb
 
+    leases.sweep(path.parent, ".tacit-")  # what killed registrations left: rows, in the clear
     try:
-        workshop = Path(tempfile.mkdtemp(prefix=".tacit-", dir=path.parent))
+        lease = leases.make(path.parent, ".tacit-")
     except OSError:
         raise EngineError(f"The folder of the working copy cannot be written to: {path.parent}") from None
+    workshop = lease.path
     try:
         draft = workshop / "draft.duckdb"
         config: dict[str, Any] = {
@@ -115,7 +116,7 @@ def build(
     except OSError:
         raise EngineError(f"The working copy cannot be put in place: {path}") from None
     finally:
-        shutil.rmtree(workshop, ignore_errors=True)
+        lease.remove()
 
 
 @as_keyboard_interrupts()

@@ -65,9 +65,8 @@ class Charge:
             "event": self.event.to_dict(),
             "cost": cost,
             "spent": spent,
+            "goes_on": self.goes_on,
         }
-        if self.goes_on:
-            content["goes_on"] = True
         entry = Entry.after(store.last(), Kind.CHARGED, content, self.analyst, self.key)
         store.append(entry)
         return Receipt.of(entry, unit, repeated=False)

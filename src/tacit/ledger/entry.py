@@ -120,6 +120,11 @@ class Entry:
             return bool(content["goes_on"])
         return '"opened": "' in content.get("question", "") and '"is": "Study"' in content["question"]  # older ledgers
 
+    @property
+    def holds_a_turn(self) -> bool:
+        """Whether whoever made this charge holds its turn until it has an outcome. Earlier versions took none."""
+        return "goes_on" in self.details
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values; the chain can be checked from them alone."""
         return {

@@ -191,10 +191,12 @@ class Ledger:
     def settle(self) -> tuple[Entry, ...]:
         """Store a failure for each charge that has no outcome and that nobody on this host works at; those charges.
 
-        Where other hosts charge too, it is the owner who knows that none of them still works at one.
+        Where other hosts charge too, it is the owner who knows that none of them still works at one. A charge of an
+        earlier version is left alone: it took no turn, so a free one says nothing, and its maker may still answer it.
         """
         settled = []
-        for charge in self._writer.read(lambda store: [each for each in store.unanswered() if not each.goes_on]):
+        unanswered = self._writer.read(lambda store: list(store.unanswered()))
+        for charge in (each for each in unanswered if each.holds_a_turn and not each.goes_on):
             assert charge.key is not None
             with self._turns.of_free(charge.key) as ours:
                 if ours and isinstance(self.store_failure(charge.key), Failed):

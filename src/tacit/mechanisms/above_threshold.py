@@ -135,7 +135,7 @@ class AboveThreshold:
         """The answers to many questions in order, up to and including the last yes that was paid for."""
         exact = integers(values).reshape(-1)
         with self._lock:
-            self._must_be_open()
+            self.check()
             noise = geometric(self._scale, exact.size, self._bits)
             above = _at_least(exact, noise, self._bar)
             fired = np.flatnonzero(above)
@@ -176,7 +176,8 @@ class AboveThreshold:
             low, high = (middle, high) if too_likely(middle) else (low, middle)
         return high
 
-    def _must_be_open(self) -> None:
+    def check(self) -> None:
+        """Refuse where the next question would be refused: no yes is left, or this is another process."""
         if self._process != os.getpid():
             raise TacitError("This AboveThreshold session belongs to another process. Open a new session here.")
         if self._left == 0:

@@ -42,6 +42,8 @@ from tacit.plan.translate import condition_of, number_of, value_of
 from tacit.plan.values import Nothing, Number, cast_to, coarsened, constant, floor_division, integer, scaled
 from tacit.question import tree
 
+FURTHEST = 1 << 80
+"""How far from zero a number may lie that is added up: 2**40 such rows stay below 2**120, and engines hold 10**38."""
 LARGEST_ROW = 1 << 32
 PICKS = ("quantile", "min", "max", "mode")
 """Aggregates that are no measures: `pick` plans them."""
@@ -139,7 +141,9 @@ def _bounded(aggregate: tree.Aggregate, draft: Draft, argument: tree.Scalar) -> 
             f"{name} needs a column with bounds, because they decide the noise. "
             f"State them in the policy: between = [low, high]. Or bound it here: {bound_here(0, 100)}."
         )
-    return coarsened(replace(number, meaning="number"), LARGEST_ROW, around=number.bounds.middle)
+    # SUM(x) and c COUNT(x) are made before they are subtracted: each must fit by itself, on as many rows as there are
+    near = coarsened(replace(number, meaning="number"), FURTHEST)
+    return coarsened(near, LARGEST_ROW, around=near.bounds.middle)
 
 
 @dataclass(slots=True)

@@ -42,6 +42,7 @@ VALUES_A_ROW, CHARACTERS_A_ROW = 100, 4_000
 _DIGITS = 45
 _LETTERS, _AT_ONCE = 4, 16  # what changing a letter's case, and comparing, take beside reading or writing one
 _FEW_STRETCHES = 2
+_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,9 +281,11 @@ def _matching(node: exp.Expr, longest: int) -> int:
     pieces = [piece for piece in pattern.split("%") if piece]
     tries = len(pieces) - (not pattern.startswith("%"))  # what stands first is looked for in one place
     simple = isinstance(node, exp.Like) and "_" not in pattern
+    # at every place a piece is compared until a character differs: one after the other, or some at once
+    piece = max((len(each) if not simple else -(-len(each) // _AT_ONCE) for each in pieces), default=1)
     if tries <= 1 or (simple and tries <= _FEW_STRETCHES):
-        return longest * max(tries, 1)
-    return int(longest**tries)
+        return longest * max(tries, 1) * piece
+    return int(longest**tries) * piece
 
 
 _LEAVES = (exp.Column, exp.Literal, exp.DataType, exp.Identifier)

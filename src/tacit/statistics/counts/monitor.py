@@ -19,6 +19,7 @@ rows that meet all of them; one unit moves it by at most its number of rows.
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
@@ -43,7 +44,7 @@ class Monitor:
     are conditions. `sensitivity` is how many rows of one unit a question may count at most (SQL), 1 unless said.
     """
 
-    __slots__ = ("_counts", "_session", "asked")
+    __slots__ = ("_counts", "_lock", "_session", "asked")
 
     def __init__(
         self,
@@ -80,15 +81,16 @@ class Monitor:
         else:
             self._counts = _RowCounts(source, source.paid(asked, price, analyst))
         self._session = session
+        self._lock = threading.Lock()
         self.asked = 0
 
     def ask(self, question: Any) -> bool:
         """Whether the count is above the threshold, give or take the noise."""
         count = self._counts.planned(question)
-        if self._session.left == 0:
-            self._session.ask(0)  # refuses, before a row is read
-        found = self._counts.guarded(lambda: b"above" if self._session.ask(count()) else b"below") == b"above"
-        self.asked += 1
+        with self._lock:  # of those who ask at once, each sees what the one before left
+            self._session.check()  # refuses, before a row is read
+            found = self._counts.guarded(lambda: b"above" if self._session.ask(count()) else b"below") == b"above"
+            self.asked += 1
         return found
 
     @property
