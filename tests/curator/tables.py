@@ -71,7 +71,7 @@ def curated(table: pa.Table | None = None, **options: Any) -> Curator:
         "member": anything(),
         "code": anything(),
     }
-    chosen = {"budget": tacit.Budget(10_000, "0.5"), "rows_per_unit": 3, "table": "people", **options}
+    chosen = {"budget": tacit.Budget(10_000, "0.9"), "rows_per_unit": 3, "table": "people", **options}
     return protect(people() if table is None else table, unit="pid", columns=columns, **chosen)
 
 

@@ -1,7 +1,7 @@
 """Numbers far from zero that are added up: no sum outgrows what engines hold, whoever is in the table.
 
-SUM(x) and c COUNT(x) are made before they are subtracted. Without a bound on x itself, a constant of 2**100 steps made the
-sum fail from one person on: an exact threshold, for any price.
+SUM(x) and c COUNT(x) are made before they are subtracted. Without a bound on x itself, a constant of 2**100 steps made
+the sum fail from one person on: an exact threshold, for any price.
 """
 
 from __future__ import annotations

@@ -388,7 +388,8 @@ def test_a_table_of_another_kind_is_noticed(folder: Path, ledger: Ledger, commen
 
 def test_the_statements_in_the_documentation_lay_out_a_ledger(folder: Path) -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "ledger.md").read_text()
-    layout, rights = (part.partition("```")[0] for part in page.split("```sql\n")[1:])
+    layout = page.partition("```postgresql\n")[2].partition("```")[0]
+    rights = page.partition("```sql\n")[2].partition("```")[0]
     schema = schema_of(folder)
     run(folder, "CREATE ROLE tacit_charges LOGIN", layout.replace("clinic", schema), rights.replace("clinic", schema))
     (folder / "address").write_text(str(address(folder)).replace("postgres@", "tacit_charges@"))

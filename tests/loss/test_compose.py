@@ -163,6 +163,7 @@ def test_the_names_of_the_room_are_these() -> None:
     kinds = {kind.__name__ for kind in events.kinds().values()}
     assert kinds | {
         "Account",
+        "AnyFilter",
         "BasicFilter",
         "Belief",
         "Budget",

@@ -151,8 +151,9 @@ def test_public_mistakes_about_arrays_are_refused(data: Any, facts: dict[str, An
 
 def test_columns_of_a_curator_are_named_with_their_table() -> None:
     clinic = protected()
+    assert [each.name for each in source_of(clinic, "age").variables] == ["age"]  # there is one table only
     with pytest.raises(ParameterError, match="written"):
-        source_of(clinic, "age")
+        source_of(clinic, ["age", "other.age"])
     with pytest.raises(ParameterError, match="policy states"):
         source_of(clinic, "data.age", bounds=(0, 1))
     with pytest.raises(QuestionError, match="agee"):

@@ -90,7 +90,7 @@ class Window:
             for measure in far:
                 own, beyond = inner.slopes.get(measure), inner.far.get(measure)
                 squares = (0.0 if own is None else own[top] ** 2) + (0.0 if beyond is None else beyond[top])
-                far[measure][rows[place]] = wider**2 * squares
+                far[measure][rows[place]] = np.square(wider) * squares
 
     def _top(self, inner: Estimate, chosen: Places, spreads: Floats) -> tuple[int, float] | None:
         """The row that is greatest or least, and by how many of its deviations it may be off."""

@@ -118,8 +118,8 @@ class Summed:
                         together += float(np.abs(moved).sum())
                     else:
                         slope = slope + moved
-                    beyond += factor**2 * float(np.sum(found[place][2][group].get(measure, 0.0)))
-                squares[measure][group] = (together + float(np.sqrt(np.square(slope).sum()))) ** 2 + beyond
+                    beyond += float(np.square(factor)) * float(np.sum(found[place][2][group].get(measure, 0.0)))
+                squares[measure][group] = float(np.square(together + float(np.sqrt(np.square(slope).sum())))) + beyond
         return Estimate(estimate.value, {}, squares)
 
 

@@ -335,7 +335,7 @@ MORE = [
     ),
     total("trunc(temp)", on("temp", lambda x: x.__trunc__())),
     by("right(note, 2)", on("note", lambda x: x[-2:])),
-    by("trim(note)", on("note", lambda x: x.strip(" ")[:1000] if len(x) <= 1000 else x)),
+    by("trim(note)", on("note", lambda x: x[:1000].strip(" "))),
     by("ltrim(ward, 'a')", on("ward", lambda x: x.lstrip("a"))),
     by("rtrim(ward, 'b')", on("ward", lambda x: x.rstrip("b"))),
     by("replace(ward, 'a', 'xy')", on("ward", lambda x: x.replace("a", "xy"))),
