@@ -142,8 +142,9 @@ def _bounded(aggregate: tree.Aggregate, draft: Draft, argument: tree.Scalar) -> 
             f"State them in the policy: between = [low, high]. Or bound it here: {bound_here(0, 100)}."
         )
     # SUM(x) and c COUNT(x) are made before they are subtracted: each must fit by itself, on as many rows as there are
-    near = coarsened(replace(number, meaning="number"), FURTHEST)
-    return coarsened(near, LARGEST_ROW, around=near.bounds.middle)
+    plain = replace(number, meaning="number")
+    near = coarsened(plain, LARGEST_ROW, around=number.bounds.middle)
+    return near if near.bounds.size <= FURTHEST else coarsened(plain, FURTHEST)  # coarser still, and rounded once
 
 
 @dataclass(slots=True)
