@@ -22,7 +22,7 @@ from typing import Any, Final
 from tacit.engines import wire
 from tacit.errors import EngineError
 
-FAILED: Final = "The engine could not answer within its time and memory. What was charged stays charged."
+FAILED: Final = "The engine could not answer this. What was charged stays charged, and the same is not drawn again."
 _ENVIRONMENT: Final = ("PATH", "LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "LANG", "LC_ALL")
 
 
