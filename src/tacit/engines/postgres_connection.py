@@ -42,6 +42,9 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "lock_timeout": "0",
 }
 
+_TRIES: Final = 50
+"""How often a statement that a time limit stopped is sent again."""
+
 
 def address_of(policy: Policy) -> str:
     """The connection string of the database that a policy's tables are in."""
@@ -83,6 +86,7 @@ def connect(address: str, settings: Mapping[str, str] | None = None) -> psycopg.
             "server is up and lets this user in."
         ) from None
     try:
+        _lift_time_limit(connection)
         _check_server(connection)
         newer = {"transaction_timeout": "0"} if connection.info.server_version >= 170_000 else {}
         for name, value in {**_SETTINGS, **newer, **(settings or {})}.items():
@@ -94,6 +98,21 @@ def connect(address: str, settings: Mapping[str, str] | None = None) -> psycopg.
         connection.close()
         raise
     return connection
+
+
+def _lift_time_limit(connection: psycopg.Connection[Any]) -> None:
+    """Take away a limit on the time of statements that the role or the database sets.
+
+    The limit holds for the statement that lifts it too, so under one of a millisecond a busy machine may need a few
+    tries.
+    """
+    for left in reversed(range(_TRIES)):
+        try:
+            connection.execute("SELECT pg_catalog.set_config('statement_timeout', '0', false)")
+            return
+        except library().errors.QueryCanceled:
+            if not left:
+                raise
 
 
 def library() -> Any:
