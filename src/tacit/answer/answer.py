@@ -9,52 +9,27 @@ people in the table. What was left out and what cannot be known is said in `note
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 import json
 import math
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Final
 
 from tacit import parameters
+from tacit.answer import exported
 from tacit.answer.chart import chart_spec
-from tacit.answer.nested import around, bin_kind, element, in_csv, is_nested, plain, read
+from tacit.answer.exported import Sheet, library, sheet_of
+from tacit.answer.nested import around, bin_kind, is_nested, plain, read
 from tacit.answer.shown import bars, off, readable, safe, shown
 from tacit.errors import TacitError
 from tacit.parameters import Number
 from tacit.plan.chosen import reach as reach_of
 
 _MOST_SHOWN: Final = 200
-_WIDE: Final = 2**63
 _NOTE: Final = "+/- covers the noise in 95 of 100 cases, not what clamping left out"
-
-# The types of a column follow from its kind alone, whether or not a value is missing this time.
-_PANDAS: Final = {
-    "integer": "Int64",
-    "real": "float64",
-    "text": "string",
-    "boolean": "boolean",
-    "date": "object",
-    "timestamp": "datetime64[us]",
-}
-_POLARS: Final = {
-    "integer": "Int64",
-    "real": "Float64",
-    "text": "String",
-    "boolean": "Boolean",
-    "date": "Date",
-    "timestamp": "Datetime",
-}
-_ARROW: Final = {
-    "integer": ("int64",),
-    "real": ("float64",),
-    "text": ("string",),
-    "boolean": ("bool_",),
-    "date": ("date32",),
-    "timestamp": ("timestamp", "us"),
-}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -139,14 +114,14 @@ class Answer:
         """
         wanted = float(parameters.level("level", level))
         found: dict[str, list[Any]] = {}
-        for name, column, reaches in zip(self.names, self.columns, self._reaches(wanted), strict=True):
+        for name, column, reaches in zip(self.names, self.columns, self.reaches(wanted), strict=True):
             if reaches is not None:
                 found[name] = [
                     None if value is None else around(value, each) for value, each in zip(column, reaches, strict=True)
                 ]
         return found
 
-    def _reaches(self, level: float) -> Iterator[list[float] | None]:
+    def reaches(self, level: float) -> Iterator[list[float] | None]:
         """How far each value may be off. Whole numbers are off by whole numbers, so theirs is rounded up."""
         for place, (kind, column, spread) in enumerate(zip(self.kinds, self.columns, self.deviations, strict=True)):
             reach = reach_of(level, self.heavy_tailed, self.among[place] if self.among else 1)
@@ -180,7 +155,7 @@ class Answer:
         head = "".join(f"<th>{cell}</th>" for cell in header)
         drawn = [
             bars(column, None if is_nested(kind) else reaches)
-            for kind, column, reaches in zip(self.kinds, self.columns, self._reaches(0.95), strict=True)
+            for kind, column, reaches in zip(self.kinds, self.columns, self.reaches(0.95), strict=True)
         ]
         rows = "".join(
             "<tr>" + "".join(f"<td>{cell}{bar[place]}</td>" for cell, bar in zip(row, drawn, strict=True)) + "</tr>"
@@ -206,7 +181,7 @@ class Answer:
 
     def _cells(self, most: int) -> Iterator[list[str]]:
         yield [safe(name) for name in self.names]
-        reaches = list(self._reaches(0.95))
+        reaches = list(self.reaches(0.95))
         for place, row in enumerate(self.rows()):
             if place == most:
                 return
@@ -222,7 +197,7 @@ class Answer:
 
     def chart_spec(self) -> dict[str, Any]:
         """The same chart as Vega-Lite: a bar for every value, a line for where the exact one lies (95 of 100 times)."""
-        listed = zip(self.names, self.kinds, self.columns, self._reaches(0.95), strict=True)
+        listed = zip(self.names, self.kinds, self.columns, self.reaches(0.95), strict=True)
         columns = [(name, column, reaches) for name, kind, column, reaches in listed if not is_nested(kind)]
         if all(reaches is None for _, _, reaches in columns):
             raise TacitError("This answer holds keys alone. A chart draws noisy columns: ask for count(*) beside them.")
@@ -241,85 +216,42 @@ class Answer:
 
     # -- going elsewhere -------------------------------------------------------------------------------
 
+    def sheet(self) -> Sheet:
+        """The table that is exported: beside every noisy column the ends of its 95 % intervals."""
+        return sheet_of(self)
+
     def to_dict(self) -> dict[str, list[Any]]:
-        """Columns by name."""
-        return {name: list(column) for name, column in zip(self.names, self.columns, strict=True)}
+        """Columns by name, with `_low` and `_high` beside those that are noisy."""
+        sheet = self.sheet()
+        return {name: list(column) for name, column in zip(sheet.names, sheet.columns, strict=True)}
 
     def to_csv(self) -> str:
-        """Comma-separated text with a header."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(self.names)
-        writer.writerows([in_csv(value) for value in row] for row in self.rows())
-        return out.getvalue()
+        """Comma-separated text with a header, with `_low` and `_high` columns."""
+        return self.sheet().to_csv()
+
+    def to_markdown(self) -> str:
+        """A table for a text in Markdown, with `_low` and `_high` columns."""
+        return self.sheet().to_markdown()
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write a Parquet file, with `_low` and `_high` columns."""
+        Path(path).write_bytes(self.sheet().to_parquet())
 
     def to_pandas(self) -> Any:
-        """A pandas DataFrame."""
-        pandas = library("pandas")
-        return pandas.DataFrame(
-            {name: pandas.Series(column, dtype=_PANDAS.get(kind, "object")) for name, kind, column in self._typed()}
-        )
+        """A pandas DataFrame, with `_low` and `_high` columns."""
+        return exported.to_pandas(self.sheet())
 
     def to_polars(self) -> Any:
-        """A polars DataFrame."""
-        polars = library("polars")
-
-        def typed(kind: str) -> Any:
-            inside, key = element(kind), bin_kind(kind)
-            if inside is not None:
-                return polars.List(typed(inside))
-            if key is not None:  # polars has no maps
-                return polars.List(polars.Struct({"key": typed(key), "value": polars.Int64}))
-            return getattr(polars, _POLARS[kind])
-
-        schema = {name: typed(kind) for name, kind, _ in self._typed()}
-        columns = {name: [_pairs(value) for value in column] for name, _, column in self._typed()}
-        return polars.DataFrame(columns, schema=schema)
+        """A polars DataFrame, with `_low` and `_high` columns."""
+        return exported.to_polars(self.sheet())
 
     def to_arrow(self) -> Any:
-        """A pyarrow Table."""
-        arrow = library("pyarrow")
-
-        def typed(kind: str) -> Any:
-            inside, key = element(kind), bin_kind(kind)
-            if inside is not None:
-                return arrow.list_(typed(inside))
-            if key is not None:
-                return arrow.map_(typed(key), arrow.int64())
-            name, *unit = _ARROW[kind]
-            return getattr(arrow, name)(*unit)
-
-        def array(kind: str, column: list[Any]) -> Any:
-            values = [list(value.items()) if isinstance(value, dict) else value for value in column]
-            return arrow.array(values, type=typed(kind))
-
-        return arrow.table({name: array(kind, column) for name, kind, column in self._typed()})
-
-    def _typed(self) -> Iterator[tuple[str, str, list[Any]]]:
-        """Name, kind and values of each column; whole numbers beyond 64 bits as reals."""
-        for name, kind, column in zip(self.names, self.kinds, self.columns, strict=True):
-            if kind == "integer" and not all(value is None or -_WIDE <= value < _WIDE for value in column):
-                yield name, "real", [None if value is None else float(value) for value in column]
-            else:
-                yield name, kind, list(column)
+        """A pyarrow Table, with `_low` and `_high` columns."""
+        return exported.to_arrow(self.sheet())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
 
-def _pairs(value: Any) -> Any:
-    return [{"key": key, "value": number} for key, number in value.items()] if isinstance(value, dict) else value
-
-
 def _up(reach: float) -> float:
     return math.ceil(reach) if math.isfinite(reach) else reach
-
-
-def library(name: str) -> Any:
-    """A library that is not needed until someone asks for what it makes."""
-    import importlib
-
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise TacitError(f"This needs {name}, which is not installed. Install it with: pip install {name}") from None

@@ -5,6 +5,7 @@ Promise: made from plans alone, which read no row. The changes that `reasons` na
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,13 +14,16 @@ from fractions import Fraction
 import numpy as np
 
 from tacit import parameters
-from tacit.answer.shown import readable
+from tacit.answer.pages import fragment
+from tacit.answer.shown import readable, safe, written
 from tacit.loss import compose
 from tacit.plan import Plan, UnitedPlan
 from tacit.plan.expected import made_up
 from tacit.plan.pick_words import off_by
 from tacit.plan.plan import Expected, Measure
 
+EXAMPLES = (100, 1_000, 10_000)
+"""Numbers of rows in a cell for which an error is told where nobody named one."""
 _KINDS = {
     "count_rows": "count of rows",
     "count": "count of values",
@@ -43,19 +47,58 @@ class Estimate:
         """The epsilon asked for, or what the rho asked for is worth."""
         return worth(self.plan)
 
-    def __str__(self) -> str:
-        asked = f"epsilon {readable(parameters.as_text(self.epsilon))}"
-        part = "" if self.share is None else f" ({100 * float(self.share):.2g} % of the whole budget)"
-        lines = [f"{each.name}: +/- {each.within_95:.4g} (95 of 100 times){for_which(each)}" for each in self.errors]
-        lines += [
+    @property
+    def cost(self) -> str:
+        """What it would cost, as a sentence."""
+        delta = f", delta {written(self.plan.delta)}" if self.plan.delta else ""
+        if self.share is None:
+            part = ""
+        elif self.share > 1:
+            part = ", which is more than the whole budget"
+        else:
+            part = f", {_percent(self.share)} of the whole budget"
+        return f"Would cost epsilon {written(self.epsilon)}{delta}{part}."
+
+    @property
+    def picked(self) -> tuple[str, ...]:
+        """How far what is chosen by rank (quantiles, modes) may be off."""
+        return tuple(
             f"{each.columns[0].name}: {off_by(each.mechanism, each.step)} (95 of 100 times)" for each in self.plan.picks
-        ]
-        if len(self.errors) < sum(bool(each.formula.measures) and not each.picked for each in self.plan.outputs):
-            lines.append("Others depend on how many rows a cell has: estimate(..., rows=1000).")
-        lines += [f"{note}." for note in self.plan.notes]
-        return "\n".join([f"cost: {asked}, delta {readable(parameters.as_text(self.plan.delta))}{part}", *lines])
+        )
+
+    @property
+    def for_example(self) -> tuple[Expected, ...]:
+        """The errors of columns that depend on how many rows a cell has, for some numbers of rows."""
+        known = {each.name for each in self.errors}
+        wanted = sum(bool(each.formula.measures) and not each.picked for each in self.plan.outputs)
+        if len(known) >= wanted:
+            return ()
+        return tuple(each for rows in EXAMPLES for each in self.plan.errors_at(rows) if each.name not in known)
+
+    @property
+    def depending(self) -> tuple[str, ...]:
+        """The same in sentences, one for each such column."""
+        found: dict[str, list[str]] = {}
+        for each in self.for_example:
+            found.setdefault(each.name, []).append(f"+/- {each.within_95:.3g} in a cell of {each.rows:,} rows")
+        how = "(95 of 100 times, for values spread evenly over their bounds). Say rows=... for another number."
+        return tuple(f"{name}: {', '.join(said)} {how}" for name, said in found.items())
+
+    def __str__(self) -> str:
+        lines = [f"{each.name}: +/- {each.within_95:.4g} (95 of 100 times){for_which(each)}" for each in self.errors]
+        return "\n".join([self.cost, *lines, *self.picked, *self.depending, *(f"{n}." for n in self.plan.notes)])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        first, *rest = str(self).split("\n")
+        lines = "".join(f"<p>{html.escape(safe(line))}</p>" for line in rest)
+        return fragment(f"<p><b>{html.escape(first)}</b></p>{lines}")
+
+
+def _percent(share: Fraction) -> str:
+    """Two digits, rounded up."""
+    return f"{readable(parameters.as_text(100 * share), digits=2)} %"
 
 
 def for_which(expected: Expected) -> str:

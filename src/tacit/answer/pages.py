@@ -47,6 +47,22 @@ max-width:none;margin-top:.3rem}.bars .over{display:none}body{padding-top:.5rem}
 """
 
 
+FRAGMENT: Final = """
+.tacit{font:14px/1.5 system-ui,sans-serif;max-width:52rem;overflow-wrap:anywhere;--bar:#5b8db8;--rule:#8885}
+.tacit p{margin:.3rem 0}.tacit .soft{opacity:.75;font-size:.9em}.tacit table{border-collapse:collapse;
+font-variant-numeric:tabular-nums}.tacit td,.tacit th{padding:.2rem .7rem;border-bottom:1px solid var(--rule);
+text-align:left}.tacit td.n,.tacit th.n{text-align:right}.tacit .bars{display:grid;align-items:center;
+grid-template-columns:max-content minmax(6rem,20rem) max-content;gap:.2rem .7rem}.tacit .track{position:relative;
+height:1rem;border:1px solid var(--rule)}.tacit .track i{position:absolute;display:block;top:0;bottom:0}
+.tacit .track .bar{background:var(--bar)}
+"""
+
+
+def fragment(body: str) -> str:
+    """A part of somebody else's page, such as a notebook: the same style, by day and by night, for this part alone."""
+    return f'<div class="tacit"><style>{FRAGMENT}</style>{body}</div>'
+
+
 def page(title: str, body: str) -> str:
     """A whole page. The title is escaped here; the body is markup already."""
     head = (

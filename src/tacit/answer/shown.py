@@ -86,8 +86,13 @@ def bars(column: tuple[Any, ...], reaches: list[float] | None) -> list[str]:
     return [drawing(value, reach) if draw else "" for value, reach, draw in zip(column, reaches, drawn, strict=True)]
 
 
-def readable(exact: str) -> str:
+def written(exact: Fraction) -> str:
+    """An exact loss as a person writes it: 1/10 is 0.1."""
+    return readable(f"{exact.numerator}/{exact.denominator}")
+
+
+def readable(exact: str, *, digits: int = 6) -> str:
     """The text of an exact loss as a person writes it, six digits, rounded up: 1/10 is 0.1, 1/3 is 0.333334."""
     number = Fraction(exact)
-    upward = Context(prec=6, rounding=ROUND_CEILING)
+    upward = Context(prec=digits, rounding=ROUND_CEILING)
     return f"{float(upward.divide(Decimal(number.numerator), Decimal(number.denominator))):.6g}"

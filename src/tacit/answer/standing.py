@@ -1,19 +1,31 @@
-"""How a budget stands, in words: which share of it is spent.
+"""How a budget stands, in words: what the answers so far are worth, and how many more like the last fit.
 
-The committed filter counts in a unit of its own (a divergence, say), of which only shares mean something to a person.
+    The dataset: 7 answers so far are worth epsilon 0.7 at delta 1e-06, of epsilon 1. About 3 more like the last fit.
+
+The committed filter counts in a unit of its own (a divergence, say), of which only shares mean something, and shares of
+single answers do not add up. So what is told is the price of each answer as it was asked for, one tight epsilon for all
+of them (`loss.worth`), and what is left in answers like the last one, which is what the filter will admit.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+import html
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Literal
 
-from tacit.answer.shown import readable
+from tacit.answer.pages import fragment
+from tacit.answer.shown import readable, written
+from tacit.ledger import Entry
 from tacit.loss.budget import Budget
 from tacit.loss.filters import Filter
 from tacit.loss.spent import Spent
+from tacit.loss.worth import Asked, more_like, worth
 from tacit.parameters import as_text
+
+Payer = Literal["dataset", "analyst"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -24,12 +36,41 @@ class Standing:
     budget: Budget
     share: Fraction
     failed: int | None = None
-    """The entry of a failure that stops the payer, or someone who asks, until the owner has looked at it."""
+    """The number of a question that failed and stops the payer, or someone who asks, until the owner has looked."""
+    answers: int = 0
+    worth: Fraction = field(default=Fraction(0))
+    """The tight epsilon of all answers at the budget's delta: an upper bound, at most the budget's epsilon."""
+    more: int | None = None
+    """How many answers at the price of the last one the filter still admits; None before the first."""
+    last: Asked | None = None
 
     @classmethod
-    def of(cls, payer: str, committed: Filter, spent: Spent, failed: int | None = None) -> Standing:
-        """The standing under a committed filter."""
-        return cls(payer, committed.budget, share_of(spent, committed.limit), failed)
+    def of(
+        cls,
+        payer: str,
+        committed: Filter,
+        spent: Spent,
+        charges: Sequence[Entry] = (),
+        failed: int | None = None,
+        of: Payer = "dataset",
+    ) -> Standing:
+        """The standing under a committed filter, after these charges, which are all that this payer paid for."""
+        budget, limit = committed.budget, committed.limit
+        if not charges:
+            return cls(payer, budget, share_of(spent, limit), failed)
+        counted = Counter(event for event in (each.event for each in charges) if event is not None)
+        last = charges[-1]
+        price = Spent.from_dict(last.details["cost"][of])
+        return cls(
+            payer,
+            budget,
+            share_of(spent, limit),
+            failed,
+            len(charges),
+            worth(counted.items(), budget),
+            more_like(spent, price, limit),
+            last.asked,
+        )
 
     @property
     def left(self) -> Fraction:
@@ -37,15 +78,58 @@ class Standing:
         return 1 - self.share
 
     def __str__(self) -> str:
-        # rounded against the asker: spending is never shown too small
-        spent, left = math.ceil(self.share * 1000) / 10, math.floor(self.left * 1000) / 10
-        epsilon, delta = readable(as_text(self.budget.epsilon)), readable(as_text(self.budget.delta))
-        told = f"{self.payer}: {spent:.1f} % of epsilon {epsilon}, delta {delta} is spent, {left:.1f} % is left."
-        if self.failed is None:
-            return told
-        return f"{told} Stopped: an answer failed (entry {self.failed}). Look at it, then: tacit ledger resume."
+        return " ".join(self._sentences())
 
     __repr__ = __str__
+
+    def _sentences(self) -> list[str]:
+        delta = f" at delta {written(self.budget.delta)}" if self.budget.delta else ""
+        whole = f"epsilon {written(self.budget.epsilon)}"
+        if not self.answers:
+            told = [f"{self.payer}: nothing is spent of {whole}{delta}."]
+        else:
+            many = f"{self.answers:,} answers so far are" if self.answers > 1 else "1 answer so far is"
+            told = [f"{self.payer}: {many} worth epsilon {up(self.worth)}{delta}, of {whole}.", self._more()]
+        if self.failed is not None:
+            told.append(f"Stopped: question {self.failed} failed. Look at it, then: tacit ledger resume.")
+        return told
+
+    def _more(self) -> str:
+        price = "" if self.last is None else f" ({price_of(self.last)})"
+        if self.more is None:
+            return f"The last{price} took nothing."
+        if self.more == 0:
+            return f"What is left does not cover another one like the last{price}."
+        return f"About {self.more:,} more like the last{price} fit{'s' if self.more == 1 else ''}."
+
+    def _repr_html_(self) -> str:
+        first, *rest = self._sentences()
+        share = min(float(self.worth / self.budget.epsilon), 1.0) if self.budget.epsilon else 0.0
+        bar = (
+            '<div class="bars"><span class="label">spent</span><span class="track">'
+            f'<i class="bar" style="left:0;width:{100 * share:.1f}%"></i><i class="end" style="left:100%"></i></span>'
+            f'<span class="value">{up(self.worth)} of {written(self.budget.epsilon)}</span></div>'
+        )
+        words = "".join(f"<p>{html.escape(each)}</p>" for each in (first, *rest))
+        return fragment(f"{words}{bar}")
+
+
+def charges_of(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """The entries that paid for something: those that readers count, 1, 2, 3, ..."""
+    return tuple(each for each in entries if each.kind == "charged")
+
+
+def up(epsilon: Fraction) -> str:
+    """An epsilon to three digits, rounded up."""
+    return readable(as_text(epsilon), digits=3)
+
+
+def price_of(asked: Asked) -> str:
+    """A price in the asker's words."""
+    delta = f", delta {written(asked.delta)}" if asked.delta else ""
+    if asked.epsilon is not None:
+        return f"epsilon {written(asked.epsilon)}{delta}"
+    return f"rho {up(asked.rho)}{delta}" if asked.rho is not None else f"no finite epsilon{delta}"
 
 
 def share_of(amount: Spent, limit: Spent) -> Fraction:

@@ -11,6 +11,7 @@ import base64
 import binascii
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -40,6 +41,8 @@ class Tried:
     other_hits: int
     confidence: float
     seconds: float
+    needed: int | None = None
+    """How many samples would settle an inconclusive one; None where it is settled, or nobody knows."""
 
     @classmethod
     def of(cls, verdict: Verdict) -> Tried:
@@ -57,6 +60,7 @@ class Tried:
             bound.other_hits,
             bound.confidence,
             bound.seconds,
+            verdict.needed,
         )
 
 
@@ -96,7 +100,32 @@ class Report:
         said = (
             f"{len(self.tried)} claims tried, {bad} violated, with confidence {self.confidence:.7g} for all together."
         )
-        return "\n".join([*lines, said])
+        return "\n".join([*lines, said, *self._open()])
+
+    def _open(self) -> Iterator[str]:
+        """What "inconclusive" means, and what would settle it."""
+        unsettled = [each for each in self.tried if each.outcome == "inconclusive"]
+        if not unsettled:
+            return
+        yield (
+            f"Inconclusive ({len(unsettled)}): nothing speaks against the claim, but {self.samples:,} samples are too "
+            "few to tell a mechanism that keeps it from one that breaks it by a tenth."
+        )
+        known = [each.needed for each in unsettled if each.needed is not None]
+        if known:
+            most = "all of them" if len(known) == len(unsettled) else f"{len(known)} of them"
+            samples = _round_up(max(known))
+            hours = self.seconds * samples / self.samples / 3600
+            takes = f"about {hours:.1f} hours" if hours > 1 else f"about {max(60 * hours, 1):.0f} minutes"
+            yield f"--samples {samples} would settle {most} ({takes} on this machine)."
+        if len(known) < len(unsettled):
+            yield f"{len(unsettled) - len(known)} would need more samples than can be drawn."
+
+
+def _round_up(count: int) -> int:
+    """Two digits, upwards: a number to type."""
+    unit = int(10 ** max(len(str(count)) - 2, 0))
+    return -(-count // unit) * unit
 
 
 def sign_report(report: Report, key: str | os.PathLike[str] | None = None) -> str:

@@ -12,6 +12,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from tacit import parameters
 from tacit.answer import Answer, Standing
 from tacit.answer.members import answers_of
 from tacit.answer.release import released
+from tacit.answer.standing import charges_of
 from tacit.answer.united import united_answer
 from tacit.curator.asking_all import plan_together
 from tacit.curator.expressions import sql_of
@@ -38,6 +40,7 @@ from tacit.engines.engine import Engine, open_engine
 from tacit.engines.working_copy import Progress, digest
 from tacit.ledger import Entry, Ledger, Receipt
 from tacit.loss.spent import Spent
+from tacit.loss.worth import more_like
 from tacit.parameters import Number
 from tacit.plan import Plan, UnitedPlan
 from tacit.policy import Policy, RowUnit
@@ -194,8 +197,23 @@ class Curator(Planner):
     def budget(self, analyst: str | None = None) -> Standing:
         """How the dataset's budget stands, or one analyst's own: which share is spent and which is left."""
         payer = "The dataset" if analyst is None else f"Analyst {analyst!r}"
-        committed, spent, failures = self._ledger.filter(analyst), self._ledger.spent(analyst), self._failures(analyst)
-        return Standing.of(payer, committed, spent, failed=failures[-1].sequence if failures else None)
+        charges, failures = charges_of(self._ledger.entries(analyst)), self._failures(analyst)
+        failed = self.number_of(failures[-1].details["charge"]) if failures else None
+        committed, spent = self._ledger.filter(analyst), self._ledger.spent(analyst)
+        standing = Standing.of(payer, committed, spent, charges, failed, "dataset" if analyst is None else "analyst")
+        if analyst is None or standing.more is None:
+            return standing
+        # an analyst's own budget lies within the dataset's, which may be the shorter one
+        whole, price = self._ledger.filter(), charges[-1].cost
+        rest = None if price is None else more_like(self._ledger.spent(), price, whole.limit)
+        return standing if rest is None else replace(standing, more=min(standing.more, rest))
+
+    def number_of(self, sequence: object) -> int | None:
+        """Which question an entry of the ledger is, counted 1, 2, 3, ... among those that are to be seen here."""
+        for number, each in enumerate(charges_of(self.ledger()), start=1):
+            if str(each.sequence) == str(sequence):
+                return number
+        return None
 
     def spent(self, analyst: str | None = None) -> Spent:
         """What has been spent, in the unit of the committed filter."""

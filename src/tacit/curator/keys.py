@@ -32,7 +32,7 @@ class Price:
 def order_of(plan: Plan, data: list[str]) -> Order:
     """One question. `data` says which tables are meant, in which state."""
     key, text = key_of(plan, data)
-    return Order(key, text, plan.event)
+    return Order(key, text, plan.event, _asked([plan]))
 
 
 def order_of_all(plans: Sequence[Plan], data: list[str]) -> Order:
@@ -40,14 +40,15 @@ def order_of_all(plans: Sequence[Plan], data: list[str]) -> Order:
     keyed = [key_of(plan, data) for plan in plans]
     key = _digest([each for each, _ in keyed])
     text = json.dumps({"is": "Questions", "questions": [json.loads(said) for _, said in keyed]})
-    return Order(key, text, Composed(tuple(plan.event for plan in plans)))
+    return Order(key, text, Composed(tuple(plan.event for plan in plans)), _asked(plans))
 
 
 def order_of_study(asked: Mapping[str, Any], price: Price, data: list[str]) -> Order:
     """A study, in the words in which it says what it asks."""
     text = json.dumps({"is": "Study", **asked}, sort_keys=True)
     shaping = [text, price.event.to_json(), parameters.as_text(price.epsilon), parameters.as_text(price.delta), data]
-    return Order(_digest(shaping), text, price.event)
+    asked_for = {"epsilon": parameters.as_text(price.epsilon), "delta": parameters.as_text(price.delta)}
+    return Order(_digest(shaping), text, price.event, asked_for)
 
 
 def key_of(plan: Plan, data: list[str]) -> tuple[str, str]:
@@ -68,6 +69,13 @@ def with_units(query: Query) -> Query:
     if query.unit_column is None:
         return query
     return replace(query, measure_columns=(*query.measure_columns, query.unit_column))
+
+
+def _asked(plans: Sequence[Plan]) -> dict[str, str | None]:
+    """What was asked for, all plans together."""
+    epsilons = [plan.epsilon for plan in plans if plan.epsilon is not None]
+    summed = parameters.as_text(sum(epsilons, Fraction(0))) if len(epsilons) == len(plans) else None
+    return {"epsilon": summed, "delta": parameters.as_text(sum((plan.delta for plan in plans), Fraction(0)))}
 
 
 def _digest(shaping: list[Any]) -> str:

@@ -21,7 +21,7 @@ analyst: the system kills for want of memory, and rows decide how much is wanted
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
@@ -54,6 +54,8 @@ class Order:
     key: str
     text: str
     event: Event
+    asked: Mapping[str, str | None] | None = None
+    """The price as it was asked for, for readers of the ledger: an epsilon (None where a rho was) and a delta."""
 
 
 class Till:
@@ -113,7 +115,7 @@ class Till:
 
     def _charged(self, order: Order, asker: str, *, goes_on: bool = False) -> Receipt:
         try:
-            return self.ledger.charge(asker, order.key, order.text, order.event, goes_on=goes_on)
+            return self.ledger.charge(asker, order.key, order.text, order.event, goes_on=goes_on, asked=order.asked)
         except TacitError:
             raise
         except BaseException:  # nothing was drawn, but it may be paid for: then it must not look like a killed process

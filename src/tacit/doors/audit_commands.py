@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from tacit.doors.common import REFUSED, AsJson, PolicyFile, aside, out, print_json, read_policy
+from tacit.doors.common import REFUSED, PolicyFile, aside, out, read_policy
+from tacit.doors.formats import AsJson, Columns, Form, Format, chosen, show
+from tacit.doors.prices import Epsilon
 from tacit.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -34,18 +36,18 @@ def run_audit(
     policy: PolicyFile,
     samples: Annotated[int, typer.Option(help="Draws of every question, on each of two neighbours.")] = 30_000,
     confidence: Annotated[str, typer.Option(help="Of the whole report.")] = "0.999",
-    epsilon: Annotated[
-        str | None, typer.Option(help="What a question costs; the most that the policy allows for one if left out.")
-    ] = None,
+    epsilon: Epsilon = None,
     key: Annotated[
         Path | None, typer.Option(help="The private key to sign with (PEM), made if it is not there.")
     ] = None,
     output: Annotated[Path | None, typer.Option(help="Where to write the signed report.")] = None,
+    form: Form = Format.TABLE,
     as_json: AsJson = False,
 ) -> None:
     """Try the policy's questions on made-up rows; no real row is read.  tacit audit clinic.toml --output audit.json"""
     from tacit.audit import audit_policy, check_report, sign_report
 
+    wanted = chosen(form, as_json=as_json)
     known = read_policy(policy)
     with _watched() as told:
         report = audit_policy(known, samples=samples, confidence=confidence, epsilon=epsilon, told=told)
@@ -53,7 +55,7 @@ def run_audit(
     check_report(signed)
     if output is not None:
         _write(output, signed)
-    _show(report, as_json)
+    _show(report, wanted)
     if output is not None:
         aside().print(f"Wrote {output}. Check it with: tacit audit check {output}")
     if report.violated:
@@ -64,28 +66,38 @@ def run_audit(
 def check_audit(
     report: Annotated[Path, typer.Argument(metavar="REPORT", help="A signed report.")],
     public_key: Annotated[str | None, typer.Option(help="The key (hex) that you know the auditor by.")] = None,
+    form: Form = Format.TABLE,
     as_json: AsJson = False,
 ) -> None:
     """Is this report what was signed?  tacit audit check audit.json"""
     from tacit.audit import check_report
 
+    wanted = chosen(form, as_json=as_json)
     try:
         text = report.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ParameterError(f"{report} cannot be read: {getattr(error, 'strerror', None) or 'not a text'}.") from None
     found = check_report(text, public_key)
-    _show(found, as_json)
-    if not as_json:
+    _show(found, wanted)
+    if wanted is Format.TABLE:
         aside().print(f"Signed on {found.made} with tacit {found.version}; the signature holds.")
 
 
-def _show(report: Report, as_json: bool) -> None:
-    if as_json:
+def _show(report: Report, form: Format) -> None:
+    def content() -> object:
         import json
 
-        print_json(json.loads(report.to_json()))
-        return
-    out().print(str(report), soft_wrap=True)
+        return json.loads(report.to_json())
+
+    def columns() -> Columns:
+        yield "claim", "text", [each.name for each in report.tried]
+        yield "outcome", "text", [each.outcome for each in report.tried]
+        yield "epsilon_claimed", "real", [each.epsilon for each in report.tried]
+        yield "epsilon_found", "real", [each.found for each in report.tried]
+        yield "delta", "real", [each.delta for each in report.tried]
+        yield "samples_needed", "integer", [each.needed for each in report.tried]
+
+    show(form, table=lambda: out().print(str(report), soft_wrap=True), content=content, columns=columns)
 
 
 def _write(path: Path, text: str) -> None:

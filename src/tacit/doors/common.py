@@ -11,7 +11,6 @@ from rich.console import Console
 
 REFUSED: Final = 1
 PolicyFile = Annotated[Path, typer.Argument(metavar="POLICY", help="The policy file (TOML).")]
-AsJson = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")]
 
 
 def out() -> Console:

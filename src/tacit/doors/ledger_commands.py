@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from tacit.doors.common import REFUSED, AsJson, PolicyFile, aside, out, print_json, read_policy
+from tacit.doors.common import REFUSED, PolicyFile, aside, out, read_policy
+from tacit.doors.formats import AsJson, Columns, Form, Format, chosen, show
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tacit.answer import Standing
+    from tacit.ledger import Entry
 
 
 class ShowFirst(TyperGroup):
@@ -27,43 +34,86 @@ ledger = typer.Typer(cls=ShowFirst, no_args_is_help=True, rich_markup_mode=None)
 def show_ledger(
     policy: PolicyFile,
     analyst: Annotated[str | None, typer.Option(help="Only what this analyst asked.")] = None,
+    form: Form = Format.TABLE,
     as_json: AsJson = False,
 ) -> None:
-    """Who asked what, when, and what it cost.  tacit ledger clinic.toml"""
+    """Who asked what, when, at which price, and how the budget stands.  tacit ledger clinic.toml"""
     from tacit.answer import Standing
+    from tacit.answer.standing import charges_of
     from tacit.curator import open_ledger
+
+    wanted = chosen(form, as_json=as_json)
+    with open_ledger(read_policy(policy)) as opened:
+        everything, spent, committed = opened.entries(), opened.spent(), opened.filter()
+        entries = everything if analyst is None else opened.entries(analyst)
+        failures = opened.failures(analyst)
+    standing = Standing.of("The dataset", committed, spent, charges_of(everything))
+
+    def content() -> dict[str, Any]:
+        state: dict[str, Any] = {"unit": committed.unit, "spent": spent.to_dict(), "limit": committed.limit.to_dict()}
+        state |= {"answers": standing.answers, "worth_epsilon": float(standing.worth), "more": standing.more}
+        state |= {"budget": committed.budget.to_dict(), "sentence": str(standing)}
+        state |= {"stopped_by": [entry.sequence for entry in failures]}
+        return {**state, "entries": [entry.to_dict() for entry in entries]}
+
+    show(
+        wanted,
+        table=lambda: _print_ledger(entries, standing, failures, policy),
+        content=content,
+        columns=lambda: _columns(entries),
+    )
+
+
+def _print_ledger(entries: Sequence[Entry], standing: Standing, failures: Sequence[Entry], policy: Path) -> None:
+    from tacit.answer.standing import charges_of
     from tacit.doors import tables
 
-    with open_ledger(read_policy(policy)) as opened:
-        entries, spent, committed = opened.entries(analyst), opened.spent(), opened.filter()
-        failures = opened.failures(analyst)
-    if as_json:
-        state: dict[str, Any] = {"unit": committed.unit, "spent": spent.to_dict(), "limit": committed.limit.to_dict()}
-        state |= {"stopped_by": [entry.sequence for entry in failures]}
-        print_json({**state, "entries": [entry.to_dict() for entry in entries]})
-        return
-    out().print(tables.ledger(entries, committed.limit))
-    out().print(str(Standing.of("The dataset", committed, spent)))
+    out().print(tables.ledger(entries))
+    out().print(str(standing))
+    numbers = {entry.sequence: number for number, entry in enumerate(charges_of(entries), start=1)}
     for entry in failures:
         aside().print(
-            f"Failed: entry {entry.sequence}, asked by {entry.analyst}, who pays for nothing new until you looked. "
-            "Then: tacit ledger resume POLICY.",
+            f"Failed: no. {numbers.get(entry.details['charge'], '?')}, asked by {entry.analyst}, who pays for nothing "
+            f"new until you looked. Then: tacit ledger resume {policy}",
             style="red",
         )
 
 
+def _columns(entries: Sequence[Entry]) -> Columns:
+    from tacit.answer.standing import charges_of
+    from tacit.doors.asked import in_words
+
+    charges = charges_of(entries)
+    prices = [each.asked for each in charges]
+    yield "number", "integer", range(1, len(charges) + 1)
+    yield "when", "text", [each.when for each in charges]
+    yield "analyst", "text", [each.analyst for each in charges]
+    yield "epsilon", "real", [None if p is None or p.epsilon is None else float(p.epsilon) for p in prices]
+    yield "rho", "real", [None if p is None or p.rho is None else float(p.rho) for p in prices]
+    yield "delta", "real", [None if p is None else float(p.delta) for p in prices]
+    yield "question", "text", [in_words(each.question or "") for each in charges]
+
+
 @ledger.command("verify")
-def verify_ledger(policy: PolicyFile, as_json: AsJson = False) -> None:
+def verify_ledger(policy: PolicyFile, form: Form = Format.TABLE, as_json: AsJson = False) -> None:
     """Is it the history that was sealed?  tacit ledger verify clinic.toml"""
     from tacit.curator import verify_ledger as verify
 
+    wanted = chosen(form, as_json=as_json)
     report = verify(read_policy(policy))
-    if as_json:
-        print_json({"sound": report.sound, "entries": report.entries, "findings": report.findings})
-    elif report.sound:
-        out().print(f"{report.entries} entries, all as they were sealed.")
-    else:
-        aside().print("\n".join(report.findings), style="red")
+
+    def table() -> None:
+        if report.sound:
+            out().print(f"{report.entries} entries, all as they were sealed.")
+        else:
+            aside().print("\n".join(report.findings), style="red")
+
+    show(
+        wanted,
+        table=table,
+        content=lambda: {"sound": report.sound, "entries": report.entries, "findings": report.findings},
+        columns=lambda: [("finding", "text", list(report.findings))],
+    )
     if not report.sound:
         raise typer.Exit(REFUSED)
 
@@ -71,14 +121,35 @@ def verify_ledger(policy: PolicyFile, as_json: AsJson = False) -> None:
 @ledger.command("export")
 def export_ledger(
     policy: PolicyFile,
-    form: Annotated[str, typer.Option("--format", help="json (complete: the chain can be checked) or csv.")] = "json",
+    form: Form = Format.JSON,
     analyst: Annotated[str | None, typer.Option(help="Only what this analyst asked.")] = None,
 ) -> None:
-    """Every entry, for other programs.  tacit ledger export clinic.toml --format csv > spent.csv"""
+    """Every entry, for other programs.  tacit ledger export clinic.toml --format csv > spent.csv
+
+    JSON is complete: the chain of entries can be checked from it. Entries have the ledger's own numbers here.
+    """
     from tacit.curator import open_ledger
+    from tacit.doors import tables
 
     with open_ledger(read_policy(policy)) as opened:
-        typer.echo(opened.export(form, analyst), nl=False)
+        if form in (Format.JSON, Format.CSV):
+            typer.echo(opened.export(str(form), analyst), nl=False)
+            return
+        entries = opened.entries(analyst)
+    fields = ("sequence", "kind", "when", "analyst", "key", "content", "previous", "hash")
+    columns = [
+        (name, "integer" if name == "sequence" else "text", [getattr(each, name) for each in entries])
+        for name in fields
+    ]
+
+    def table() -> None:
+        shown = tables.table(*fields[:5], texts=(1, 2, 3, 4))
+        for each in entries:
+            shown.add_row(*(tables.plain(getattr(each, name) or "") for name in fields[:5]))
+        console = out()
+        console.print(tables.fit(console, shown))
+
+    show(form, table=table, content=dict, columns=lambda: columns)
 
 
 @ledger.command("resume")

@@ -10,7 +10,9 @@ from typing import Annotated, Any, Final
 import typer
 
 from tacit import parameters
-from tacit.doors.common import AsJson, PolicyFile, aside, out, print_json
+from tacit.doors.common import PolicyFile, aside, out, read_policy
+from tacit.doors.formats import AsJson, Form, Format, chosen, show
+from tacit.doors.prices import Analyst, Delta, Epsilon
 from tacit.errors import ParameterError
 
 _HOW: Final = 'Write "Visits" = "SELECT ..." or "Ages" = { study = "quartiles", of = "visits.age" } under [statistics].'
@@ -19,11 +21,12 @@ _HOW: Final = 'Write "Visits" = "SELECT ..." or "Ages" = { study = "quartiles", 
 def publish(
     policy: PolicyFile,
     statistics: Annotated[Path, typer.Argument(metavar="STATISTICS", help="What to publish, by name (TOML).")],
-    epsilon: Annotated[str, typer.Option(help="What all of it may cost together, e.g. 1.")],
     to: Annotated[Path, typer.Option(help="The folder to write: a page, JSON, and a CSV for each statistic.")],
-    delta: Annotated[str, typer.Option(help="For studies that need one, e.g. 1e-7.")] = "0",
+    epsilon: Epsilon = None,
+    delta: Delta = None,
     title: Annotated[str | None, typer.Option(help="The page's title; the file may state one, too.")] = None,
-    analyst: Annotated[str, typer.Option(help="Who pays.")] = "owner",
+    analyst: Analyst = "owner",
+    form: Form = Format.TABLE,
     as_json: AsJson = False,
 ) -> None:
     """Release a set of statistics for one charge, as a page.  tacit publish clinic.toml site.toml --epsilon 1 --to site
@@ -34,28 +37,39 @@ def publish(
 
     "Ages" = { study = "quartiles", of = "visits.age" }
 
-    The same again costs nothing.
+    All of it together costs --epsilon, or the policy's default. The same again costs nothing.
     """
+    wanted = chosen(form, as_json=as_json)
     from tacit.curator import open_policy
     from tacit.doors.registering import registering
 
-    heading, wanted = _read(statistics)
+    heading, listed = _read(statistics)
+    price = read_policy(policy).default_epsilon if epsilon is None else epsilon
+    if price is None:
+        raise ParameterError("Say what it may cost, e.g. --epsilon 1: the policy has no default_epsilon.")
     beside = aside()
     with registering(beside) as progress:
         curator = open_policy(policy.absolute(), analyst=analyst, progress=progress)
     with curator:
         shown = heading if title is None else title
-        found = curator.publish(wanted, epsilon, delta=delta, to=to, title=shown)
+        found = curator.publish(listed, price, delta=delta or 0, to=to, title=shown)
         left = str(curator.budget())
-    if as_json:
-        files = [str(path) for path in found.files]
-        print_json({"receipt": dict(found.receipt), "repeated": found.repeated, "files": files})
-        return
-    for path in found.files:
-        out().print(str(path), soft_wrap=True)
-    paid = "Published before: nothing was charged." if found.repeated else f"Cost epsilon {epsilon}, delta {delta}."
-    beside.print(paid, style="dim")
-    beside.print(left, style="dim")
+    files = [str(path) for path in found.files]
+
+    def table() -> None:
+        for path in files:
+            out().print(path, soft_wrap=True)
+        slip = f", delta {delta}" if delta else ""
+        paid = "Published before: nothing was charged." if found.repeated else f"Cost epsilon {price}{slip}."
+        beside.print(paid, style="dim")
+        beside.print(left, style="dim")
+
+    show(
+        wanted,
+        table=table,
+        content=lambda: {"receipt": dict(found.receipt), "repeated": found.repeated, "files": files},
+        columns=lambda: [("file", "text", files)],
+    )
 
 
 def _read(path: Path) -> tuple[str, dict[str, object]]:

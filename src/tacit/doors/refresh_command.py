@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from tacit.doors.common import AsJson, PolicyFile, aside, print_json
+from tacit.doors.common import PolicyFile, aside
+from tacit.doors.formats import AsJson, Form, Format, chosen, show
 
 
-def refresh(policy: PolicyFile, as_json: AsJson = False) -> None:
+def refresh(policy: PolicyFile, form: Form = Format.TABLE, as_json: AsJson = False) -> None:
     """Register the tables anew, so that who was erased leaves the working copy.  tacit refresh clinic.toml
 
     Changes of files and tables are noticed when the policy is opened. What lies behind a view, a foreign table or a
@@ -16,9 +17,14 @@ def refresh(policy: PolicyFile, as_json: AsJson = False) -> None:
     from tacit.curator import refresh_policy
     from tacit.doors.registering import registering
 
+    wanted = chosen(form, as_json=as_json)
     with registering(aside()) as progress:
         done = refresh_policy(policy.absolute(), progress=progress)
-    if as_json:
-        print_json({"ok": True, "name": done.name, "tables": list(done.tables)})
-        return
-    typer.echo(f"Registered anew: {', '.join(done.tables)}. Who has the policy open must open it again.")
+    show(
+        wanted,
+        table=lambda: typer.echo(
+            f"Registered anew: {', '.join(done.tables)}. Who has the policy open must open it again."
+        ),
+        content=lambda: {"ok": True, "name": done.name, "tables": list(done.tables)},
+        columns=lambda: [("table", "text", list(done.tables))],
+    )

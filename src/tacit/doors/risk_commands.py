@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from tacit.doors.common import AsJson, aside, out, print_json
+from tacit.doors.common import aside, out
+from tacit.doors.formats import AsJson, Columns, Form, Format, chosen, show
 from tacit.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def risk(
     person: Annotated[str | None, typer.Option(help="What tells people apart; without it a row is a person.")] = None,
     html: Annotated[Path | None, typer.Option(help="Also write a report with charts.")] = None,
     largest_set: Annotated[int, typer.Option(help="Measure sets of up to so many columns.")] = 4,
+    form: Form = Format.TABLE,
     as_json: AsJson = False,
 ) -> None:
     """Who is unique in a raw table? NOT FOR RELEASE.  tacit risk visits.csv --columns zip,birth,sex --sensitive disease
@@ -39,21 +41,37 @@ def risk(
     from tacit.audit.risk import risk as measure
     from tacit.audit.risk_report import html_report
 
+    wanted = chosen(form, as_json=as_json)
     names = [name.strip() for name in columns.split(",") if name.strip()]
     found = measure(file, names, sensitive, person=person, largest_set=largest_set)
     if html is not None:
         _write(html, html_report(found))
         aside().print(f"Wrote {html}, readable by you only.")
-    if as_json:
+    if wanted is not Format.TABLE:
         aside().print(WARNING, style="bold white on red")
-        print_json(_content(found))
-        return
+    show(wanted, table=lambda: _print(found), content=lambda: _content(found), columns=lambda: _columns(found))
+
+
+def _print(found: Risk) -> None:
+    from tacit.audit.risk import WARNING
+
     console = out()
     console.print(WARNING, style="bold white on red")
     console.print(_sets(found))
     console.print(_harm(found))
     console.print(str(found.whole))
     console.print(WARNING, style="bold white on red")
+
+
+def _columns(found: Risk) -> Columns:
+    yield "columns", "text", [", ".join(each.columns) for each in found.sets]
+    yield "unique", "integer", [each.unique for each in found.sets]
+    yield "unique_share", "real", [each.unique_share for each in found.sets]
+    yield "fewer_than_5", "integer", [each.at_risk for each in found.sets]
+    yield "k", "integer", [each.k for each in found.sets]
+    if found.sensitive:
+        yield "l", "integer", [each.l for each in found.sets]
+        yield "t", "real", [each.t for each in found.sets]
 
 
 def _write(path: Path, text: str) -> None:

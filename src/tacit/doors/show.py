@@ -18,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tacit.answer import Answer
+from tacit.answer.standing import up
 from tacit.curator import Curator, open_policy
 from tacit.doors import clinic, tables
 from tacit.doors.registering import registering
@@ -138,13 +139,12 @@ class Show:
                 self.say(str(refusal), "red")
                 return
             self.say(f"> {sql}", "cyan")
-            left = f"{float(curator.budget().left):.0%} of the budget is left."
+            left = f"worth epsilon {up(curator.budget().worth)} so far."
             self.say(f"{tables.noisy(answer['visits'][0], answer.intervals()['visits'][0])}   {left}", "dim")
 
     def ledger(self, curator: Curator) -> None:
         """Who asked what."""
-        limit = curator.spent() + curator.remaining()
-        self.console.print(tables.ledger(curator.ledger(), limit))
+        self.console.print(tables.ledger(curator.ledger()))
         self.say(str(curator.budget()))
 
 

@@ -15,12 +15,12 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from tacit.answer import Answer, Estimate
+from tacit.answer import Answer
 from tacit.answer.shown import readable, safe
-from tacit.answer.standing import share_of
+from tacit.answer.standing import charges_of, price_of
 from tacit.doors.asked import in_words
 from tacit.ledger import Entry
-from tacit.loss.spent import Spent
+from tacit.plan.plan import Expected
 from tacit.policy import ColumnUnit, PathUnit, Policy
 
 LONGEST_CELL = 200
@@ -114,23 +114,22 @@ def fit(console: Console, shown: Table) -> Table:
     return shown
 
 
-def footer(released: Answer) -> str:
-    """What it cost, in one line."""
+def footer(released: Answer, number: int | None = None) -> str:
+    """What it cost, in one line. `number` says which one of the ledger it is, as `tacit ledger` counts them."""
+    which = "" if number is None else f", no. {number} in the ledger"
     if released.repeated:
-        stored = f"The stored answer of ledger entry {released.facts['entry']}: nothing was charged."
+        stored = f"The stored answer{which}: nothing was charged."
         return " ".join([stored, *(f"{note}." for note in released.notes)])
     facts = released.facts
     delta = "" if Fraction(facts["delta"]) == 0 else f", delta {readable(facts['delta'])}"
-    paid = (
-        f"epsilon {readable(facts['epsilon'])}{delta}, ledger entry {facts['entry']}. +/- covers noise, not clamping."
-    )
+    paid = f"epsilon {readable(facts['epsilon'])}{delta}{which}. +/- covers noise, not clamping."
     return " ".join([paid, *(f"{note}." for note in released.notes)])
 
 
-def estimate(estimated: Estimate) -> Table:
+def estimate(errors: Sequence[Expected]) -> Table:
     """The expected error of each column."""
     shown = table("column", "+/- (95 %)", "at most, wherever values lie", "standard deviation")
-    for each in estimated.errors:
+    for each in errors:
         most = "" if each.at_most_95 is None else f"{each.at_most_95:,.4g}"
         shown.add_row(Text(plain(each.name)), f"{each.within_95:,.4g}", most, f"{each.deviation:,.4g}")
     return shown
@@ -153,18 +152,20 @@ def _unit(unit: object) -> str:
     return unit.column if isinstance(unit, ColumnUnit) else "row"
 
 
-def ledger(entries: Sequence[Entry], limit: Spent) -> Table:
-    """Who asked what, when, and which share of the dataset's budget it took."""
-    shown = table("entry", "when (UTC)", "who", "share", "question", texts=(1, 2, 4), wraps=(4,))
-    for entry in entries:
-        if entry.cost is not None:
-            shown.add_row(
-                str(entry.sequence),
-                entry.when[:19].replace("T", " "),
-                plain(entry.analyst),
-                f"{float(share_of(entry.cost, limit)):.2%}",
-                Text(plain(in_words(entry.question or ""))),
-            )
+def ledger(entries: Sequence[Entry]) -> Table:
+    """Who asked what, when, and at which price as it was asked for. Numbered as they are shown, without holes."""
+    shown = table("no.", "when (UTC)", "who", "price", "question", texts=(1, 2, 3, 4), wraps=(4,))
+    failed = {entry.details["charge"] for entry in entries if entry.kind in ("failed", "interrupted")}
+    for number, entry in enumerate(charges_of(entries), start=1):
+        asked = entry.asked
+        question = in_words(entry.question or "") + (" (failed)" if entry.sequence in failed else "")
+        shown.add_row(
+            str(number),
+            entry.when[:19].replace("T", " "),
+            plain(entry.analyst),
+            "" if asked is None else price_of(asked),
+            Text(plain(question)),
+        )
     return shown
 
 

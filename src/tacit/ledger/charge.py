@@ -12,6 +12,7 @@ enrolled anyone may use any name, so that a failure stops everyone.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +37,7 @@ class Charge:
     dataset: Price
     own: Price | None
     goes_on: bool = False
+    asked: Mapping[str, str | None] | None = None
 
     def record(self, store: Store) -> Receipt:
         """The receipt of the new entry, or of the entry that paid for this key before."""
@@ -67,6 +69,8 @@ class Charge:
             "spent": spent,
             "goes_on": self.goes_on,
         }
+        if self.asked is not None:
+            content["asked"] = dict(self.asked)
         entry = Entry.after(store.last(), Kind.CHARGED, content, self.analyst, self.key)
         store.append(entry)
         return Receipt.of(entry, unit, repeated=False)

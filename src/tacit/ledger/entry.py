@@ -11,14 +11,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
+from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from tacit.loss import events
 from tacit.loss.events import Event
 from tacit.loss.spent import Spent
+from tacit.loss.worth import Asked
 
 BEFORE_ALL = "0" * 64
 """The hash before the first entry."""
@@ -104,13 +107,28 @@ class Entry:
     def event(self) -> Event | None:
         """What a charge paid for; None for other kinds."""
         content = self.details.get("event")
-        return None if content is None else events.from_dict(content)
+        return None if content is None else _event_of(canonical(content))
 
     @property
     def cost(self) -> Spent | None:
         """What a charge added to the dataset's sum, in the unit of its filter; None for other kinds."""
         content = self.details.get("cost")
         return None if content is None else Spent.from_dict(content["dataset"])
+
+    @property
+    def asked(self) -> Asked | None:
+        """The price of a charge as it was asked for; None for other kinds.
+
+        Earlier versions did not write it down; then, and where a rho was asked for, it is read off the event.
+        """
+        details = self.details
+        if "event" not in details:
+            return None
+        said = details.get("asked") or {}
+        if said.get("epsilon") is None:
+            own = _asked_of(canonical(details["event"]))
+            return replace(own, delta=Fraction(said["delta"])) if "delta" in said else own
+        return Asked(Fraction(said["epsilon"]), None, Fraction(said["delta"]))
 
     @property
     def goes_on(self) -> bool:
@@ -137,6 +155,17 @@ class Entry:
             "previous": self.previous,
             "hash": self.hash,
         }
+
+
+@lru_cache(maxsize=1024)
+def _event_of(text: str) -> Event:
+    """A recorded event; most are recorded many times over."""
+    return events.from_dict(json.loads(text))
+
+
+@lru_cache(maxsize=1024)
+def _asked_of(text: str) -> Asked:
+    return Asked.of(_event_of(text))
 
 
 def _hash(*fields: object) -> str:

@@ -134,11 +134,21 @@ class Ledger:
 
     # -- spending --------------------------------------------------------------------------------------
 
-    def charge(self, analyst: str, key: str, question: str, event: Event, *, goes_on: bool = False) -> Receipt:
+    def charge(
+        self,
+        analyst: str,
+        key: str,
+        question: str,
+        event: Event,
+        *,
+        goes_on: bool = False,
+        asked: Mapping[str, str | None] | None = None,
+    ) -> Receipt:
         """Pay for `event`; on disk and sealed when it returns. If it is too much: BudgetExceeded, and nothing charged.
 
         `key` stands for the question and everything that shapes its answer: two questions with one key get one answer.
         `goes_on`: it pays for a study that asks one thing after another, so that no one answer will be stored.
+        `asked` is the price in the asker's words (epsilon and delta), kept for readers; what counts is the event.
         """
         _name("analyst", analyst)
         _name("key", key)
@@ -147,7 +157,7 @@ class Ledger:
         _recordable(event)
         rule = self._rule_of(analyst)
         own = None if rule is None else rule.price(event)
-        charge = Charge(analyst, key, question, event, self._dataset.price(event), own, goes_on)
+        charge = Charge(analyst, key, question, event, self._dataset.price(event), own, goes_on, asked)
         return self._writer.submit(charge.record, key)
 
     def store_answer(self, receipt: Receipt, payload: bytes) -> bytes | Failed:

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from tacit.answer import Answer
-from tacit.answer.answer import library
 from tacit.answer.drawings import Drawn
+from tacit.answer.exported import library
 from tacit.answer.report import Reported
 from tacit.answer.shown import readable, safe, shown
 from tacit.errors import TacitError
