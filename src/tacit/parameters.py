@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import math
 import numbers
-from decimal import Decimal
+import re
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -25,6 +26,8 @@ Number: TypeAlias = int | float | Fraction | Decimal | str
 """What a caller may write for a public number; text such as "0.1" or "1/3" is read as written."""
 
 
+_RATIO = re.compile(r"Fraction\((-?\d+), (\d+)\)")
+_BARE = re.compile(r"\b(?:Decimal\('([^']*)'\)|np\.\w+\(([-+\w.]+)\))")
 _LARGEST_EXPONENT = 10_000
 _LONGEST_TEXT = 20_000
 _LONGEST_WRITTEN = 1_024  # bits
@@ -35,7 +38,7 @@ _LEAST_SLIP = Fraction(1, 10**300)
 def refuse(name: str, allowed: str, found: object, hint: str = "") -> ParameterError:
     """The house's sentence for a bad parameter: what, what is allowed, what was found, how to fix it."""
     try:
-        shown = repr(found)
+        shown = as_said(found)
     except ValueError:  # Python writes out no whole number of more than some thousand digits
         shown = "a number of thousands of digits"
     if len(shown) > 80:
@@ -172,6 +175,21 @@ def whole(name: str, value: Any, *, least: int = 0) -> int:
     if value < least:
         raise refuse(name, allowed, value)
     return int(value)
+
+
+def as_said(found: object) -> str:
+    """A value as it stands in an error: as Python writes it, but a number as a person would have written it."""
+    ratios = _RATIO.sub(lambda ratio: as_digits(Fraction(int(ratio[1]), int(ratio[2]))), repr(found))
+    return _BARE.sub(lambda bare: bare[1] or bare[2], ratios)
+
+
+def as_digits(exact: Fraction) -> str:
+    """A number for people, at most six digits, rounded up: 1/10 is 0.1, 1/3 is 0.333334; also beyond all floats."""
+    upward = Context(prec=6, rounding=ROUND_CEILING, Emax=MAX_EMAX, Emin=MIN_EMIN)
+    short = upward.divide(Decimal(exact.numerator), Decimal(exact.denominator)).normalize(upward)
+    if short == 0 or Decimal("1e-4") <= abs(short) < Decimal("1e16"):
+        return f"{short:f}"
+    return f"{float(short):.6g}" if Decimal("1e-300") < abs(short) < Decimal("1e300") else f"{short:.5e}"
 
 
 def as_text(exact: Fraction) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -128,14 +129,14 @@ def test_units_by_another_table_rows_as_units_and_open_texts_have_a_sandbox(
         "rows": Table("rows", Source("csv", "none"), RowUnit(), 1, columns),
         "wards": Table("wards", Source("csv", "none"), None, 1, {}, public=True),
     }
-    claims = list(sandbox._claims(Policy("p", tables, Budget(1)), Fraction(1), tmp_path))
+    claims = list(sandbox._claims(Policy("p", tables, Budget(1)), Fraction(1), tmp_path, ExitStack(), 1_000))
     assert {claim.name.split("FROM ")[1].split(" ")[0] for claim in claims} == {'"stays"', '"codes"', '"rows"'}
     for claim in claims[-9::2]:  # every kind of question once
         assert len(claim.mechanism(claim.neighbour, size=10)) == 10
 
 
 def test_the_neighbours_differ_in_all_rows_of_one_unit_at_the_end_of_the_bounds(tmp_path: Path) -> None:
-    made = sandbox._sandbox(policy(rows_per_unit=3).tables["visits"], tmp_path / "here")
+    made = sandbox._sandbox(policy(rows_per_unit=3).tables["visits"], tmp_path / "here", ExitStack(), 5_000)
     sides = [path.read_text().splitlines() for path in (made.alone, made.beside)]
     assert sides[0][0] == sides[1][0] == "world,patient,charge,ward"
     more = set(sides[1]) - set(sides[0])

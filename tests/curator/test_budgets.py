@@ -29,7 +29,10 @@ def test_a_question_beyond_the_budget_is_refused_and_nothing_is_charged_or_run()
         assert (double.runs, len(curator.ledger())) == (0, entries)
         assert (curator.spent().loss, curator.remaining().loss) == (Fraction(3, 5), Fraction(2, 5))
         assert curator.budget().share == Fraction(3, 5)
-        assert str(curator.budget()) == "The dataset: 60.0 % of epsilon 1, delta 0 is spent, 40.0 % is left."
+        assert str(curator.budget()) == (
+            "The dataset: 1 answer so far is worth epsilon 0.6, of epsilon 1; "
+            "another one like the last (epsilon 0.6) does not fit, a cheaper one may."
+        )
         with pytest.raises(ParameterError, match="largest"):
             curator.ask(COUNT, epsilon=2)
 

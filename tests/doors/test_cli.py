@@ -227,7 +227,9 @@ def test_explain_and_ask_take_rho_and_weights(folder: Path) -> None:
 
 def test_a_mean_is_estimated_once_the_rows_are_guessed(folder: Path) -> None:
     mean = "SELECT avg(age) AS mean FROM visits"
-    assert "--rows" in run("estimate", "visits.toml", mean).stdout
+    guessed = run("estimate", "visits.toml", mean).stdout
+    assert "--rows" in guessed
+    assert "in a cell of 1,000 rows" in " ".join(guessed.split())
     assert "mean" in run("estimate", "visits.toml", mean, "--rows", "1000").stdout
 
 
@@ -247,7 +249,7 @@ def test_asking_prints_a_table_with_errors_and_asking_again_is_free(folder: Path
     sql = "SELECT sex, count(*) AS n FROM visits GROUP BY sex"
     first = run("ask", "visits.toml", sql, "--epsilon", "0.5")
     assert "+/- 12" in first.stdout  # scale 4: 4 ln 20 = 11.98
-    assert "epsilon 0.5, ledger entry 2" in first.stdout
+    assert "epsilon 0.5, no. 1 in the ledger" in first.stdout
     again = run("ask", "visits.toml", sql.lower() + " ", "--epsilon", "0.5")
     assert "nothing was charged" in again.stdout
     assert first.stdout.splitlines()[:3] == again.stdout.splitlines()[:3]
@@ -281,7 +283,7 @@ def test_a_budget_that_does_not_cover_the_question_is_exit_code_3(folder: Path) 
         (("ask", "visits.toml", "SELECT avg(agee) FROM visits"), 1, "Did you mean"),
         (("ask", "visits.toml", COUNT, "--epsilon", "lots"), 2, "epsilon"),
         (("ask", "visits.toml", COUNT, "--epsilon", "-1"), 2, "epsilon"),
-        (("ask", "visits.toml", COUNT, "--json", "--csv"), 2, "one of --json and --csv"),
+        (("ask", "visits.toml", COUNT, "--json", "--csv"), 2, "one of --format csv and --format json"),
         (("ask", "visits.toml", COUNT, "--rho", "0.1"), 2, "delta"),
         (("ask", "visits.toml", COUNT, "--rho", "0.1", "--epsilon", "0.1", "--delta", "1e-7"), 2, "epsilon or rho"),
         (("ask", "visits.toml", COUNT, "--rho", "1e999999999", "--delta", "1e-7"), 2, "rho"),
@@ -297,7 +299,7 @@ def test_a_budget_that_does_not_cover_the_question_is_exit_code_3(folder: Path) 
         (("init", "visits.docx"), 1, "not known"),
         (("init", "nothing.csv"), 1, "cannot be read"),
         (("ledger", "visits.toml"), 1, "ledger"),
-        (("ledger", "export", "visits.toml", "--format", "xml"), 1, "ledger"),
+        (("ledger", "export", "visits.toml", "--format", "xml"), 2, "not one of 'table', 'csv'"),
         (("demo", "opera"), 2, "Demos: clinic, mechanisms"),
         (("serve",), 2, "serve"),
     ],
@@ -335,7 +337,9 @@ def test_the_ledger_is_shown_verified_and_exported(folder: Path) -> None:
     shown = run("ledger", "visits.toml").stdout
     assert "select count(*) from visits where age > 30" in shown
     assert "ana" in shown
-    assert "25.00%" in shown
+    assert "  1  20" in shown  # readers count from one, without holes
+    assert "epsilon 0.25 " in shown
+    assert "1 answer so far is worth epsilon 0.25, of epsilon 1; about 3 more like the last" in " ".join(shown.split())
     assert "select" not in run("ledger", "visits.toml", "--analyst", "bob").stdout
     state = json.loads(run("ledger", "--json", "visits.toml").stdout)
     assert (state["unit"], state["spent"]["loss"], state["limit"]["loss"]) == ("epsilon", "1/4", "1")

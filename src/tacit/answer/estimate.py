@@ -81,12 +81,13 @@ class Estimate:
         found: dict[str, list[str]] = {}
         for each in self.for_example:
             found.setdefault(each.name, []).append(f"+/- {each.within_95:.3g} in a cell of {each.rows:,} rows")
-        how = "(95 of 100 times, for values spread evenly over their bounds). Say rows=... for another number."
+        how = "(95 of 100 times, for values spread evenly over their bounds)."
         return tuple(f"{name}: {', '.join(said)} {how}" for name, said in found.items())
 
     def __str__(self) -> str:
         lines = [f"{each.name}: +/- {each.within_95:.4g} (95 of 100 times){for_which(each)}" for each in self.errors]
-        return "\n".join([self.cost, *lines, *self.picked, *self.depending, *(f"{n}." for n in self.plan.notes)])
+        more = [*self.depending, "For another number of rows: estimate(..., rows=...)."] if self.depending else []
+        return "\n".join([self.cost, *lines, *self.picked, *more, *(f"{n}." for n in self.plan.notes)])
 
     __repr__ = __str__
 

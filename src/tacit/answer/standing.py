@@ -1,6 +1,6 @@
 """How a budget stands, in words: what the answers so far are worth, and how many more like the last fit.
 
-    The dataset: 7 answers so far are worth epsilon 0.7 at delta 1e-06, of epsilon 1. About 3 more like the last fit.
+    The dataset: 7 answers so far are worth epsilon 0.7 at delta 1e-06, of epsilon 1; about 3 more like the last fit.
 
 The committed filter counts in a unit of its own (a divergence, say), of which only shares mean something, and shares of
 single answers do not add up. So what is told is the price of each answer as it was asked for, one tight epsilon for all
@@ -89,7 +89,7 @@ class Standing:
             told = [f"{self.payer}: nothing is spent of {whole}{delta}."]
         else:
             many = f"{self.answers:,} answers so far are" if self.answers > 1 else "1 answer so far is"
-            told = [f"{self.payer}: {many} worth epsilon {up(self.worth)}{delta}, of {whole}.", self._more()]
+            told = [f"{self.payer}: {many} worth epsilon {up(self.worth)}{delta}, of {whole}; {self._more()}."]
         if self.failed is not None:
             told.append(f"Stopped: question {self.failed} failed. Look at it, then: tacit ledger resume.")
         return told
@@ -97,10 +97,10 @@ class Standing:
     def _more(self) -> str:
         price = "" if self.last is None else f" ({price_of(self.last)})"
         if self.more is None:
-            return f"The last{price} took nothing."
+            return f"the last{price} took nothing"
         if self.more == 0:
-            return f"What is left does not cover another one like the last{price}."
-        return f"About {self.more:,} more like the last{price} fit{'s' if self.more == 1 else ''}."
+            return f"another one like the last{price} does not fit, a cheaper one may"
+        return f"about {self.more:,} more like the last{price} fit{'s' if self.more == 1 else ''}"
 
     def _repr_html_(self) -> str:
         first, *rest = self._sentences()

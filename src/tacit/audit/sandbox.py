@@ -16,19 +16,21 @@ import datetime
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import tacit
 from tacit import parameters
+from tacit.answer import Answer
 from tacit.audit.questions import Make, question
 from tacit.audit.reports import Report, Tried
 from tacit.audit.verdicts import Claim, verify
 from tacit.curator import Curator
-from tacit.errors import PolicyError
+from tacit.errors import BudgetExceeded, PolicyError
 from tacit.loss import Budget
 from tacit.parameters import Number
 from tacit.policy import Column, ColumnUnit, Policy, RowUnit, Source, Table
@@ -42,12 +44,14 @@ Told = Callable[[str, int, int], None]
 def audit_policy(
     policy: Policy,
     *,
-    samples: int = 30_000,
+    samples: int = 1_000,
     confidence: Number = "0.999",
     epsilon: Number | None = None,
     told: Told | None = None,
 ) -> Report:
-    """What the battery finds. The confidence is that of the whole report, shared by all that is tried.
+    """What the battery finds; quick as it is, and the report says how many samples would settle what stays open.
+
+    The confidence is that of the whole report, shared by all that is tried.
 
     Questions are asked at `epsilon`, the largest that the policy allows for one question unless you say otherwise.
     `told(name, done, of)` hears before each claim is tried.
@@ -56,8 +60,8 @@ def audit_policy(
     failure = 1 - parameters.open_probability("confidence", confidence)
     start = time.monotonic()
     tried = []
-    with tempfile.TemporaryDirectory(prefix="tacit-audit-") as folder:
-        claims = list(_claims(policy, asked, Path(folder)))
+    with tempfile.TemporaryDirectory(prefix="tacit-audit-") as folder, ExitStack() as opened:
+        claims = list(_claims(policy, asked, Path(folder), opened, samples))
         if not claims:
             raise PolicyError(f"Policy {policy.name!r} has no private table, so there is nothing to audit.")
         each = 1 - failure / len(claims)
@@ -81,9 +85,10 @@ class Sandbox:
     worlds: int
     alone: Path
     beside: Path
+    opened: ExitStack
 
     def make(self, path: Path) -> Make:
-        """What opens a fresh curator on one of the two."""
+        """What gives a curator on one of the two: opened when it is first asked, and kept for all claims."""
         placed = replace(self.table, source=Source("csv", str(path)))
         policy = Policy(
             name="sandbox",
@@ -91,27 +96,52 @@ class Sandbox:
             budget=Budget(10**6, Fraction(1, 2)),
             largest_epsilon=Fraction(10**5),
         )
-        return partial(Curator, policy)
-
-    def claim(self, sql: str, epsilon: Fraction, delta: Fraction | None = None) -> Claim:
-        """The claim that this question keeps its word."""
-        makes = self.make(self.alone), self.make(self.beside)
-        return question(*makes, sql, epsilon, delta=delta, by=self.world, worlds=self.worlds)
+        kept = Kept(partial(Curator, policy))
+        self.opened.callback(kept.end)
+        return lambda: cast(Curator, kept)
 
 
-def _claims(policy: Policy, epsilon: Fraction, folder: Path) -> Iterator[Claim]:
+class Kept:
+    """A curator for many claims: opening one costs more than thousands of draws. A spent ledger is replaced."""
+
+    def __init__(self, make: Make) -> None:
+        self._make = make
+        self._curator: Curator | None = None
+
+    def ask(self, sql: str, epsilon: Fraction, *, delta: Fraction | None = None) -> Answer:
+        """As a curator's."""
+        if self._curator is not None:
+            try:
+                return self._curator.ask(sql, epsilon, delta=delta)
+            except BudgetExceeded:
+                self.end()
+        self._curator = self._make()
+        return self._curator.ask(sql, epsilon, delta=delta)
+
+    def close(self) -> None:
+        """A claim is done with it; others may not be."""
+
+    def end(self) -> None:
+        """Nobody needs it any more."""
+        if self._curator is not None:
+            self._curator.close()
+            self._curator = None
+
+
+def _claims(policy: Policy, epsilon: Fraction, folder: Path, opened: ExitStack, samples: int) -> Iterator[Claim]:
     for place, table in enumerate(policy.tables.values()):
         if not table.public:
-            yield from _asked(_sandbox(table, folder / str(place)), epsilon)
+            yield from _asked(_sandbox(table, folder / str(place), opened, samples), epsilon)
 
 
 def _asked(sandbox: Sandbox, epsilon: Fraction) -> Iterator[Claim]:
     world, table = _quoted(sandbox.world), sandbox.table
+    makes = sandbox.make(sandbox.alone), sandbox.make(sandbox.beside)
 
     def by_world(output: str, also: str = "", delta: Fraction | None = None) -> Claim:
         keys = f"{world}, {also}" if also else world
         sql = " ".join(["SELECT", f"{keys}, {output}", "FROM", _quoted(table.name), "GROUP BY", keys])
-        return sandbox.claim(sql, epsilon, delta)
+        return question(*makes, sql, epsilon, delta=delta, by=sandbox.world, worlds=sandbox.worlds)
 
     yield by_world("count(*)")
     if isinstance(table.unit, ColumnUnit):
@@ -131,7 +161,7 @@ def _asked(sandbox: Sandbox, epsilon: Fraction) -> Iterator[Claim]:
             yield by_world("count(*)", also=name, delta=_DELTA)
 
 
-def _sandbox(table: Table, folder: Path) -> Sandbox:
+def _sandbox(table: Table, folder: Path, opened: ExitStack, samples: int) -> Sandbox:
     folder.mkdir()
     taken = {name.lower() for name in table.columns}
     world = next(name for name in _names("world") if name not in taken)
@@ -141,11 +171,11 @@ def _sandbox(table: Table, folder: Path) -> Sandbox:
     else:  # whose rows they are is told by another table: here each row says it itself
         unit = ColumnUnit(next(name for name in _names("unit") if name not in taken))
     rows = table.rows_per_unit
-    worlds = max(20, min(_MOST_WORLDS, _MOST_ROWS // (rows + 2)))
+    worlds = max(20, min(_MOST_WORLDS, samples, _MOST_ROWS // (rows + 2)))
     columns = {name: each for name, each in table.columns.items() if not each.auto}
     columns[world] = Column(world, "integer", lower=0, upper=worlds - 1, nullable=False)
     made = replace(table, source=Source("csv", "none"), unit=unit, columns=columns, key=None)
-    sandbox = Sandbox(made, world, worlds, folder / "alone.csv", folder / "beside.csv")
+    sandbox = Sandbox(made, world, worlds, folder / "alone.csv", folder / "beside.csv", opened)
     for path, third in ((sandbox.alone, 0), (sandbox.beside, rows)):
         _write(sandbox, path, third)
     return sandbox

@@ -6,6 +6,7 @@ answer or one fixed error. A question asked again gets what is stored, the answe
 
 from __future__ import annotations
 
+import html
 import json
 import secrets
 import shutil
@@ -21,6 +22,7 @@ from typing import Any
 from tacit import parameters
 from tacit.answer import Answer, Standing
 from tacit.answer.members import answers_of
+from tacit.answer.pages import fragment
 from tacit.answer.release import released
 from tacit.answer.standing import charges_of
 from tacit.answer.united import united_answer
@@ -257,6 +259,22 @@ class Curator(Planner):
     def close(self) -> None:
         """End the engine and let go of the ledger. Everything charged is durable already."""
         self._end()
+
+    def __str__(self) -> str:
+        tables = ", ".join(self.policy.tables)
+        if not self._end.alive:
+            return f"A private database of {tables}, closed."
+        return f"A private database of {tables}, asked by {self.analyst}. {self.budget()}"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{html.escape(name)}</td><td>{html.escape(', '.join(table.columns) or 'no columns')}</td></tr>"
+            for name, table in self.policy.tables.items()
+        )
+        listed = f"<table><tr><th>table</th><th>what may be asked about</th></tr>{rows}</table>"
+        return fragment(listed) + (self.budget()._repr_html_() if self._end.alive else "<p>Closed.</p>")
 
     def __enter__(self) -> Curator:
         return self

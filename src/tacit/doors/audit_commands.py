@@ -34,7 +34,7 @@ audit = typer.Typer(cls=RunFirst, no_args_is_help=True, rich_markup_mode=None)
 @audit.command("run")
 def run_audit(
     policy: PolicyFile,
-    samples: Annotated[int, typer.Option(help="Draws of every question, on each of two neighbours.")] = 30_000,
+    samples: Annotated[int, typer.Option(help="Draws of every question, on each of two neighbours.")] = 1_000,
     confidence: Annotated[str, typer.Option(help="Of the whole report.")] = "0.999",
     epsilon: Epsilon = None,
     key: Annotated[

@@ -73,9 +73,8 @@ def _choices(commands: Any) -> dict[str, str]:
     found = {}
     for command in commands:
         for each in _options(command):
-            values = getattr(each.type, "choices", None)
-            if values:
-                found[each.opts[0]] = " ".join(str(getattr(value, "value", value)) for value in values)
+            if "|" in (each.metavar or ""):
+                found[each.opts[0]] = " ".join(each.metavar.split("|"))
     return found
 
 

@@ -136,10 +136,9 @@ def export_ledger(
             typer.echo(opened.export(str(form), analyst), nl=False)
             return
         entries = opened.entries(analyst)
-    fields = ("sequence", "kind", "when", "analyst", "key", "content", "previous", "hash")
+    fields = ("sequence", "kind", "when", "analyst", "key", "question", "event", "cost", "content", "previous", "hash")
     columns = [
-        (name, "integer" if name == "sequence" else "text", [getattr(each, name) for each in entries])
-        for name in fields
+        (name, "integer" if name == "sequence" else "text", [_field(each, name) for each in entries]) for name in fields
     ]
 
     def table() -> None:
@@ -150,6 +149,13 @@ def export_ledger(
         console.print(tables.fit(console, shown))
 
     show(form, table=table, content=dict, columns=lambda: columns)
+
+
+def _field(entry: Entry, name: str) -> Any:
+    import json
+
+    value = getattr(entry, name)
+    return json.dumps(value.to_dict(), sort_keys=True) if name in ("event", "cost") and value is not None else value
 
 
 @ledger.command("resume")

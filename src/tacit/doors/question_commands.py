@@ -95,6 +95,8 @@ def _print_estimate(found: Estimate) -> None:
         console.print(tables.estimate(found.errors))
     for line in (*found.picked, *found.depending):
         console.print(line, markup=False)
+    if found.depending:
+        console.print("For another number of rows: --rows N.")
     console.print(f"{found.cost} Nothing was charged.")
     for note in found.plan.notes:
         console.print(f"{tables.plain(note)}.", markup=False)

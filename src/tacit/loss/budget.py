@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Any
 
 from tacit import parameters
-from tacit.parameters import Number, as_text, refuse, written
+from tacit.parameters import Number, as_digits, as_text, refuse, written
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -89,6 +89,13 @@ class Budget:
     def __repr__(self) -> str:
         content = _shown(self.epsilon) + (f", delta={_shown(self.delta)}" if self.delta else "")
         return f"Budget(epsilon={content})"
+
+    def __str__(self) -> str:
+        """As a sentence says it: epsilon 3, delta 1e-06."""
+        return f"epsilon {as_digits(self.epsilon)}" + (f", delta {as_digits(self.delta)}" if self.delta else "")
+
+    def _repr_html_(self) -> str:
+        return f"<p>A budget of <b>{self}</b>.</p>"  # made of numbers and these words alone
 
     def to_dict(self) -> dict[str, str]:
         """Plain JSON values: rationals as text."""

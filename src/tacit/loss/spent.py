@@ -12,12 +12,12 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from tacit import parameters
-from tacit.parameters import as_text, refuse
+from tacit.parameters import as_digits, as_text, refuse
 
 _ZERO = Fraction(0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Spent:
     """A filter's state: the loss summed so far in the filter's own unit, and the deltas summed beside it."""
 
@@ -55,6 +55,22 @@ class Spent:
     def positive(self) -> Spent:
         """Zero where a sum is below it."""
         return self.map(lambda amount: max(amount, _ZERO))
+
+    def __str__(self) -> str:
+        parts = [part._amount() if part is not None else "no finite price" for part in self.each]
+        if len(parts) == 1:
+            return f"{parts[0].capitalize()}, counted in the filter's own unit."
+        said = "; ".join(f"{part} by rule {number}" for number, part in enumerate(parts, start=1))
+        return f"{said.capitalize()}; the rule that leaves most decides."
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<p>{self}</p>"  # made of numbers and these words alone
+
+    def _amount(self) -> str:
+        """Rounded up: spending is never shown too small."""
+        return f"a loss of {as_digits(self.loss)}" + (f" and a delta of {as_digits(self.delta)}" if self.delta else "")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values: rationals as text."""
