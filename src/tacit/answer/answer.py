@@ -94,6 +94,13 @@ class Answer:
         """The rows, in order."""
         return zip(*self.columns, strict=True)
 
+    def __getattr__(self, habit: str) -> Any:
+        # only reached for what is not there
+        hint = f" Its columns: answer[{self.names[0]!r}], ..." if self.names else ""
+        raise AttributeError(
+            f"An answer has no {habit!r}.{hint} As a dataframe: answer.to_pandas(), answer.to_polars()."
+        )
+
     def __getitem__(self, name: str) -> tuple[Any, ...]:
         """A column by its name."""
         if name not in self.names:

@@ -24,7 +24,7 @@ from tacit.answer import Answer, Standing
 from tacit.answer.members import answers_of
 from tacit.answer.pages import fragment
 from tacit.answer.release import released
-from tacit.answer.standing import charges_of
+from tacit.answer.standing import charges_of, share_of
 from tacit.answer.united import united_answer
 from tacit.curator.asking_all import plan_together
 from tacit.curator.expressions import sql_of
@@ -41,6 +41,7 @@ from tacit.curator.till import Run, Till
 from tacit.engines.engine import Engine, open_engine
 from tacit.engines.working_copy import Progress, digest
 from tacit.ledger import Entry, Ledger, Receipt
+from tacit.loss.events import Event
 from tacit.loss.spent import Spent
 from tacit.loss.worth import more_like
 from tacit.parameters import Number
@@ -210,6 +211,14 @@ class Curator(Planner):
         rest = None if price is None else more_like(self._ledger.spent(), price, whole.limit)
         return standing if rest is None else replace(standing, more=min(standing.more, rest))
 
+    def afford(self, event: Event) -> tuple[Fraction | None, int | None]:
+        """Which share of the whole budget an event would take, and how many like it what is left covers. Free."""
+        committed = self._ledger.filter()
+        price = committed.price(event)
+        if price is None:
+            return None, 0
+        return share_of(price, committed.limit), more_like(self._ledger.spent(), price, committed.limit)
+
     def number_of(self, sequence: object) -> int | None:
         """Which question an entry of the ledger is, counted 1, 2, 3, ... among those that are to be seen here."""
         for number, each in enumerate(charges_of(self.ledger()), start=1):
@@ -259,6 +268,13 @@ class Curator(Planner):
     def close(self) -> None:
         """End the engine and let go of the ledger. Everything charged is durable already."""
         self._end()
+
+    def __getattr__(self, habit: str) -> Any:
+        # only reached for what is not there
+        raise AttributeError(
+            f"A curator has no {habit!r}. Ask in SQL with .ask(...), or step by step: "
+            ".table('visits').group_by('sex').count().ask(0.1). Studies are in tacit.statistics."
+        )
 
     def __str__(self) -> str:
         tables = ", ".join(self.policy.tables)

@@ -49,6 +49,12 @@ def protect(
     described = {}
     for name, facts in columns.items():
         kind = kinds.get(name)
+        if kind is None and name in kinds:
+            raise PolicyError(
+                f"Column {name!r} is of a type that cannot be read here (such as 128-bit integers, categories of "
+                "numbers, or objects of several kinds). Make it a plain one before: whole numbers of 64 bits, doubles, "
+                "text, dates."
+            )
         if kind is None:
             raise PolicyError(
                 f"Column {name!r} is not in the table. Columns: {', '.join(kinds)}.{did_you_mean(name, kinds)}"

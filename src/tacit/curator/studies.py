@@ -32,6 +32,12 @@ class Rows:
     curator: Curator
     plan: RowPlan
 
+    def __getattr__(self, habit: str) -> Any:
+        # only reached for what is not there
+        raise AttributeError(
+            f"Rows have no {habit!r}: they never leave. Studies take them: tacit.statistics.mean(rows, epsilon=0.1)."
+        )
+
     def __repr__(self) -> str:
         names = ", ".join(each.name for each in self.plan.variables)
         return f"Rows({names}; at most {self.plan.rows_per_unit:,} of one unit)"

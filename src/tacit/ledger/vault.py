@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import replace
+from itertools import islice
+from pathlib import Path
 
 from tacit.errors import LedgerError
 from tacit.ledger import check
@@ -136,14 +138,31 @@ class Vault:
         if self._site.is_begun():
             raise LedgerError(
                 f"The ledger {self.name} has no head at {self.head.path}. Without it nobody can tell whether the "
-                "ledger is complete. Put the head back where it was; a copy without its head cannot be used. If it is "
-                "lost for good, the owner can vouch that no entry is missing: tacit ledger adopt --head-lost. A "
-                "further host that charges to a ledger in a database begins with a copy of another host's head."
+                f"ledger is complete. {self._moved()}Otherwise put the head back where it was; a copy without its head "
+                "cannot be used. If it is lost for good, the owner can vouch that no entry is missing: tacit ledger "
+                "adopt POLICY --head-lost. A further host that charges to a ledger in a database begins with a copy of "
+                "another host's head."
             )
         if not may_create:
             raise LedgerError(f"There is no ledger at {self.name}. Open it with a budget to register one.")
         place = self._site.begin()
         self.head.create(Head(secrets.token_hex(16), 0, BEFORE_ALL, place.file, place.inode))
+
+    def _moved(self) -> str:
+        """What to do where the ledger's file was moved. A file that is moved keeps its inode, which the head knows."""
+        path = Path(self.name)
+        if self.shared or not path.exists():
+            return ""
+        inode = path.stat().st_ino
+        for other in islice(sorted(self.head.path.parent.glob("*.head")), 1000):
+            with suppress(LedgerError):
+                before = HeadFile(other, 0).read()
+                if before.inode == inode and not Path(before.file).exists():
+                    return (
+                        f"It lay at {before.file} before, and the head of that place is {other}. If you moved it and "
+                        f"no copy is in use: tacit ledger adopt POLICY --moved-from {before.file}. "
+                    )
+        return "If you moved its folder and no copy is in use: tacit ledger adopt POLICY --moved-from OLD/PATH. "
 
     def _opened(self) -> tuple[Head, Store]:
         """The head, then a connection: the head may lag behind the table, never the other way round."""

@@ -88,9 +88,9 @@ class Filter(ABC):
         after = state + price
         if not after.within(self.limit):
             short = self.shortage(state, price, self.limit)
+            left = max(0.0, float_down(short.left))  # rounded down, nothing would read -0
             raise BudgetExceeded(
-                f"This release needs {short.unit} {float_up(short.asked):.6g}; {float_down(short.left):.6g} is left of "
-                f"{self.budget}.",
+                f"This release needs {short.unit} {float_up(short.asked):.6g}; {left:.6g} is left of {self.budget}.",
                 asked=short.asked,
                 remaining=short.left,
             )

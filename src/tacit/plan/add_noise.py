@@ -188,9 +188,16 @@ def _rule(draft: Draft, epsilon: Fraction, delta: Fraction) -> KeySelection:
         name = unknown[0] if unknown else draft.key_columns[0].name
         raise QuestionError(
             f"The values of the key {name!r} are not known to the policy, so they must be bought with a delta. "
-            f"Ask with a delta above 0 (say 1e-6), or list the values in the policy: one_of = [...]."
+            f"{_which_delta(draft.policy.budget.delta)}, or list the values in the policy: one_of = [...]."
         )
     return KeySelection(epsilon, delta, draft.groups_per_unit or draft.rows_per_unit)
+
+
+def _which_delta(whole: Fraction) -> str:
+    """A delta that the budget can bear several times over: events' own deltas may use a part of it only."""
+    if whole == 0:
+        return "The policy's budget has no delta: give it one"
+    return f"Ask with a delta above 0, well below the budget's {float(whole):.3g} (say {float(whole / 100):.0e})"
 
 
 def _by_rho(draft: Draft, shares: Sequence[Fraction]) -> tuple[Laplace | Gaussian, ...]:

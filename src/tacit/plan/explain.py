@@ -13,7 +13,7 @@ from tacit.plan.floats import as_float
 from tacit.plan.meanings import meanings
 from tacit.plan.pick_words import pick_sentences
 from tacit.plan.together import Together
-from tacit.policy import RowUnit
+from tacit.policy import ColumnUnit, RowUnit
 
 
 def explain(draft: Draft) -> Draft:
@@ -78,8 +78,16 @@ def _sources(draft: Draft) -> Iterator[str]:
     assert draft.joined is not None
     tables = list(draft.tables)
     units = [draft.policy.unit_of(table).unit for table in tables]
-    who = "One row is protected" if isinstance(units[0], RowUnit) else "All rows of one unit are protected together"
-    yield f"{who}: {_named(tables)} compared with the same without them."
+    if isinstance(units[0], RowUnit):
+        who, them = "each single row", "it"
+    else:
+        whose = next((each.column for each in units if isinstance(each, ColumnUnit)), None)
+        who = "all rows of one unit" + ("" if whose is None else f" (all that have one {whose!r})") + " together"
+        them = "them"
+    yield (
+        f"What is protected: {who}. Whoever sees the answer can hardly tell {_named(tables)} from the same "
+        f"without {them}; epsilon says how hardly."
+    )
     if len(draft.joined.places) == 1 and draft.joined.places[0].table is not None:
         rows, promised = draft.rows_per_unit, draft.joined.places[0].table.rows_per_unit
         if rows < promised:
@@ -108,14 +116,17 @@ def _work(draft: Draft) -> str:
 
 def _named(tables: list[str]) -> str:
     listed = ", ".join(repr(table) for table in tables)
-    return f"table {listed} is" if len(tables) == 1 else f"tables {listed} are"
+    return f"table {listed}" if len(tables) == 1 else f"tables {listed}"
 
 
 def _keys(draft: Draft) -> Iterator[str]:
     if not draft.key_columns:
         return
     if draft.cells is not None:
-        yield f"The keys are known: all {len(draft.cells):,} cells are shown, also empty ones."
+        yield (
+            f"The policy lists the values of the keys, so all {len(draft.cells):,} groups are shown, also those "
+            "without rows (and NULL, where values may be missing): which groups are shown tells nothing."
+        )
         return
     assert draft.selection is not None
     enough = draft.selection.threshold(Fraction(1, 2))

@@ -140,8 +140,9 @@ def _asked(
 def affordable(policy: Policy, epsilon: Fraction, name: str, given: object) -> None:
     """Refuse more at once than the owner allows."""
     if epsilon > policy.largest_epsilon:
-        allowed = f"worth at most epsilon {parameters.as_text(policy.largest_epsilon)}, the policy's largest"
-        raise parameters.refuse(name, allowed, given)
+        allowed = f"worth at most epsilon {parameters.as_digits(policy.largest_epsilon)}, the policy's largest"
+        hint = f"This one is worth epsilon {parameters.as_digits(epsilon)}." if name == "rho" else ""
+        raise parameters.refuse(name, allowed, given, hint or "The owner may raise largest_epsilon under [questions].")
 
 
 def _plan(draft: Draft) -> Plan:

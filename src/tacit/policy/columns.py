@@ -255,7 +255,7 @@ def _real(value: Any) -> Fraction:
 def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
-    raise PolicyError(f"Text is wanted. Got {value!r} instead.")
+    raise PolicyError(f"Text is wanted. Got {value!r} instead. Write it in quotes, or give the column another type.")
 
 
 def _boolean(value: Any) -> bool:

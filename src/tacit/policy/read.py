@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -270,10 +270,42 @@ def _needed(place: Place, section: Mapping[str, Any], key: str) -> Any:
     return section[key]
 
 
-def _known(place: Place, section: Iterable[str], known: Iterable[str]) -> None:
+def _known(place: Place, section: Iterable[str], known: Collection[str]) -> None:
     for key in section:
         if key not in known:
-            raise place.at(key).refuse(f"there is no such key. Keys: {', '.join(known)}.{did_you_mean(key, known)}")
+            meant = _MEANT.get(key.lower())
+            near = f" Did you mean {meant!r}?" if meant is not None and meant in known else did_you_mean(key, known)
+            raise place.at(key).refuse(f"there is no such key. Keys: {', '.join(known)}.{near}")
+
+
+_MEANT: Final = {
+    "values": "one_of",
+    "options": "one_of",
+    "categories": "one_of",
+    "enum": "one_of",
+    "domain": "one_of",
+    "range": "between",
+    "bounds": "between",
+    "min": "between",
+    "max": "between",
+    "lower": "between",
+    "upper": "between",
+    "kind": "type",
+    "dtype": "type",
+    "file": "source",
+    "path": "source",
+    "csv": "source",
+    "separator": "delimiter",
+    "sep": "delimiter",
+    "na_values": "null",
+    "user": "unit",
+    "id": "unit",
+    "privacy_unit": "unit",
+    "max_rows_per_unit": "rows_per_unit",
+    "eps": "epsilon",
+    "max_epsilon": "largest_epsilon",
+}
+"""What other programs call it."""
 
 
 def _shown(found: object) -> str:

@@ -50,6 +50,10 @@ rows_per_unit = 1   # {why}: rows beyond this many of one unit are left out; noi
 # public = true   # instead of unit and rows_per_unit, for a table that says nothing about anyone
 
 [tables.{key}.columns]   # a column that is not listed cannot be asked about
+# For example:
+#   age = {{ type = "integer", between = [0, 110] }}   # values outside are clamped
+#   sex = {{ type = "text", one_of = ["F", "M"] }}     # other values count as missing
+#   town = {{ type = "text" }}                         # any text; to name its groups a question needs a delta
 # Bounds that you do not know can be bought: between = "auto", and later: tacit suggest POLICY TABLE.COLUMN
 """
 

@@ -164,7 +164,7 @@ def _parsed(text: str, dialect: str) -> tuple[exp.Select | exp.SetOperation, tre
         statements = sqlglot.Dialect.get_or_raise(dialect).parser(error_level=ErrorLevel.RAISE).parse(tokens, text)
     except SqlglotError as bad:
         raise QuestionError(
-            f"The question could not be parsed{_where(bad)}. Check commas, brackets and quotes."
+            f"The question could not be parsed{_where(bad)}. It is one SELECT: check words, commas, brackets, quotes."
         ) from None
     except RecursionError:  # by a construct that the limits do not count as nesting
         raise QuestionError("The question nests too deep to be parsed. Make it flatter.") from None

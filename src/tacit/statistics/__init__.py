@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tacit.statistics.counts.sorted_histogram import sorted_histogram
     from tacit.statistics.counts.table import table
     from tacit.statistics.counts.table_sets import tables
+    from tacit.statistics.estimate import StudyEstimate, estimate
     from tacit.statistics.finding import Column, Content, Finding
     from tacit.statistics.frameworks.by_sensitivity import DistanceToProperty, ProposeTestRelease, SmoothSensitivity
     from tacit.statistics.frameworks.sample_and_aggregate import SampleAndAggregate
@@ -60,6 +61,7 @@ __all__ = [
     "ProposeTestRelease",
     "SampleAndAggregate",
     "SmoothSensitivity",
+    "StudyEstimate",
     "ab_test",
     "bernoulli_comparison",
     "bernoulli_parameter",
@@ -74,6 +76,7 @@ __all__ = [
     "density",
     "digital_goods_auction",
     "edge_count",
+    "estimate",
     "histogram",
     "interquartile_range",
     "k_stars",
@@ -111,6 +114,8 @@ _HOME: Final = {
     "Content": "finding",
     "DistanceToProperty": "frameworks.by_sensitivity",
     "Finding": "finding",
+    "StudyEstimate": "estimate",
+    "estimate": "estimate",
     "Monitor": "counts.monitor",
     "Planned": "planning",
     "ProposeTestRelease": "frameworks.by_sensitivity",

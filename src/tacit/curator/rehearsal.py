@@ -1,0 +1,58 @@
+"""A curator at which everything stops where it would be paid for: for estimates.
+
+Promise: the copy shares the policy, the ledger and the engine's fingerprint, and can neither charge nor run anything:
+whoever comes to its till is told of by `Reached`, before a turn is taken or a row is read.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from tacit.curator.till import Order, Till
+from tacit.loss.worth import Asked
+
+if TYPE_CHECKING:
+    from tacit.curator.curator import Curator
+
+
+class Reached(Exception):  # no refusal: nothing is wrong
+    """Something came to the till with this order."""
+
+    def __init__(self, order: Order) -> None:
+        super().__init__("A rehearsal was stopped before anything was paid.")
+        self.order = order
+
+    @property
+    def asked(self) -> Asked:
+        """The price as it was asked for."""
+        from fractions import Fraction
+
+        said = self.order.asked or {}
+        epsilon = said.get("epsilon")
+        if epsilon is None:
+            return Asked.of(self.order.event)
+        return Asked(Fraction(epsilon), None, Fraction(said.get("delta") or 0))
+
+
+class _Closed(Till):
+    """A till where nothing is sold."""
+
+    def __init__(self, till: Till) -> None:
+        self.ledger, self.engine = till.ledger, till.engine
+        self._tables, self._enrolled = till._tables, till._enrolled
+
+    def buy(self, order: Order, *_: Any, **__: Any) -> NoReturn:
+        """Nothing is sold."""
+        raise Reached(order)
+
+    def open(self, order: Order, *_: Any, **__: Any) -> NoReturn:
+        """Nothing is sold."""
+        raise Reached(order)
+
+
+def rehearsed(curator: Curator) -> Curator:
+    """The same curator, with a closed till."""
+    dry = copy.copy(curator)
+    dry._till = _Closed(curator._till)
+    return dry
