@@ -1,8 +1,8 @@
 """`LinearDiscriminantAnalysis` from noisy second moments: one matrix has the classes' counts, means and common spread.
 
 Theorem. The products of the features with the listed classes are the sums of each class; with the features' own
-products they give the spread within the classes. All of it was released as in `gram`; what is made of it is post-processing.
-A class whose count does not stand out of its noise keeps the mean of all rows.
+products they give the spread within the classes. All of it was released as in `gram`; what is made of it is
+post-processing. A class whose count does not stand out of its noise keeps a mean near that of all rows.
 
 Neighbours: one unit's rows, added or removed. Assumptions: bounds, listed values and classes are public.
 Source: Fisher 1936; the release as in `gram`.
@@ -87,7 +87,7 @@ class LinearDiscriminantAnalysis(Scoring):
         self.classes_, order = in_order(classes)
         shares, means, inner = _parts(moments, names, target)
         spread = nearest_positive(inner) + np.eye(len(inner)) * (_SHARE * moments.noise(names) + 1e-9)
-        weights = np.linalg.solve(spread, means.T)
+        weights = np.linalg.solve(spread, means.T).astype(np.float64)
         levels = np.log(shares) - 0.5 * np.einsum("kd,dk->k", means, weights)
         self._weights, self._levels = weights[:, order], levels[order]
         self.priors_ = shares[order]

@@ -80,7 +80,8 @@ class Design:
         factors, shifts = np.array(a, dtype=object), np.array(b, dtype=object)
         first = sums[0]
         crossed = np.outer(factors * first, shifts)
-        return factors[:, None] * factors * sums + crossed + crossed.T + np.outer(shifts, shifts) * first[0]
+        moved = factors[:, None] * factors * sums + crossed + crossed.T + np.outer(shifts, shifts) * first[0]
+        return np.asarray(moved)
 
     def release(self, opened: Opened, bits: BitSource) -> tuple[Reals, Reals]:
         """The matrix with noise, in units of u, and the deviation of the noise of each entry."""

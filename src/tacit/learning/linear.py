@@ -47,7 +47,7 @@ class _Linear(RegressorMixin, Model):
         inner, crossed = whole[:-1, :-1], whole[:-1, -1]
         self.ridge_ = _SHARE * moments.noise(names)
         held = inner + np.diag(self.ridge_ + alpha / (moments.count * np.square(half)) + 1e-12)
-        slopes: Reals = np.linalg.solve(held, crossed)
+        slopes = np.linalg.solve(held, crossed).astype(np.float64)
         self.coef_ = slopes * aim.half / half
         self.intercept_ = float(aim.middle + aim.half * level - self.coef_ @ (middle + half * own))
         self._line = (slopes, level - float(slopes @ own), aim.half, aim.middle)
