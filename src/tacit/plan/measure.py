@@ -6,7 +6,7 @@
     avg(x)                  c + S/n, with S the sum of x - c around the public middle c of x, and n the count of x
     sum(x)                  the sum itself, or S + c n where S or n is bought anyway and the error is less
     variance, stddev        T/n + q - (S/n)**2, with T the sum of (x - c)**2 - q, q the middle of the squares
-                            (a third of the largest where n, S and T are released together)
+                            (34/75 of the largest where n, S and T are released together)
     bool_or, bool_and       a count of the rows that are true, or false, compared with one half
     corr, covar, regr       see `pairs`
 
@@ -37,7 +37,7 @@ from tacit.plan.floats import as_float
 from tacit.plan.formulas import Constant, Formula, Linear, Mean, Root, Test, Variance
 from tacit.plan.hints import bound_here
 from tacit.plan.pairs import PAIRS, pair_formula
-from tacit.plan.together import Shape, pair, triple
+from tacit.plan.together import INSET, SPREAD, SQUARE_CENTRE, Shape, pair, triple
 from tacit.plan.translate import condition_of, number_of, value_of
 from tacit.plan.values import Nothing, Number, cast_to, coarsened, constant, floor_division, integer, scaled
 from tacit.question import tree
@@ -308,12 +308,12 @@ class Book:
         exact = doubled(number)
         half = Fraction(exact.bounds.high - exact.bounds.low, 2)
         if self.claims(number):  # then it is found from parts, and need not be whole
-            third = half**2 / 3
-            shape = Shape(-third, Fraction(0), half**2)
+            inner = half**2 * SQUARE_CENTRE
+            shape = Shape(-inner, Fraction(0), half**2)
             reason = f"each row adds its squared distance from {_shown(exact.bounds.middle * exact.step)}"
-            usual = _mean_square(number) * (number.step / exact.step) ** 2 - third
-            centre, step = third * exact.step**2, exact.step**2
-            part = Part("sum", number.sql, centre, step, math.ceil(2 * third), reason, usual, shape=shape)
+            usual = _mean_square(number) * (number.step / exact.step) ** 2 - inner
+            centre, step = inner * exact.step**2, exact.step**2
+            part = Part("sum", number.sql, centre, step, math.ceil(half**2 - inner), reason, usual, shape=shape)
             return self._buy("squares", number.sql, part), step, centre
         distance = arithmetic.subtract(exact, constant(exact.bounds.middle, exact.step))
         squared = replace(arithmetic.multiply(distance, distance), bounds=distance.bounds.square())
@@ -356,17 +356,18 @@ def doubled(number: Number) -> Number:
 
 
 def _square_parts(number: Number) -> tuple[Number, Number, int]:
-    """floor(a**2/k) and floor(b**2/k), a and b the distances from the bounds, and floor(W**2/k); k a power of two."""
+    """floor(y**2/k), floor(z**2/k) and floor(82 W**2/k) of `together`; k a power of two."""
     low, high = number.bounds.low, number.bounds.high
-    largest, shift = (high - low) ** 2, 0
+    width, finer = high - low, scaled(number, INSET)
+    largest, shift = SPREAD * width**2, 0
     while largest >> shift > LARGEST_ROW:
         shift += 1
     found = []
     for distance in (
-        arithmetic.subtract(number, constant(low, number.step)) if low else number,
-        arithmetic.subtract(constant(high, number.step), number),
+        arithmetic.subtract(finer, constant(INSET * low + width, finer.step)),
+        arithmetic.subtract(constant(INSET * high - width, finer.step), finer),
     ):
-        squared = arithmetic.multiply(distance, distance)
+        squared = replace(arithmetic.multiply(distance, distance), bounds=distance.bounds.square())
         sql, bounds, wide = floor_division(squared, 1 << shift)
         found.append(replace(squared, sql=sql, bounds=bounds, wide=wide))
     return found[0], found[1], largest >> shift
