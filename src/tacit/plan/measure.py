@@ -316,7 +316,7 @@ class Book:
             part = Part("sum", number.sql, centre, step, math.ceil(half**2 - inner), reason, usual, shape=shape)
             return self._buy("squares", number.sql, part), step, centre
         distance = arithmetic.subtract(exact, constant(exact.bounds.middle, exact.step))
-        squared = replace(arithmetic.multiply(distance, distance), bounds=distance.bounds.square())
+        squared = _squared(distance)
         squares = coarsened(squared, LARGEST_ROW)
         middle = squares.bounds.middle
         scale = squared.step / squares.step
@@ -355,6 +355,10 @@ def doubled(number: Number) -> Number:
     return scaled(number, 2) if odd else number
 
 
+def _squared(distance: Number) -> Number:
+    return replace(arithmetic.multiply(distance, distance), bounds=distance.bounds.square())
+
+
 def _square_parts(number: Number) -> tuple[Number, Number, int]:
     """floor(y**2/k), floor(z**2/k) and floor(82 W**2/k) of `together`; k a power of two."""
     low, high = number.bounds.low, number.bounds.high
@@ -367,7 +371,7 @@ def _square_parts(number: Number) -> tuple[Number, Number, int]:
         arithmetic.subtract(finer, constant(INSET * low + width, finer.step)),
         arithmetic.subtract(constant(INSET * high - width, finer.step), finer),
     ):
-        squared = replace(arithmetic.multiply(distance, distance), bounds=distance.bounds.square())
+        squared = _squared(distance)
         sql, bounds, wide = floor_division(squared, 1 << shift)
         found.append(replace(squared, sql=sql, bounds=bounds, wide=wide))
     return found[0], found[1], largest >> shift
