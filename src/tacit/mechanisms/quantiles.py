@@ -28,10 +28,8 @@ For m <= 2 there is nothing to gain: each quantile is chosen as a point on the w
 
 Replaced rows. Let neighbours have the same number of rows, at most r of one cell being replaced by others. On the whole
 line M is n and stays, and F(y) moves by at most r K, so that d F(y) - p M moves by at most d r K in size, and with it
-scores: f = epsilon/(2 d r K) is enough, where a replacement taken for a row removed and one added would need
-epsilon/(4 r max(p, d - p) K): less by up to a half, for all q but 1/2, where both are the same. A part that other
-quantiles cut may lose a row to another part; there a replacement is a removal and an addition, as Theorem 2 has it with
-2 r rows.
+scores: f = epsilon/(2 d r K) is enough (a row removed and one added would need epsilon/(4 r max(p, d - p) K)). A part
+that others cut may lose a row to another part; there a replacement is both, as Theorem 2 has it with 2 r rows.
 
 Least and greatest. The wanted rank is min(k, n/2) for the least, n - min(k, n/2) for the greatest, k public. With
 d = 2: adding a row changes 2 F(y) - min(2 k, n) by -1, ..., 2, in size at most 2, so p and d are 0 and 2 above. k is
@@ -100,10 +98,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, init=False)
 class Quantiles:
-    """Quantiles q (ascending, between 0 and 1) of rows on a grid of `points`, at most `sensitivity` rows of a unit.
-
-    `replaced`: neighbours have so many rows of one cell replaced, instead of added or removed.
-    """
+    """Quantiles q (ascending) of rows on a grid of `points`; `sensitivity` rows a unit, added or `replaced`."""
 
     points: int
     shares: tuple[Fraction, ...]
@@ -328,14 +323,6 @@ class Extreme:
         return Choice(Fraction(1, 2), factor, _clamp(2 * factor, self.points), 1)
 
 
-def alike(step: Fraction | None) -> str:
-    """Which different values a choice by rank takes for one, in words: those within a step of its grid.
-
-    A rank is promised on the grid. None: the grid tells all values apart, and there is nothing to say.
-    """
-    return "" if step is None else f", where values within the same step of {float(step):.3g} count as equal"
-
-
 def _initialise(built: Quantiles | Extreme, points: int, sensitivity: int, epsilon: Number) -> None:
     size = parameters.whole("points", points, least=1)
     if size > _MOST_POINTS:
@@ -346,7 +333,6 @@ def _initialise(built: Quantiles | Extreme, points: int, sensitivity: int, epsil
 
 
 def _choice(share: Fraction, of: Quantiles, candidates: int, split: int, *, whole: bool) -> Choice:
-    """A choice on the `whole` line, or on a part of it."""
     steeper = max(share.numerator, share.denominator - share.numerator)
     if of.replaced:
         steeper = share.denominator if whole else 2 * steeper

@@ -203,8 +203,7 @@ class Mean:
 class Variance:
     """The mean of squares minus the square of the mean, both around the centre, held to what bounds allow.
 
-    Numbers within h of the centre with a mean of m have a variance of at most h**2 - m**2: (h - x)(h + x) is no less
-    than 0 on every row, so the mean of the squares is at most h**2.
+    Numbers within h of the centre with a mean of m have a variance of at most h**2 - m**2: no square is above h**2.
     """
 
     total: int

@@ -37,9 +37,10 @@ from tacit.plan.floats import as_float
 from tacit.plan.formulas import Constant, Formula, Linear, Mean, Root, Test, Variance
 from tacit.plan.hints import bound_here
 from tacit.plan.pairs import PAIRS, pair_formula
-from tacit.plan.together import INSET, SPREAD, SQUARE_CENTRE, Shape, pair, triple
+from tacit.plan.squares import doubled, square_parts, squared_distance
+from tacit.plan.together import SQUARE_CENTRE, Shape, pair, triple
 from tacit.plan.translate import condition_of, number_of, value_of
-from tacit.plan.values import Nothing, Number, cast_to, coarsened, constant, floor_division, integer, scaled
+from tacit.plan.values import Nothing, Number, cast_to, coarsened, constant, integer
 from tacit.question import tree
 
 FURTHEST = 1 << 80
@@ -316,7 +317,7 @@ class Book:
             part = Part("sum", number.sql, centre, step, math.ceil(half**2 - inner), reason, usual, shape=shape)
             return self._buy("squares", number.sql, part), step, centre
         distance = arithmetic.subtract(exact, constant(exact.bounds.middle, exact.step))
-        squared = _squared(distance)
+        squared = squared_distance(distance)
         squares = coarsened(squared, LARGEST_ROW)
         middle = squares.bounds.middle
         scale = squared.step / squares.step
@@ -337,7 +338,7 @@ class Book:
                 bundle = pair((count, total), width, doubled=exact is not number)
                 columns = [_sum(number, number.bounds.low), _negated_sum(number)]
             else:
-                low, high, largest = _square_parts(number)
+                low, high, largest = square_parts(number, LARGEST_ROW)
                 bundle = triple((count, total, squares), width, largest, doubled=exact is not number)
                 rest = exp.Sub(
                     this=exp.Sub(this=_times_count(number, largest, number.sql), expression=_sum(low, 0)),
@@ -347,34 +348,6 @@ class Book:
             for place, column in zip(bundle.places, columns, strict=True):
                 found[place] = replace(found[place], sql=column, together=bundle)
         return found
-
-
-def doubled(number: Number) -> Number:
-    """The number on a grid that holds the middle of its bounds."""
-    odd = (number.bounds.high - number.bounds.low) % 2
-    return scaled(number, 2) if odd else number
-
-
-def _squared(distance: Number) -> Number:
-    return replace(arithmetic.multiply(distance, distance), bounds=distance.bounds.square())
-
-
-def _square_parts(number: Number) -> tuple[Number, Number, int]:
-    """floor(y**2/k), floor(z**2/k) and floor(82 W**2/k) of `together`; k a power of two."""
-    low, high = number.bounds.low, number.bounds.high
-    width, finer = high - low, scaled(number, INSET)
-    largest, shift = SPREAD * width**2, 0
-    while largest >> shift > LARGEST_ROW:
-        shift += 1
-    found = []
-    for distance in (
-        arithmetic.subtract(finer, constant(INSET * low + width, finer.step)),
-        arithmetic.subtract(constant(INSET * high - width, finer.step), finer),
-    ):
-        squared = _squared(distance)
-        sql, bounds, wide = floor_division(squared, 1 << shift)
-        found.append(replace(squared, sql=sql, bounds=bounds, wide=wide))
-    return found[0], found[1], largest >> shift
 
 
 def _negated_sum(number: Number) -> exp.Expr:
