@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
@@ -116,6 +117,10 @@ def test_rooms_are_there_after_importing_the_package_alone() -> None:
     assert done.stdout.split() == ["median", "tacit.audit"]
 
 
-@pytest.mark.parametrize("room", [tacit, tacit.statistics, tacit.learning, tacit.audit])
+ROOMS = ("answer", "audit.attacks", "audit.zoo", "curator", "ledger", "loss", "mechanisms", "noise", "policy")
+PUBLIC = [tacit, tacit.statistics, tacit.learning, tacit.audit, *(importlib.import_module(f"tacit.{r}") for r in ROOMS)]
+
+
+@pytest.mark.parametrize("room", PUBLIC, ids=lambda room: str(room.__name__))
 def test_completion_shows_public_names_only(room: Any) -> None:
     assert sorted(dir(room)) == sorted(room.__all__)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tacit.doors.asked import in_words
@@ -31,6 +33,15 @@ def test_a_join_names_its_table() -> None:
 
 def test_a_text_that_is_no_question_is_shown_as_it_is() -> None:
     assert in_words("[1, 2]") == "[1, 2]"
+
+
+def test_a_study_and_a_publication_are_told_by_what_they_are_of() -> None:
+    rows = canonical(read("SELECT count(*) FROM (SELECT age FROM visits)"))
+    study = {"is": "Study", "study": "median", "columns": ["age"], "rows": rows}
+    assert in_words(json.dumps(study)) == "median(age) of (select age from visits)"
+    site = {"is": "Study", "study": "publish", "questions": [["key", canonical(read("SELECT count(*) FROM t"))]]}
+    shown = in_words(json.dumps({**site, "studies": [study]}))
+    assert shown == "publish: select count(*) from t; median(age) of (select age from visits)"
 
 
 def test_an_unknown_part_is_shown_by_its_name() -> None:

@@ -5,3 +5,7 @@ from tacit.answer.estimate import Estimate, reasons
 from tacit.answer.standing import Standing
 
 __all__ = ["Answer", "Estimate", "Standing", "reasons"]
+
+
+def __dir__() -> list[str]:
+    return __all__

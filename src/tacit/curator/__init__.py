@@ -39,3 +39,7 @@ __all__ = [
     "suggested_name",
     "verify_ledger",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -19,9 +19,24 @@ def in_words(canonical: str) -> str:
     content = json.loads(canonical)
     if isinstance(content, dict) and content.get("is") == "Questions":
         return "; ".join(in_words(json.dumps(each)) for each in content["questions"])
+    if isinstance(content, dict) and content.get("is") == "Study":
+        return _study(content)
     if not isinstance(content, dict) or content.get("is") != "Question":
         return canonical
     return _select(content, content["keys"], content["outputs"])
+
+
+def _study(content: Node) -> str:
+    """A study by its name and what it is of; a publication by what it holds."""
+    if content.get("study") == "publish":
+        questions = [in_words(text) for _, text in content.get("questions", [])]
+        parts = [*questions, *(_study(each) for each in content.get("studies", []))]
+        return f"publish: {'; '.join(parts)}"
+    rows, columns = content.get("rows"), content.get("columns")
+    named = ", ".join(map(str, columns)) if isinstance(columns, list) else ""
+    of = in_words(rows) if isinstance(rows, str) and rows.startswith("{") else str(rows or "")
+    of = of.removeprefix("select count(*) from ")  # how the rows of a study are written down
+    return f"{content.get('study', 'study')}({named}){f' of {of}' if of else ''}"
 
 
 def _select(content: Node, keys: list[Any], outputs: list[Any]) -> str:

@@ -5,3 +5,7 @@ from tacit.ledger.entry import Entry, Failed, Receipt
 from tacit.ledger.ledger import Ledger, verify
 
 __all__ = ["Entry", "Failed", "Ledger", "Receipt", "Report", "verify"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -50,3 +50,7 @@ __all__ = [
     "Staircase",
     "declared_public",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

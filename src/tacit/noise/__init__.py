@@ -44,3 +44,7 @@ __all__ = [
     "truncated_geometric",
     "uniform_below",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

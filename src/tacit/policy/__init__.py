@@ -26,3 +26,7 @@ __all__ = [
     "date_between",
     "one_of",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tacit.statistics.counts.sorted_histogram import sorted_histogram
     from tacit.statistics.counts.table import table
     from tacit.statistics.counts.table_sets import tables
-    from tacit.statistics.estimate import StudyEstimate, estimate
+    from tacit.statistics.estimating import StudyEstimate, estimate
     from tacit.statistics.finding import Column, Content, Finding
     from tacit.statistics.frameworks.by_sensitivity import DistanceToProperty, ProposeTestRelease, SmoothSensitivity
     from tacit.statistics.frameworks.sample_and_aggregate import SampleAndAggregate
@@ -114,8 +114,8 @@ _HOME: Final = {
     "Content": "finding",
     "DistanceToProperty": "frameworks.by_sensitivity",
     "Finding": "finding",
-    "StudyEstimate": "estimate",
-    "estimate": "estimate",
+    "StudyEstimate": "estimating",
+    "estimate": "estimating",
     "Monitor": "counts.monitor",
     "Planned": "planning",
     "ProposeTestRelease": "frameworks.by_sensitivity",

@@ -73,3 +73,7 @@ __all__ = [
     "training_point_of_regression",
     "two_women",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

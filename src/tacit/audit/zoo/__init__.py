@@ -27,3 +27,7 @@ def twins() -> tuple[Sound, ...]:
 
 
 __all__ = ["SPECIMENS", "Rates", "Sound", "Specimen", "our_mechanisms", "run_battery", "twins"]
+
+
+def __dir__() -> list[str]:
+    return __all__
