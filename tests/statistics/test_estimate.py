@@ -12,7 +12,7 @@ from tacit import statistics
 from tacit.curator.curator import Curator
 from tacit.engines.duckdb_engine import DuckDBEngine
 from tacit.errors import TacitError
-from tests.statistics.test_prices import NEEDS_DELTA, STUDIES, clinic, event_of, priced
+from tests.statistics.test_prices import STUDIES, clinic, event_of, priced
 
 __all__ = ["clinic"]
 
@@ -24,11 +24,10 @@ def refused(*_: object, **__: object) -> None:
 @pytest.mark.parametrize("name", sorted(priced() & set(STUDIES)))
 def test_every_study_is_estimated_at_the_price_that_it_would_be_charged(clinic: Curator, name: str) -> None:
     before = clinic.ledger()
-    price = {"epsilon": "0.1", "delta": "1e-6"} if name in NEEDS_DELTA else {"epsilon": "0.1"}
     with patch.object(DuckDBEngine, "run", refused):
-        found = statistics.estimate(STUDIES[name], clinic, **price)
+        found = statistics.estimate(STUDIES[name], clinic, epsilon="0.1")
     assert clinic.ledger() == before
-    assert found.event.to_dict()["kind"] == event_of(clinic, name, **price).to_dict()["kind"]
+    assert found.event.to_dict()["kind"] == event_of(clinic, name, epsilon="0.1").to_dict()["kind"]
     assert found.asked.epsilon == Fraction(1, 10)
     assert found.fits is not None
     assert found.fits > 1
