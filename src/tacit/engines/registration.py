@@ -195,6 +195,9 @@ def sparing_copy_of(policy: Policy, name: str, relations: Mapping[str, Relation]
     Of a unit with at most `rows_per_unit` rows all are kept, so the rows of the others alone are ranked, by the same
     rule: it is the same copy. Units are counted before anything is cleaned, which can only leave more units to be
     ranked. None where that is not so: where of the rows that share a key one is kept, or nothing is bounded.
+
+    A unit called 0 is always among those that are ranked, be there one or not: where there are none to rank, the server
+    would leave out reading the table for them, and the clock would tell of one person with many rows.
     """
     table = policy.tables[name]
     if table.public or table.key is not None or isinstance(table.unit, RowUnit):
@@ -203,7 +206,7 @@ def sparing_copy_of(policy: Policy, name: str, relations: Mapping[str, Relation]
     source = f"{relations[name].sql} AS {_ROW}{joins}"
     many = (
         f"SELECT tacit_key FROM (SELECT {unit} AS tacit_key FROM {source}) AS tacit_all "
-        f"WHERE tacit_key IS NOT NULL GROUP BY tacit_key HAVING count(*) > {table.rows_per_unit:d}"
+        f"WHERE tacit_key IS NOT NULL GROUP BY tacit_key HAVING count(*) > {table.rows_per_unit:d} UNION ALL SELECT '0'"
     )
     columns = _names(table, lead=", ")
     typed = _typed(table, relations[name], unit, joins, flavour)
