@@ -143,6 +143,33 @@ def _shape(node: Any) -> Any:
     return [(each.get("name"), _shape(each.get("children", []))) for each in nodes]
 
 
+# two sources that a value ties to each other, which many people share, and the unit to a third one
+TIED = (
+    "SELECT count(*) FROM people p JOIN visits a ON a.pid = p.pid JOIN visits b ON b.pid = p.pid AND b.ward = a.ward",
+    "SELECT count(*) FROM people p JOIN visits a ON a.pid = p.pid LEFT JOIN visits b "
+    "ON b.pid = p.pid AND b.ward = a.ward",
+)
+
+
+@pytest.mark.parametrize("sql", TIED)
+def test_sources_that_a_value_ties_are_tied_by_the_unit_as_well(in_memory: Pair, sql: str) -> None:
+    text = in_memory.one.planned(sql, 1).queries[0].text()  # type: ignore[union-attr]
+    assert '"visits".tacit_unit = "visits#2".tacit_unit' in text
+    path = in_memory.one._engine._worker._path  # type: ignore[attr-defined]
+    with duckdb.connect(path, read_only=True, config={"threads": 1}) as connection:
+        found = connection.execute(f"EXPLAIN (ANALYZE, FORMAT json) {text}").fetchone()
+    assert found is not None
+    profile = json.loads(found[1])
+    stack: list[dict[str, Any]] = list(profile.get("operator", profile.get("children", [])))
+    most = 0
+    while stack:
+        node = stack.pop()
+        stack += node.get("children", [])
+        most = max(most, int(node.get("intermediate_rows", node.get("operator_cardinality", 0))))
+    # two visits of each person, and the bomber's; by the ward alone there would be a quarter of all pairs
+    assert 0 < most <= 4 * ROWS + bomb_tables.MOST_VISITS**2
+
+
 # -- PostgreSQL --------------------------------------------------------------------------------------------
 
 
@@ -176,6 +203,21 @@ def read_by_postgres(curator: Curator, sql: str) -> tuple[Counter[str], Counter[
                 scans[name] += 1
                 rows[name] += round(seen * node["Actual Loops"])
     return rows, scans
+
+
+@pytest.mark.parametrize("sql", TIED)
+def test_postgres_joins_nobody_with_others_on_the_way(in_database: Pair, sql: str) -> None:
+    engine: Any = in_database.one._engine
+    connection = engine._session._open()
+    (query,) = in_database.one.planned(sql, 1).queries  # type: ignore[union-attr]
+    text = f"EXPLAIN (ANALYZE, TIMING off, FORMAT json) {engine._text(query.ast)}"
+    ((profile,),) = connection.execute(text.encode()).fetchall()
+    stack, most = [profile[0]["Plan"]], 0.0
+    while stack:
+        node = stack.pop()
+        stack += node.get("Plans", [])
+        most = max(most, node["Actual Rows"] * node["Actual Loops"])
+    assert 0 < most <= 4 * ROWS + bomb_tables.MOST_VISITS**2
 
 
 @pytest.mark.parametrize("sql", [*JOINS, PICKS[0]])

@@ -18,8 +18,8 @@ must not matter.
 
 The limits. What a question cannot help doing is to read the rows that the owner promised; every unit's rows cost that
 alike. `plain` counts it: the same steps, if each join kept as many rows as its sources have. What is beyond `plain` is
-the question's own, and must stay within `MOST_ROWS`, `MOST_VALUES` and `MOST_CHARACTERS`: each about a millisecond, or a
-few on an engine that computes row by row.
+the question's own, and must stay within `MOST_ROWS`, `MOST_VALUES` and `MOST_CHARACTERS`: each about a millisecond, or
+a few on an engine that computes row by row.
 """
 
 from __future__ import annotations
