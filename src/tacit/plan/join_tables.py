@@ -25,13 +25,12 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from tacit.errors import QuestionError
-from tacit.plan.anchors import Source, Tie
+from tacit.plan.anchors import Source
 from tacit.plan.fan_out import fan_out, first_of_each
 from tacit.plan.join_bounds import Bound, few
 from tacit.plan.names import Names, conjunction, conjuncts
 from tacit.plan.scope import Place, Scope
-from tacit.plan.translate import condition_of, value_of
-from tacit.plan.values import Text
+from tacit.plan.ties import spoken_of, tie_of
 from tacit.plan.work import NONE, Step, Work, computed, effort_of, held, most_rows
 from tacit.plan.work import joined as joined_work
 from tacit.policy import PathUnit
@@ -116,9 +115,9 @@ def join_tables(
                 assert unit is not None
                 unit = exp.Coalesce(this=unit.copy(), expressions=[place.unit_sql])
                 merged = _unit_using(joins, step, names)
-        ties = tuple(_tie(part, scope) for part in on)
+        ties = tuple(tie_of(part, scope) for part in on)
         side = step.kind.upper() if step.kind != "inner" else None
-        sql.append(Source(place.alias, source, side, ties, _near(on, place, first.place.alias)))
+        sql.append(Source(place.alias, source, side, ties, spoken_of(on, place, first.place.alias)))
         resolved.append(tree.Join(step.source, conjunction(on), step.kind))  # type: ignore[arg-type]
         if step.kind in ("right", "full"):
             seen = {alias: replace(each, optional=True) for alias, each in seen.items()}
@@ -375,36 +374,3 @@ def _path_ends(part: tree.Scalar, names: Names, place: Place) -> tuple[str, bool
 
 def _is_step(unit: object, key: str, table: str, their_key: str) -> bool:
     return isinstance(unit, PathUnit) and unit.table == table and (unit.key, unit.their_key) == (key, their_key)
-
-
-def _tie(part: tree.Scalar, scope: Scope) -> Tie:
-    """A part of a condition as SQL; of an equality whether it compares texts."""
-    if _units(part):
-        return Tie(_unit_sql(part, scope))
-    texts = (
-        isinstance(part, tree.Compare)
-        and part.op == "="
-        and all(isinstance(value_of(side, scope), Text) for side in (part.left, part.right))
-    )
-    return Tie(condition_of(part, scope).sql, texts)
-
-
-def _near(on: Sequence[tree.Scalar], place: Place, first: str) -> str:
-    """The source before this one that the first part of its condition speaks of."""
-    for part in on:
-        for node in tree.walk(part):
-            if isinstance(node, (tree.Name, tree.UnitOf)) and node.table not in (None, place.alias):
-                return str(node.table)
-    return first
-
-
-def _units(part: tree.Scalar) -> bool:
-    return isinstance(part, tree.Compare) and isinstance(part.left, tree.UnitOf)
-
-
-def _unit_sql(part: tree.Scalar, scope: Scope) -> exp.Expr:
-    assert isinstance(part, tree.Compare)
-    assert isinstance(part.left, tree.UnitOf)
-    assert isinstance(part.right, tree.UnitOf)
-    left, right = (scope.places[side.table].unit_sql for side in (part.left, part.right))
-    return exp.EQ(this=left, expression=right)
