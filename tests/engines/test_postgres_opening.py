@@ -70,6 +70,68 @@ def test_a_view_is_copied_again_at_every_opening_and_each_process_keeps_its_own(
     assert len(place.copies()) == 1
 
 
+OLDER = """
+CREATE SCHEMA clinic_copy;
+CREATE TABLE clinic_copy.visits (tacit_unit int, tacit_rank int, age int, note text);
+CREATE TABLE clinic_copy.tacit_about (build text, policy text, digest text, fingerprint text);
+CREATE TABLE clinic_copy.tacit_secret (key bytea);
+INSERT INTO clinic_copy.tacit_about VALUES ('b', 'clinic', 'd', 'f');
+INSERT INTO clinic_copy.visits VALUES (3, 1, 7, 'erased since')
+"""
+SCHEMAS = "SELECT count(*) FROM pg_namespace WHERE nspname = 'clinic_copy'"
+
+
+def test_the_copy_that_an_earlier_version_left_is_removed(place: Place) -> None:
+    place.sql(OLDER)
+    with PostgresEngine.register(place.policy()) as engine:
+        assert content(engine, COUNT) == {(): (20,)}
+    assert place.sql(SCHEMAS) == [(0,)]
+
+
+@pytest.mark.parametrize(
+    "otherwise",
+    [
+        "UPDATE clinic_copy.tacit_about SET policy = 'another'",
+        "CREATE VIEW clinic_copy.mine AS SELECT 1 AS a",
+        "CREATE FUNCTION clinic_copy.mine() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+        "ALTER TABLE clinic_copy.tacit_secret ADD more int",
+        "DROP TABLE clinic_copy.tacit_about",
+        "CREATE ROLE stranger; ALTER SCHEMA clinic_copy OWNER TO stranger",
+        "CREATE ROLE stranger; ALTER TABLE clinic_copy.tacit_about OWNER TO stranger",
+    ],
+)
+def test_a_schema_that_only_looks_like_an_older_copy_is_left_alone(place: Place, otherwise: str) -> None:
+    place.sql(OLDER)
+    place.sql(otherwise)
+    try:
+        PostgresEngine.register(place.policy()).close()
+        assert place.sql(SCHEMAS) == [(1,)]
+        assert place.sql("SELECT count(*) FROM clinic_copy.visits") == [(1,)]
+    finally:
+        if "stranger" in otherwise:
+            place.sql("DROP SCHEMA clinic_copy CASCADE; DROP ROLE stranger")
+
+
+@pytest.mark.parametrize("copy", ["clinic_copy", "query"])
+def test_functions_and_operators_that_others_planted_are_not_called(place: Place, copy: str) -> None:
+    planted = {
+        "text": ("left(text, int)", "lower(text)", "substring(text, int, int)", "encode(bytea, text)"),
+        "int": ("octet_length(text)",),
+        "bytea": ("sha256(bytea)", "convert_to(text, text)"),
+        "float8": ("floor(float8)", "abs(float8)"),
+    }
+    for kind, names in planted.items():
+        for name in names:
+            raising = "LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'planted'; END $$"
+            place.sql(f"CREATE FUNCTION public.{name} RETURNS {kind} {raising}")
+    place.sql("CREATE FUNCTION public.never(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT false'")
+    place.sql("CREATE OPERATOR public.= (FUNCTION = public.never, LEFTARG = text, RIGHTARG = text)")
+    place.sql(f"ALTER DATABASE {place.name} SET search_path = public, pg_catalog")
+    place.sql('ALTER TABLE visits ALTER "PID" TYPE text')
+    with PostgresEngine.register(place.policy(copy=copy)) as engine:
+        assert content(engine, TOTAL) == {(): (190,)}
+
+
 def test_refresh_removes_older_copies_whoever_uses_them(place: Place, tmp_path: Path) -> None:
     place.sql("ALTER TABLE visits RENAME TO behind")
     place.sql("CREATE VIEW visits AS SELECT * FROM behind")

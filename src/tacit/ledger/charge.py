@@ -115,14 +115,20 @@ class StoreFailure:
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """The owner looked at what failed: for one analyst, or (None) for all."""
+    """The owner looked at what failed, up to an entry or (None) at everything: for one analyst, or (None) for all."""
 
     analyst: str | None
+    entry: int | None = None
 
     def record(self, store: Store) -> tuple[Entry, ...]:
         """A new entry for each failure that stopped somebody; none where nobody was stopped."""
         made = []
         for failure in open_failures(store, self.analyst):
+            if self.entry is not None and failure.sequence > self.entry:
+                raise LedgerError(
+                    f"Entry {failure.sequence} failed as well, after entry {self.entry} that you looked at. Nothing was "
+                    f"recorded. Look at it, and then resume: tacit ledger resume POLICY --entry {failure.sequence}."
+                )
             content = {"failed": failure.sequence}
             made.append(Entry.after(store.last(), Kind.RESUMED, content, failure.analyst, failure.key))
             store.append(made[-1])
