@@ -20,7 +20,7 @@ from tacit.errors import EngineError
 from tests.engines.conformance.engines import content
 from tests.engines.test_postgres_engine import TOML, TOTAL, Place, place, reader, whoami
 from tests.engines.test_postgres_planted import COUNT, owner, rival, roles
-from tests.postgres_server import running
+from tests.postgres_server import BINARIES, running
 
 __all__ = ["owner", "place", "reader", "rival", "roles"]  # fixtures
 
@@ -216,8 +216,13 @@ def test_no_setting_of_the_role_or_the_database_changes_what_a_question_may_take
 
 
 def test_no_secret_is_in_the_servers_logs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every statement, parameter and plan is logged; what ranks rows is in none of them, in either mode."""
+    """Every statement, parameter and plan is logged; what ranks rows is in none of them, in either mode.
+
+    The statements that the server itself keeps (`pg_stat_statements`, where it is installed) are looked at as well.
+    """
+    keeps = BINARIES is not None and (BINARIES.parent / "lib" / "pg_stat_statements.so").exists()
     verbose = {
+        **({"shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.track": "all"} if keeps else {}),
         "log_statement": "all",
         "log_parameter_max_length": "-1",
         "log_duration": "on",
@@ -243,6 +248,11 @@ def test_no_secret_is_in_the_servers_logs(monkeypatch: pytest.MonkeyPatch) -> No
         log = (server.folder / "log").read_text()
         said = log.lower()
         assert "create table" in said
+        if keeps:
+            found.sql("CREATE EXTENSION pg_stat_statements")
+            kept_statements = " ".join(query.lower() for (query,) in found.sql("SELECT query FROM pg_stat_statements"))
+            assert "tacit_rank" in kept_statements
+            said += kept_statements
         (kept,) = found.copied("SELECT encode(key, 'hex') FROM COPY.tacit_secret")[0]
     assert re.fullmatch("[0-9a-f]{64}", kept)
     assert re.fullmatch("[0-9a-f]{64}", key)

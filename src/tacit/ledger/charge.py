@@ -122,13 +122,15 @@ class Resume:
 
     def record(self, store: Store) -> tuple[Entry, ...]:
         """A new entry for each failure that stopped somebody; none where nobody was stopped."""
+        failures = open_failures(store, self.analyst)
+        newest = max((each.sequence for each in failures), default=0)
+        if self.entry is not None and newest > self.entry:
+            raise LedgerError(
+                f"Entry {newest} failed as well, after entry {self.entry} that you looked at. Nothing was recorded. "
+                f"Look at it, and then resume: tacit ledger resume POLICY --entry {newest}."
+            )
         made = []
-        for failure in open_failures(store, self.analyst):
-            if self.entry is not None and failure.sequence > self.entry:
-                raise LedgerError(
-                    f"Entry {failure.sequence} failed as well, after entry {self.entry} that you looked at. Nothing was "
-                    f"recorded. Look at it, and then resume: tacit ledger resume POLICY --entry {failure.sequence}."
-                )
+        for failure in failures:
             content = {"failed": failure.sequence}
             made.append(Entry.after(store.last(), Kind.RESUMED, content, failure.analyst, failure.key))
             store.append(made[-1])
