@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import tacit
 from tacit.curator import Curator
 from tacit.engines import postgres_session
+from tacit.engines.spark_engine import LIMITS, SparkEngine
 from tacit.policy import ColumnUnit, Policy, Source, Table
 from tests.curator.failures import CAUSES, OF_ANY_ENGINE, Cause, Desk, before_each_query, desk, people, replaced
 from tests.postgres_server import Server, running
@@ -41,7 +45,12 @@ def on_spark(folder: Path) -> Iterator[Opened]:
     """A session of the desk's own, which is killed for earnest."""
     people().to_parquet(folder / "people.parquet")
     source = Source("spark", "local[1]", str(folder / "people.parquet"))
-    with desk(folder, lambda there: Curator(stated(source, there))) as at:
+    # patient: how fast the machine starts another Spark says nothing about the code
+    limits = replace(LIMITS, start_seconds=900.0, seconds=600.0, threads=1, memory=2**30)
+    with (
+        patch.object(SparkEngine, "register", partial(SparkEngine.register, limits=limits)),
+        desk(folder, lambda there: Curator(stated(source, there))) as at,
+    ):
         yield at, CAUSES
 
 
