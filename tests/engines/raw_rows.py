@@ -1,9 +1,8 @@
 """One row more, from raw bytes up: what the copy holds of everyone else must stay what it was.
 
 A `Form` is a way in which rows lie outside: it draws single records, and wilder ones for the one more, and puts a list
-of them where a policy's source can find them. A `Register` makes the copy of a policy and returns its rows, with the
-unit as their first column and without the engine's own numbers. The statement itself, `differs_in_one_unit`, knows
-neither: PostgreSQL and Spark bring forms and a register of their own, and call the same `compare`.
+of them where a policy's source can find them. Many sources grow by one record after the other, and are registered as
+the tables of one policy; `differs_in_one_unit` is the statement, and knows nothing of forms.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import datetime
+import functools
 import io
 import json
 import shutil
@@ -35,7 +35,6 @@ SECRET = Secret(bytes(range(32)))
 ROWS_PER_UNIT = 3
 _MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # mkdtemp makes a private folder in it
 Rows = Counter[tuple[Any, ...]]
-Register = Callable[[Policy, Mapping[str, Any], Path], Rows]
 Placed = tuple[Source, Mapping[str, Any]]
 
 
@@ -64,41 +63,36 @@ def policy_of(sources: Mapping[str, Source], folder: Path) -> Policy:
 
 
 def on_duckdb(policy: Policy, frames: Mapping[str, Any], folder: Path) -> Rows:
-    """The copy that DuckDB makes."""
+    """The copy that DuckDB makes, on the one connection of all tests, which is left as empty as it was."""
     workshop = folder / "workshop"
     workshop.mkdir()
-    with duckdb.connect(config={"threads": 2}) as connection:
+    connection = _connection()
+    try:
         working_copy._fill(connection, policy, SECRET, frames, workshop, None)
         return _copied(connection, policy, "t")
+    finally:
+        _emptied(connection)
+
+
+@functools.cache
+def _connection() -> Any:
+    return duckdb.connect(config={"threads": 1})  # which takes longer than to register a few rows
+
+
+def _emptied(connection: Any) -> None:
+    connection.execute("DROP SCHEMA IF EXISTS tacit_copy CASCADE")
+    for name in ("tacit_units", "tacit_about"):
+        connection.execute(f"DROP TABLE IF EXISTS {name}")
+    for (name,) in connection.execute("SELECT database_name FROM duckdb_databases() WHERE NOT internal").fetchall():
+        if name.startswith("tacit_source_"):
+            connection.execute(f"DETACH {name}")
+    for (name,) in connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall():
+        connection.unregister(name)
 
 
 def _copied(connection: Any, policy: Policy, name: str) -> Rows:
     names = ", ".join(f'"{column}"' for column in policy.tables[name].columns)
     return Counter(connection.execute(f'SELECT {names}, tacit_rank FROM tacit_copy."{name}"').fetchall())
-
-
-def registered(register: Register, form: Form, records: Sequence[Any], layout: int) -> Rows | None:
-    """The copy's rows, or None if the owner is refused in words."""
-    folder = Path(tempfile.mkdtemp(prefix="tacit-raw-"))
-    try:
-        source, frames = form.place(folder, records, layout)
-        return register(policy_of({"t": source}, folder), frames, folder)
-    except (EngineError, PolicyError):
-        return None
-    finally:
-        shutil.rmtree(folder)
-
-
-def compare(register: Register, form: Form, drawn: tuple[list[Any], Any, int, int, int]) -> int:
-    """One case: these records, and one more of them at some place. 1 if both were registered, otherwise 0."""
-    records, more, place, layout, other = drawn
-    place %= len(records) + 1
-    without = registered(register, form, records, layout)
-    beside = registered(register, form, [*records[:place], more, *records[place:]], other)
-    if without is None or beside is None:
-        return 0
-    assert differs_in_one_unit(without, beside), (form.name, records, more)
-    return 1
 
 
 Written = tuple[Sequence[Any], int]
@@ -125,9 +119,7 @@ def many_on_duckdb(connection: Any, form: Form, many: Sequence[Written]) -> list
                 del wanted[name]
         finally:
             shutil.rmtree(folder)
-            connection.execute("DROP SCHEMA IF EXISTS tacit_copy CASCADE")
-            connection.execute("DROP TABLE IF EXISTS tacit_units")
-            connection.execute("DROP TABLE IF EXISTS tacit_about")
+            _emptied(connection)
     return [found.get(f"t{place}_") for place in range(len(many))]
 
 
@@ -183,11 +175,6 @@ def differs_in_one_unit(without: Rows, beside: Rows) -> bool:
     gone, came = without - beside, beside - without
     units = {row[0] for row in (gone + came)}
     return len(units) <= 1 and came.total() <= ROWS_PER_UNIT and gone.total() <= ROWS_PER_UNIT
-
-
-def cases(form: Form) -> st.SearchStrategy[tuple[list[Any], Any, int, int, int]]:
-    places = st.integers(0, 20)
-    return st.tuples(st.lists(form.record, max_size=7), form.more, places, places, places)
 
 
 # What people write into cells.
