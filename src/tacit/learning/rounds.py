@@ -75,9 +75,9 @@ def gradient(rows: Whole, classes: Whole, weights: NDArray[np.float64], scale: i
     total = np.zeros(weights.shape, dtype=np.int64)
     for start in range(0, len(rows), _BLOCK):
         block = rows[start : start + _BLOCK].astype(np.float64)
-        scores = (block @ whole).astype(np.int64)  # exact: products below 2**36, and at most 2**10 of them
+        scores = (block @ whole).astype(np.int64)  # exact: products below 2**40, and at most 2**10 of them
         found = residuals(scores, classes[start : start + _BLOCK], scale * WEIGHT)
-        total += (block.T @ found.astype(np.float64)).astype(np.int64)  # exact: below 2**28 times 2**16 rows
+        total += (block.T @ found.astype(np.float64)).astype(np.int64)  # exact: below 2**28, of at most 2**16 rows
     return total
 
 
