@@ -25,7 +25,7 @@ def test_a_lost_head_stops_everything_until_the_owner_vouches(folder: Path) -> N
     (head,) = (folder / "state").glob("*.head")
     head.unlink()
     for arguments in (("ask", "visits.toml", COUNT, "--epsilon", "0.5"), ("ledger", "visits.toml")):
-        assert "tacit ledger adopt --head-lost" in run(*arguments, code=1).stderr
+        assert "tacit ledger adopt POLICY --head-lost" in run(*arguments, code=1).stderr
     assert "could not be read" in run("ledger", "adopt", "visits.toml", "--yes", code=1).stderr
     run("ledger", "adopt", "visits.toml", "--head-lost", code=1)  # nobody is there to confirm it
     assert not head.exists()
