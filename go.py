@@ -219,13 +219,13 @@ def install_locked(pip: list[str], locked: str, *options: str) -> None:
 def compile_all(environment: Environment) -> None:
     """Compile what was installed, but for the packages' own tests, which nobody runs here: half of the work."""
     say("Compiling ...")
-    (packages,) = environment.path.glob("lib/python3*/site-packages")
-    # -f is not given: what is compiled already stays. A file that does not compile is its package's own affair.
-    subprocess.run(
-        [environment.python, "-m", "compileall", "-qq", "-j", "0", "-x", r"/(tests?|pip)/", str(packages)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    for packages in environment.path.glob("lib/python3*/site-packages"):
+        # What is compiled already stays. A file that does not compile is its package's own affair.
+        subprocess.run(
+            [environment.python, "-m", "compileall", "-qq", "-j", "0", "-x", r"/(tests?|pip)/", str(packages)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
 
 
 def locked_block(locked: str, package: str) -> str:

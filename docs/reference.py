@@ -54,7 +54,7 @@ def main() -> int:
             old.unlink()
     for name, text in pages.items():
         (HERE / name).write_text(text, encoding="utf-8")
-    print(f"{len(pages)} pages in docs/reference")  # noqa: T201 - a program for people
+    print(f"{len(pages)} pages in docs/reference")
     return 0
 
 
