@@ -14,6 +14,7 @@ import importlib.util
 import inspect
 import re
 import sys
+import textwrap
 import typing
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -273,13 +274,13 @@ def first_sentence(text: str | None) -> str:
 
 
 def prose(text: str) -> str:
-    """A docstring as Markdown: paragraphs, with indented lines kept as they stand."""
+    """A docstring (of `inspect.getdoc`) as Markdown: paragraphs, with indented lines kept as they stand."""
     parts = []
-    for part in re.split(r"\n\s*\n", inspect.cleandoc(text)):
+    for part in re.split(r"\n\s*\n", text):
         lines = part.splitlines()
         indented = [line for line in lines if line.startswith("    ")]
         if indented and len(indented) == len(lines):
-            parts.append("```text\n" + inspect.cleandoc(part) + "\n```")
+            parts.append("```text\n" + textwrap.dedent(part) + "\n```")
         elif any(line.startswith(" ") for line in lines) and not lines[0].startswith(("- ", "* ")):
             parts.append("```text\n" + part + "\n```")
         else:

@@ -208,6 +208,15 @@ def _where(shown: Sequence[str], printed: Sequence[str]) -> str:
 # -- the walk ------------------------------------------------------------------------------------------------
 
 
+def end(child: subprocess.Popen[str]) -> None:
+    """Let a program that reads its commands from us come to its end."""
+    assert child.stdin is not None
+    assert child.stdout is not None
+    child.stdin.close()
+    child.wait(timeout=30)
+    child.stdout.close()
+
+
 class Shell:
     """A shell that stays open, so that `cd` and `source` last; both of its streams are one, as on a terminal."""
 
@@ -237,9 +246,7 @@ class Shell:
         raise Stumble(f"The shell ended at: {command}")
 
     def close(self) -> None:
-        assert self.child.stdin is not None
-        self.child.stdin.close()
-        self.child.wait(timeout=30)
+        end(self.child)
 
 
 class Walk:
@@ -302,9 +309,7 @@ class Walk:
     def close(self) -> None:
         self.shell.close()
         if self.python is not None:
-            assert self.python.stdin is not None
-            self.python.stdin.close()
-            self.python.wait(timeout=30)
+            end(self.python)
 
 
 def walk(

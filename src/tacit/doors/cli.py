@@ -18,6 +18,7 @@ from tacit import __version__
 from tacit.doors.audit_commands import audit
 from tacit.doors.common import REFUSED, AsJson, PolicyFile, aside, out, print_json, read_policy
 from tacit.doors.data_commands import show_data
+from tacit.doors.demo_command import demo
 from tacit.doors.ledger_commands import ledger
 from tacit.doors.publish_commands import publish
 from tacit.doors.refresh_command import refresh
@@ -74,6 +75,7 @@ app.add_typer(
     help="Does it keep its word? Measured on made-up rows, signed.  tacit audit clinic.toml",
     epilog="Examples: tacit audit clinic.toml --output audit.json --key auditor.pem, tacit audit check audit.json.",
 )
+app.command()(demo)
 app.command()(publish)
 app.command()(refresh)
 app.command()(risk)
@@ -113,49 +115,6 @@ def _tacit(
     ] = False,
 ) -> None:
     pass
-
-
-@app.command()
-def demo(
-    what: Annotated[
-        str, typer.Argument(help="clinic (a private database), or mechanisms (small examples).")
-    ] = "clinic",
-    to: Annotated[
-        Path | None, typer.Option(help="Write the made-up clinic and its policy into this new folder, and stop.")
-    ] = None,
-) -> None:
-    """See it work on made-up people.  tacit demo
-
-    With a clinic to try things on by yourself:
-    tacit demo --to clinic
-    """
-    from tacit.doors import examples, show
-
-    if to is not None:
-        aside().print(_keep(what, to))
-        return
-    shows = {"clinic": show.main, "mechanisms": examples.main}
-    if what not in shows:
-        raise typer.BadParameter(f"There is no demo {what!r}. Demos: {', '.join(shows)}.")
-    shows[what]()
-
-
-def _keep(what: str, folder: Path) -> str:
-    """Write the demo's clinic into a folder; what to do next."""
-    from tacit.doors import clinic
-
-    if what != "clinic":
-        raise typer.BadParameter("--to writes the made-up clinic. Say: tacit demo --to clinic")
-    try:
-        folder.mkdir(parents=True)
-        made = clinic.make(folder, keeps=True)
-    except FileExistsError:
-        raise ParameterError(f"{folder} exists already, and is left as it is. Name another with --to.") from None
-    except OSError as error:
-        raise ParameterError(f"{folder} cannot be written: {error.strerror}.") from None
-    rows = ", ".join(f"{count:,} {name}" for name, count in made.rows.items())
-    question = "SELECT sex, count(*) AS patients FROM patients GROUP BY sex"
-    return f'Wrote {made.policy}: {rows}. Nobody in it exists. Next: tacit ask {made.policy} "{question}"'
 
 
 @app.command()
