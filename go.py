@@ -393,14 +393,13 @@ def bench(arguments: list[str]) -> int:
 
 
 def docs_steps(arguments: Sequence[str] = ()) -> dict[str, Sequence[str]]:
-    """The reference is written by a Python that has tacit; Sphinx has an environment of its own."""
+    """The reference is written by a Python that has tacit and every extra; Sphinx has an environment of its own."""
     sphinx = [DOCS.tool("sphinx-build"), "-W", "-E", "--keep-going", "-q", *arguments, "docs", "docs/_build/html"]
-    return {"reference": [str(RUN.python), "docs/reference.py"], "docs": sphinx}
+    return {"reference": [str(TEST.python), "docs/reference.py"], "docs": sphinx}
 
 
 def docs(arguments: list[str]) -> int:
-    if not is_ready(TEST):
-        prepare(RUN)
+    prepare(TEST)
     prepare(DOCS)
     code = steps(docs_steps(arguments))
     if code == 0:

@@ -166,7 +166,12 @@ def room_page(room: str) -> str:
     module = _module(room)
     parts = [f"# `{room}`", prose(inspect.getdoc(module) or "")]
     for name in sorted(public(room), key=str.lower):
-        parts += list(name_section(room, name, getattr(module, name)))
+        try:
+            value = getattr(module, name)
+        except ImportError as missing:  # an extra that this Python does not have; go.py's has all
+            parts += [f"## `{name}`", escaped(str(missing))]
+        else:
+            parts += list(name_section(room, name, value))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
