@@ -17,6 +17,7 @@ from tacit import __version__
 from tacit.doors.audit_commands import audit
 from tacit.doors.common import REFUSED, aside
 from tacit.doors.completion import completion
+from tacit.doors.demo_command import demo
 from tacit.doors.ledger_commands import ledger
 from tacit.doors.policy_commands import check, init
 from tacit.doors.publish_commands import publish
@@ -92,21 +93,7 @@ def _tacit(
     pass
 
 
-@app.command()
-def demo(
-    what: Annotated[
-        str, typer.Argument(help="clinic (a private database), or mechanisms (small examples).")
-    ] = "clinic",
-) -> None:
-    """See it work on made-up people.  tacit demo"""
-    from tacit.doors import examples, show
-
-    shows = {"clinic": show.main, "mechanisms": examples.main}
-    if what not in shows:
-        raise typer.BadParameter(f"There is no demo {what!r}. Demos: {', '.join(shows)}.")
-    shows[what]()
-
-
+app.command()(demo)
 app.command()(init)
 app.command()(check)
 app.command()(estimate)
