@@ -30,6 +30,9 @@ from tacit.policy.columns import LONGEST_TEXT, Column, Kind, Outside
 _NUMBER: Final = "'^ *[+-]?([0-9]{1,255}[.]?[0-9]{0,255}|[.][0-9]{1,255})([eE][+-]?[0-9]{1,3})? *$'"
 _C: Final = 'COLLATE pg_catalog."C"'
 _LARGEST_DOUBLE: Final = "1.7976931348623157e308"
+LARGEST_WHOLE: Final[Mapping[str, int]] = {"DOUBLE": 2**53, "FLOAT": 2**24}
+"""From here on a floating point number stands for several whole ones."""
+_LONGEST_KEY: Final = 1_000
 _LEAST_WHOLE, _MOST_WHOLE = -(2**63), 2**63 - 1
 
 
@@ -66,15 +69,26 @@ def key(engine_type: str, expression: str, whole: bool) -> str:
         return f"CAST({expression} AS BIGINT)"
     if engine_type == "DECIMAL":
         written = f"CAST(trim_scale({expression}) AS TEXT)"
-        return f"(CASE WHEN {_is_finite(expression, 'NUMERIC')} THEN {written} END) {_C}"
+        return _short(f"(CASE WHEN {_is_finite(expression, 'NUMERIC')} THEN {written} END) {_C}")
     if kind_of(engine_type) == "real":
         number = f"CAST({expression} AS DOUBLE PRECISION)"
-        is_whole = f"{number} = floor({number}) AND abs({number}) < 9007199254740992"
+        near = f"abs({number}) < {LARGEST_WHOLE[engine_type]:d}"  # beyond, and where it is NaN, nobody's
         return (
-            f"(CASE WHEN NOT ({_is_finite(number)}) THEN NULL WHEN {is_whole} "
+            f"(CASE WHEN NOT ({near}) THEN NULL WHEN {number} = floor({number}) "
             f"THEN CAST(CAST({number} AS BIGINT) AS TEXT) ELSE CAST({number} AS TEXT) END) {_C}"
         )
-    return _text(expression, engine_type)
+    written = _text(expression, engine_type)
+    return _short(written) if engine_type in _OF_ANY_LENGTH else written
+
+
+def _short(text: str) -> str:
+    """The text, or its beginning and its hash: what one person's key takes to compare must not depend on its length.
+
+    Texts of up to 1,000 bytes stay, and others become longer than that, so that a short key never equals a long one.
+    """
+    kept = _LONGEST_KEY + 1 - 64  # a SHA-256 is written in 64 characters
+    hashed = f"left({text}, {kept:d}) || encode(sha256(convert_to({text}, 'UTF8')), 'hex')"
+    return f"(CASE WHEN octet_length({text}) <= {_LONGEST_KEY:d} THEN {text} ELSE {hashed} END) {_C}"
 
 
 def _cell(column: Column, value: str) -> str:
@@ -201,6 +215,7 @@ def _text(expression: str, _: str) -> str:
     return f"CAST({expression} AS TEXT) {_C}"
 
 
+_OF_ANY_LENGTH: Final = ("VARCHAR", "bytea", "bit", "varbit")
 _Reader = Callable[[str, str], str]
 _READERS: Final[Mapping[tuple[Kind, Kind], _Reader]] = {
     ("integer", "integer"): _integer,
