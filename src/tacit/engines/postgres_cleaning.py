@@ -54,8 +54,11 @@ def bound(column: Column, value: str) -> str:
     if column.kind == "real":
         return _real(column, value)
     if column.grid_values is not None:
-        listed = ", ".join(_whole(int(each)) for each in column.grid_values)
-        return f"CASE WHEN {value} IN ({listed}) THEN CAST({value} AS BIGINT) END"
+        numbers = sorted({int(each) for each in column.grid_values})
+        listed = f"{value} IN ({', '.join(map(_whole, numbers))})"
+        if numbers[-1] - numbers[0] == len(numbers) - 1:  # none is left out: two comparisons say the same
+            listed = f"{value} BETWEEN {_whole(numbers[0])} AND {_whole(numbers[-1])}"
+        return f"CASE WHEN {listed} THEN CAST({value} AS BIGINT) END"
     lower, upper, outside = whole_range(column)
     if lower is None or upper is None:
         lower, upper, outside = _LEAST_WHOLE, _MOST_WHOLE, "drop"
@@ -109,16 +112,33 @@ def _real(column: Column, value: str) -> str:
     lower, upper = column.grid_lower, column.grid_upper
     if lower is None or upper is None:
         raise PolicyError(f"Column {column.name!r}: a real column needs a range.")
-    scaled = f"({value} * {_double_constant(float(1 / column.step))})"
-    rounded = f"floor({scaled}) + CASE WHEN {scaled} - floor({scaled}) >= 0.5 THEN 1 ELSE 0 END"
     lowest = _double_constant(quoting.least_double_from(Fraction(column.lower)))  # type: ignore[arg-type]
     highest = _double_constant(quoting.greatest_double_to(Fraction(column.upper)))  # type: ignore[arg-type]
-    vanishing = _double_constant(float(column.step / 4))
-    inside = f"CASE WHEN abs({value}) < {vanishing} THEN CAST(0 AS BIGINT) ELSE CAST({rounded} AS BIGINT) END"
+    below, above = ("CAST(NULL AS BIGINT)",) * 2 if column.outside == "drop" else (_whole(lower), _whole(upper))
+    # What most rows are is looked at first. NaN is above everything: it is in no range that ends before infinity.
     return (
-        f"CASE WHEN NOT ({_is_finite(value)}) THEN NULL ELSE "
-        f"{_between(value, lowest, highest, lower, upper, inside, column.outside)} END"
+        f"CASE WHEN {value} >= {lowest} AND {value} <= {highest} THEN {_rounded(column, value, lower, upper)} "
+        f"WHEN {value} > {highest} AND {value} < CAST('Infinity' AS DOUBLE PRECISION) THEN {above} "
+        f"WHEN {value} < {lowest} AND {value} > CAST('-Infinity' AS DOUBLE PRECISION) THEN {below} END"
     )
+
+
+def _rounded(column: Column, value: str, lower: int, upper: int) -> str:
+    """A number inside its bounds in steps of the grid, halves upwards.
+
+    Where the step is a power of two, dividing by it is exact, and adding a half is as well where the quotient is at
+    least a half and less than 2**51: then the floor of that is the same, in fewer operations. (Of a quotient just below
+    a half, adding a half gives 1.)
+    """
+    scaled = f"({value} * {_double_constant(float(1 / column.step))})"
+    steps = column.step.numerator * column.step.denominator
+    if steps & (steps - 1) == 0 and max(abs(lower), abs(upper)) < 2**51:
+        near, rounded = column.step / 2, f"floor({scaled} + 0.5)"
+    else:
+        near = column.step / 4
+        rounded = f"floor({scaled}) + CASE WHEN {scaled} - floor({scaled}) >= 0.5 THEN 1 ELSE 0 END"
+    small = f"abs({value}) < {_double_constant(float(near))}"
+    return f"CASE WHEN {small} THEN CAST(0 AS BIGINT) ELSE CAST({rounded} AS BIGINT) END"
 
 
 def _between(value: str, lowest: str, highest: str, lower: int, upper: int, inside: str, outside: Outside) -> str:
