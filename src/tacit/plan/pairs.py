@@ -22,7 +22,7 @@ from sqlglot import exp
 
 from tacit.plan import arithmetic
 from tacit.plan.floats import as_float
-from tacit.plan.formulas import Cells, Estimate, Formula, Linear, Operation, Root
+from tacit.plan.formulas import WITHIN_95, Cells, Estimate, Formula, Linear, Operation, Root, spread_of
 from tacit.plan.values import Number, coarsened, constant, enclosed
 from tacit.question import tree
 
@@ -47,7 +47,7 @@ def pair_formula(aggregate: tree.Aggregate, y: Number, x: Number, book: Book, la
         return Operation("-", book.mean(y), Operation("*", Operation("/", covariance, spread), book.mean(x)))
     both = Operation("*", spread, book.variance(y, sample=False))
     correlation = Held(Operation("/", covariance, Root(both)), -1.0, 1.0)
-    return correlation if aggregate.kind == "corr" else Operation("*", correlation, correlation)
+    return correlation if aggregate.kind == "corr" else Squared(correlation)
 
 
 def _beside(number: Number, other: Number) -> Number:
@@ -122,6 +122,22 @@ class Covariance:
             self.count: (2 * mean_x * mean_y - around) / count * factor,
         }
         return Estimate(value, slopes)
+
+
+@dataclass(frozen=True, slots=True)
+class Squared:
+    """The square. Of a number c that is off by at most q d it is off by at most q d (2 |c| + q d), also near zero."""
+
+    inside: Formula
+
+    @property
+    def measures(self) -> frozenset[int]:
+        return self.inside.measures
+
+    def of(self, cells: Cells) -> Estimate:
+        inner = self.inside.of(cells)
+        slope = 2 * np.abs(inner.value) + WITHIN_95 * spread_of(inner, cells)
+        return Estimate(inner.value * inner.value, {measure: part * slope for measure, part in inner.slopes.items()})
 
 
 @dataclass(frozen=True, slots=True)
