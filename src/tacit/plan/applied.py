@@ -15,17 +15,8 @@ from typing import Any
 import numpy as np
 
 from tacit.plan.choices import mixed
-from tacit.plan.formulas import (
-    Cells,
-    Constant,
-    Estimate,
-    Floats,
-    Formula,
-    KeyFormula,
-    as_it_reads,
-    root_slope,
-    spread_of,
-)
+from tacit.plan.formulas import Cells, Constant, Estimate, Floats, Formula, KeyFormula, as_it_reads
+from tacit.plan.roots import root_slope, spread_of
 
 _LEAST_ROOT = 1e-9
 

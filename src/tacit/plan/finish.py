@@ -102,7 +102,7 @@ def finish(
         estimate = output.formula.of(cells)
         values = as_it_reads(output.formula, cells)
         columns.append([_shown(output, values[row]) for row in rows])
-        stepped = output.kind != "integer" and len(output.formula.measures) == 1
+        stepped = output.kind != "integer" and len(output.formula.measures) == 1 and not estimate.far
         noise = [each + _HALF_A_STEP for each in spreads] if stepped else spreads
         spread = estimate.deviation(noise) if estimate.noisy and not output.picked else None
         deviations.append(None if spread is None else [float(spread[row]) for row in rows])

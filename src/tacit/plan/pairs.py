@@ -22,7 +22,8 @@ from sqlglot import exp
 
 from tacit.plan import arithmetic
 from tacit.plan.floats import as_float
-from tacit.plan.formulas import WITHIN_95, Cells, Estimate, Formula, Linear, Operation, Root, spread_of
+from tacit.plan.formulas import Cells, Estimate, Formula, Linear, Operation
+from tacit.plan.roots import Root, Squared
 from tacit.plan.values import Number, coarsened, constant, enclosed
 from tacit.question import tree
 
@@ -122,22 +123,6 @@ class Covariance:
             self.count: (2 * mean_x * mean_y - around) / count * factor,
         }
         return Estimate(value, slopes)
-
-
-@dataclass(frozen=True, slots=True)
-class Squared:
-    """The square. Of a number c that is off by at most q d it is off by at most q d (2 |c| + q d), also near zero."""
-
-    inside: Formula
-
-    @property
-    def measures(self) -> frozenset[int]:
-        return self.inside.measures
-
-    def of(self, cells: Cells) -> Estimate:
-        inner = self.inside.of(cells)
-        slope = 2 * np.abs(inner.value) + WITHIN_95 * spread_of(inner, cells)
-        return Estimate(inner.value * inner.value, {measure: part * slope for measure, part in inner.slopes.items()})
 
 
 @dataclass(frozen=True, slots=True)
