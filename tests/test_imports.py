@@ -32,7 +32,9 @@ def test_importing_tacit_loads_no_library_at_all() -> None:
     assert added - {"tacit"} <= sys.stdlib_module_names
 
 
-@pytest.mark.parametrize("room", ["tacit", "tacit.errors", "tacit.noise", "tacit.loss", "tacit.mechanisms"])
+@pytest.mark.parametrize(
+    "room", ["tacit", "tacit.errors", "tacit.noise", "tacit.loss", "tacit.mechanisms", "tacit.learning"]
+)
 def test_importing_a_room_loads_nothing_heavy(room: str) -> None:
     assert roots(loaded_by(f"import {room}")) & set(HEAVY) == set()
 
@@ -60,6 +62,7 @@ def test_the_names_of_tacit_are_frozen() -> None:
         "auto",
         "between",
         "date_between",
+        "learning",
         "one_of",
         "open",
         "protect",
@@ -113,6 +116,6 @@ def test_rooms_are_there_after_importing_the_package_alone() -> None:
     assert done.stdout.split() == ["median", "tacit.audit"]
 
 
-@pytest.mark.parametrize("room", [tacit, tacit.statistics, tacit.audit])
+@pytest.mark.parametrize("room", [tacit, tacit.statistics, tacit.learning, tacit.audit])
 def test_completion_shows_public_names_only(room: Any) -> None:
     assert sorted(dir(room)) == sorted(room.__all__)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     import tacit.audit as audit
+    import tacit.learning as learning
     import tacit.statistics as statistics
     from tacit.answer import Answer
     from tacit.curator import Curator, protect
@@ -49,13 +50,14 @@ __all__ = [
     "auto",
     "between",
     "date_between",
+    "learning",
     "one_of",
     "open",
     "protect",
     "statistics",
 ]
 
-_ROOMS: Final = ("audit", "statistics")
+_ROOMS: Final = ("audit", "learning", "statistics")
 
 # name -> its room, and what it is called there
 _HOME: Final = {

@@ -193,6 +193,51 @@ def test_no_neighbour_of_a_small_table_is_told_apart_by_more_than_epsilon(
         assert clamp == 1 or spans[2] > 0.6 * float(epsilon)
 
 
+@pytest.mark.parametrize(
+    ("shares", "split"),
+    [(HALF, 1), ([Fraction(1, 5)], 1), ([Fraction(1, 4), Fraction(3, 4)], 1), (THREE, 2)],
+    ids=["median", "a fifth", "two", "three together"],
+)
+def test_no_table_with_a_row_replaced_is_told_apart_by_more_than_epsilon(
+    draws: Draws, clamp: int, shares: list[Fraction], split: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All tables of up to 5 rows on 4 points (up to 3 rows on 3 for several quantiles), each row replaced by any."""
+    monkeypatch.setattr(quantiles, "SPLIT", split)
+    epsilon, (points, most) = Fraction(1), (4, 5) if len(shares) == 1 else (3, 3)
+    mechanism = Quantiles(points, shares, 1, epsilon, replaced=True)
+    laws = {rows: draws.law(lambda rows=rows: tuple(mechanism.choose(*listed(rows)))) for rows in tables(points, most)}
+    worst = span = 0.0
+    for rows in laws:
+        for place, point in itertools.product(range(len(rows)), range(points)):
+            other = tuple(sorted((*rows[:place], *rows[place + 1 :], point)))
+            low, high = loss_range(laws[other], laws[rows])
+            worst, span = max(worst, -low, high), max(span, high - low)
+    assert worst <= float(epsilon) * (1 + 1e-9)
+    if len(shares) == 1:
+        assert span <= float(epsilon) * (1 + 1e-9)
+        assert clamp == 1 or span > 0.6 * float(epsilon)  # no more noise than is needed
+
+
+@pytest.mark.parametrize("greatest", [False, True], ids=["least", "greatest"])
+def test_no_table_with_a_row_replaced_is_told_apart_by_an_extreme(
+    draws: Draws, clamp: int, greatest: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Extreme, "rank", 1)
+    mechanism = Extreme(4, greatest, 1, Fraction(1))
+    laws = {rows: draws.law(lambda rows=rows: tuple(mechanism.choose(*listed(rows)))) for rows in tables(4, 4)}
+    for rows in laws:
+        for place, point in itertools.product(range(len(rows)), range(4)):
+            low, high = loss_range(laws[tuple(sorted((*rows[:place], *rows[place + 1 :], point)))], laws[rows])
+            assert high - low <= 1 + 1e-9
+
+
+def test_replaced_rows_cost_less_noise_than_a_removal_and_an_addition() -> None:
+    for share, gain in (("1/2", 1), ("1/4", Fraction(3, 2)), ("1/10", Fraction(9, 5)), ("1/100", Fraction(99, 50))):
+        ((replaced, _),) = Quantiles(100, [share], 1, 1, replaced=True)._choices()
+        ((apart, _),) = Quantiles(100, [share], 2, 1)._choices()
+        assert replaced.factor == apart.factor * gain
+
+
 @pytest.mark.parametrize("greatest", [False, True], ids=["least", "greatest"])
 def test_no_neighbour_is_told_apart_by_an_extreme(
     draws: Draws, clamp: int, greatest: bool, monkeypatch: pytest.MonkeyPatch

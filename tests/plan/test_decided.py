@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import datetime
+import itertools
+
+import duckdb
 import pandas as pd
 import pytest
 
 import tacit
 from tacit.plan import make_plan
+from tacit.plan.decided import _like
 from tacit.policy import Column
 from tacit.question import read
 from tests.plan.copies import clinic, table
 
+FIRST = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
 POLICY = clinic(
     table(
         "adult",
@@ -21,6 +27,8 @@ POLICY = clinic(
             Column("level", "integer", values=(1, 2, 5)),
             Column("free", "text"),
             Column("gap", "integer", 3, 9),
+            Column("born", "date", datetime.date(1900, 1, 1), datetime.date(2020, 12, 31), nullable=False),
+            Column("seen", "timestamp", FIRST, FIRST + datetime.timedelta(days=365, hours=12), nullable=False),
         ],
     )
 )
@@ -46,6 +54,17 @@ def notes(where: str) -> tuple[str, ...]:
         ("age BETWEEN 200 AND 300", ["age >= 200 holds on no row"]),
         ("age IS NULL", ["age has a value on every row"]),
         ("age = NULL", ["never true", "IS NULL"]),
+        ("born > DATE '2030-01-01'", ["born lies between 1900-01-01 and 2020-12-31", "2030-01-01 holds on no row"]),
+        ("born >= '1900-01-01'", ["born >= 1900-01-01 holds on every row"]),
+        ("born BETWEEN DATE '1800-01-01' AND DATE '1850-01-01'", ["born <= 1850-01-01 holds on no row"]),
+        ("seen < TIMESTAMP '2019-01-01 10:00:00'", ["seen lies between 2020-01-01", "holds on no row"]),
+        ("seen > DATE '2021-01-01'", ["holds on no row"]),
+        ("workclass LIKE 'private'", ["no value of workclass", "LIKE 'private'", "holds on no row"]),
+        ("workclass LIKE 'private%'", ["holds on no row"]),
+        ("workclass ILIKE '%-%' OR workclass LIKE '_'", ["LIKE '_', so it holds on no row"]),
+        ("workclass NOT LIKE '%'", ["every value of workclass"]),
+        ("CASE WHEN age > 500 THEN 1 ELSE 0 END = 1", ["age > 500 holds on no row"]),
+        ("CASE workclass WHEN 'private' THEN 1 ELSE 0 END = 1", ["'private' is not among"]),
         ("NOT (gap > 9)", ["gap > 9 holds on no row"]),
     ],
 )
@@ -69,7 +88,12 @@ def test_what_the_policy_decides_is_told(where: str, words: list[str]) -> None:
         "gap IS NULL",
         "gap > 3 AND gap < 9",
         "age > gap",
-        "workclass LIKE 'private'",
+        "workclass ILIKE 'private'",
+        "workclass LIKE 'P%'",
+        "workclass LIKE 'Never\\-worked'",
+        "free LIKE 'anything'",
+        "born > DATE '2019-01-01'",
+        "seen > DATE '2020-12-31'",
     ],
 )
 def test_nothing_is_said_where_rows_decide(where: str) -> None:
@@ -79,6 +103,55 @@ def test_nothing_is_said_where_rows_decide(where: str) -> None:
 def test_conditions_inside_aggregates_are_looked_at_too() -> None:
     plan = make_plan(read("SELECT count(*) FILTER (WHERE age > 500) FROM adult"), POLICY, epsilon=1)
     assert "age > 500 holds on no row" in " ".join(plan.notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("SELECT workclass, count(*) FROM adult GROUP BY workclass HAVING workclass = 'private'", "Did you mean"),
+        (
+            "SELECT workclass, count(*) FROM adult GROUP BY workclass HAVING count(*) FILTER (WHERE age > 500) > 3",
+            "> 500",
+        ),
+        ("SELECT sum(CASE WHEN workclass = 'private' THEN 1 ELSE 0 END) FROM adult", "Did you mean"),
+        ("SELECT age > 500 AS old, count(*) FROM adult GROUP BY age > 500", "age > 500 holds on no row"),
+        (
+            "SELECT CASE WHEN age > 500 THEN 'old' ELSE 'not' END AS w, count(*) FROM adult GROUP BY 1",
+            "holds on no row",
+        ),
+        (
+            "SELECT count(*) FROM adult a JOIN adult b ON a.patient = b.patient AND b.age > 500",
+            "age > 500 holds on no row",
+        ),
+    ],
+)
+def test_keys_outputs_joins_and_having_are_looked_at_too(text: str, words: str) -> None:
+    assert words in " ".join(make_plan(read(text), POLICY, epsilon=1).notes)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT workclass, count(*) AS n FROM adult GROUP BY workclass HAVING n > 500",
+        "SELECT workclass, count(*) AS age FROM adult GROUP BY workclass HAVING count(*) > 500",
+        "SELECT CASE WHEN count(*) > 500 THEN 1 ELSE 0 END AS many FROM adult",
+    ],
+)
+def test_conditions_on_noisy_numbers_are_no_rows_conditions(text: str) -> None:
+    assert not any("holds on" in note for note in make_plan(read(text), POLICY, epsilon=1).notes)
+
+
+def test_a_pattern_fits_the_values_that_it_fits_in_the_engine() -> None:
+    """Every short pattern of a few characters, against DuckDB's own LIKE."""
+    values = ["", "a", "A", "ab", "a%", "a_", "a\\", "ba", "a\nb"]
+    patterns = ["".join(each) for size in range(4) for each in itertools.product("aB%_", repeat=size)]
+    patterns += ["a\\%", "a\\_", "\\a", "%\\%", "a\\\\"]
+    with duckdb.connect() as connection:
+        for pattern in patterns:
+            for word, ignoring in (("LIKE", False), ("ILIKE", True)):
+                sql = f"SELECT list(v {word} ? ESCAPE '\\') FROM (SELECT unnest(?) AS v)"
+                (told,) = connection.execute(sql, [pattern, values]).fetchone()  # type: ignore[misc]
+                assert [bool(_like(pattern, ignoring).fullmatch(value)) for value in values] == told, pattern
 
 
 def test_it_is_told_in_the_estimate_the_explanation_and_the_answer() -> None:

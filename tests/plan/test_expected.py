@@ -26,7 +26,7 @@ def spread(of: Callable[..., float], sums: list[float], deviations: list[float])
     """The deviation of a function of noisy sums, by central differences."""
     total = 0.0
     for place, deviation in enumerate(deviations):
-        step = 1e-4 * len(AGES)
+        step = 1e-4 * max(sums)
         up, down = list(sums), list(sums)
         up[place] += step
         down[place] -= step
@@ -42,17 +42,19 @@ def planned(output: str) -> float:
 
 
 def count(first: float, second: float, third: float) -> float:
-    """From the sums of x**2, 2 x (110 - x) and (110 - x)**2, which add up to 110**2 on every row."""
-    return (first + second + third) / TOP**2
+    """From the sums of (10 x - 110)**2, of (990 - 10 x)**2 last, and of what is missing of 82 times 110**2 between."""
+    return (first + second + third) / (82 * TOP**2)
 
 
 def variance(first: float, second: float, third: float) -> float:
     rows = count(first, second, third)
-    return first / rows - ((first + second / 2) / TOP / rows) ** 2
+    # (10 x - 110)**2 - (990 - 10 x)**2 = 160 * 110 (x - 55), and their sum is 200 (x - 55)**2 + 32 * 110**2
+    return ((first + third) / rows - 32 * TOP**2) / 200 - ((first - third) / rows / (160 * TOP)) ** 2
 
 
-SUMS = [sum(x**2 for x in AGES), sum(2 * x * (TOP - x) for x in AGES), sum((TOP - x) ** 2 for x in AGES)]
-NOISES = [noise(TOP**2)] * 3
+NEAR, FAR = sum((10 * x - TOP) ** 2 for x in AGES), sum((9 * TOP - 10 * x) ** 2 for x in AGES)
+SUMS = [float(NEAR), float(82 * TOP**2 * len(AGES) - NEAR - FAR), float(FAR)]
+NOISES = [noise(82 * TOP**2)] * 3
 
 
 def sample(*sums: float) -> float:

@@ -254,6 +254,28 @@ def test_losses_of_widths_move_by_their_sensitivity_at_most(shares: tuple[Fracti
     assert worst == sensitivity
 
 
+@pytest.mark.parametrize("shares", ONE_AND_SEVERAL)
+def test_losses_of_widths_move_by_their_sensitivity_at_most_when_a_row_is_replaced(
+    shares: tuple[Fraction, ...],
+) -> None:
+    """All tables of up to five rows on three of six points, with one row moved; the sensitivity is attained."""
+    epsilon, count = Fraction(30), len(shares)
+    interval = RankInterval.of(6, shares, 1, epsilon, LEVEL, replaced=True)
+    sensitivity = epsilon / (2 * interval.choice.factor)
+    widths, worst = widths_of(6), 0
+    for table in tables(3, 5):
+        for one, two in itertools.permutations(range(3), 2):
+            if not table[one]:
+                continue
+            other = list(table)
+            other[one], other[two] = other[one] - 1, other[two] + 1
+            lists = [tally(np.repeat(np.array([0, 2, 5]), each).tolist()) for each in (table, other)]
+            for chosen in ([0, 5], [2, 2], [5, 3]):
+                first, second = (interval._losses(chosen[:count], [each] * count, widths) for each in lists)
+                worst = max(worst, int(np.abs(first - second).max()))
+    assert worst == sensitivity
+
+
 def test_widths_grow_by_a_quarter_of_a_doubling_up_to_the_whole_grid() -> None:
     for points in (1, 2, 5, 1000, 2**20 + 1):
         widths = widths_of(points)

@@ -16,6 +16,7 @@ import pytest
 import tacit
 from tacit.errors import ParameterError, QuestionError, TacitError
 from tacit.loss import compose, events
+from tacit.mechanisms import Quantiles
 from tacit.noise import SeededBitsForTestsOnly
 from tacit.statistics.finding import Finding
 from tacit.statistics.order.interquartile import interquartile_range, quartiles_of, stable_units
@@ -122,14 +123,17 @@ def test_a_curator_with_several_rows_of_a_unit_pays_once_for_them_all_and_repeat
 
 
 def test_every_row_of_a_unit_counts_in_the_plan() -> None:
-    for rows, replaced, moved in ((1, False, 1), (3, False, 3), (1, True, 2)):
+    for rows, replaced, moved in ((1, False, 1), (3, False, 3), (1, True, 1)):
         frame = Frame(0, 100, rows, replaced)
         plan = ByRank.of(frame, (Fraction(1, 2),), Fraction(1), Fraction(0), Fraction(19, 20))
         assert plan.choice.sensitivity == moved
+        assert isinstance(plan.choice, Quantiles)
+        assert plan.choice.replaced == replaced
         ends = ByRank.of(frame, (Fraction(1, 4),), Fraction(1), Fraction(1, 2), Fraction(19, 20))
         assert ends.choice.epsilon == Fraction(1, 2)
-        # p n - d B of q = p/d = 1/4 moves by 3 for each row, and the factor is epsilon / (2 sensitivity)
-        assert [each.choice.factor for each in ends.intervals] == [Fraction(1, 2) / (2 * 3 * moved)]
+        # p n - d B of q = p/d = 1/4 moves by 3 for each row, by 4 where one is replaced; epsilon / (2 sensitivity)
+        steps = 4 if replaced else 3
+        assert [each.choice.factor for each in ends.intervals] == [Fraction(1, 2) / (2 * steps * moved)]
         assert ends.event == events.Composed((events.Exponential(Fraction(1, 2)),) * 2)
         several = ByRank.of(frame, (Fraction(1, 4), Fraction(3, 4)), Fraction(1), Fraction(1, 2), Fraction(19, 20))
         assert [each.event for each in several.intervals] == [events.Exponential(Fraction(1, 4))] * 2

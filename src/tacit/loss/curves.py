@@ -35,6 +35,7 @@ from tacit.loss.events import Event
 from tacit.loss.guarantees import adds_or_removes, guarantee, replaces
 from tacit.loss.outward import UNIT, Floats, float_down, float_up
 from tacit.loss.repeated_response import RepeatedResponse, with_delta
+from tacit.loss.shuffled_bits import shuffled_bits
 from tacit.loss.shuffling import Clones, shuffled
 from tacit.loss.simplify import flatten
 
@@ -178,6 +179,8 @@ def _(event: events.Shuffled, epsilons: Floats, direction: Direction) -> Floats:
         return np.ones_like(epsilons)
     bounds = [delta_curve(event.event, epsilons, direction)]
     bounds += [shuffled(clones, event.population, epsilons) for clones in _clones(event.event)]
+    if isinstance(event.event, events.RandomizedResponse) and event.event.options == 2 and event.event.epsilon <= 50:
+        bounds.append(shuffled_bits(float_up(event.event.epsilon), event.population, epsilons))
     return np.asarray(np.min(bounds, axis=0))
 
 

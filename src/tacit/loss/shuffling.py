@@ -7,7 +7,7 @@ R(x) >= exp(-e)(R(x0) + R(x1))/2 = exp(-e)(Q0 + Q1)/2, so with probability r = e
 Q1 by a fair coin. The shuffled reports are a post-processing of how many of the n reports came from Q0 and Q1:
     C ~ Binomial(n - 1, r),  A ~ Binomial(C, 1/2),  and one more for Q0 with probability p (q), else for Q1.
 For randomised response among m options Q0 and Q1 are the two answers themselves: r = 2/(exp(e) + m - 1), and the first
-unit gives one of these two with probability (exp(e) + 1)/(exp(e) + m - 1) only.
+unit gives one of these two with probability (exp(e) + 1)/(exp(e) + m - 1) only. (Two options: see `shuffled_bits`.)
 
 Given C the likelihood ratio grows with u, the number from Q0, so the best test is a threshold and delta needs two
 binomial tails. More clones can only help (they can be simulated), so C is rounded down to one of some 200 values;

@@ -26,9 +26,15 @@ the same with (cell, part) in place of cell. Each level is thus of bounded range
 said, which is adaptive composition.
 For m <= 2 there is nothing to gain: each quantile is chosen as a point on the whole line with epsilon/m.
 
+Replaced rows. Let neighbours have the same number of rows, at most r of one cell being replaced by others. On the whole
+line M is n and stays, and F(y) moves by at most r K, so that d F(y) - p M moves by at most d r K in size, and with it
+scores: f = epsilon/(2 d r K) is enough (a row removed and one added would need epsilon/(4 r max(p, d - p) K)). A part
+that others cut may lose a row to another part; there a replacement is both, as Theorem 2 has it with 2 r rows.
+
 Least and greatest. The wanted rank is min(k, n/2) for the least, n - min(k, n/2) for the greatest, k public. With
 d = 2: adding a row changes 2 F(y) - min(2 k, n) by -1, ..., 2, in size at most 2, so p and d are 0 and 2 above. k is
-such that the empty part of the grid beyond all rows is chosen 5 of 100 times at most.
+such that the empty part of the grid beyond all rows is chosen 5 of 100 times at most. With replaced rows n stays, and a
+row moves 2 F(y) by 2 as well.
 
 What is known of the ranks (`ranks`) need not be all: `rank_choice` draws from these very laws all the same, and asks
 for what it needs (Theorem 3 there).
@@ -92,20 +98,22 @@ class Node:
 
 @dataclass(frozen=True, slots=True, init=False)
 class Quantiles:
-    """Quantiles q (ascending, between 0 and 1) of rows on a grid of `points`, at most `sensitivity` rows of a unit."""
+    """Quantiles q (ascending) of rows on a grid of `points`; `sensitivity` rows a unit, added or `replaced`."""
 
     points: int
     shares: tuple[Fraction, ...]
     sensitivity: int
     epsilon: Fraction
+    replaced: bool
     tree: Node = field(repr=False, compare=False)  # the choices of quantiles that are chosen together, worked out once
 
-    def __init__(self, points: int, shares: Any, sensitivity: int, epsilon: Number) -> None:
+    def __init__(self, points: int, shares: Any, sensitivity: int, epsilon: Number, *, replaced: bool = False) -> None:
         wanted = tuple(parameters.open_probability("q", share) for share in shares)
         if not wanted or list(wanted) != sorted(set(wanted)):
             raise parameters.refuse("shares", "different numbers in ascending order", [float(each) for each in wanted])
         _initialise(self, points, sensitivity, epsilon)
         object.__setattr__(self, "shares", wanted)
+        object.__setattr__(self, "replaced", replaced)
         whole = _node(self, 0, len(wanted), End(Fraction(0), Fraction(0)), End(Fraction(1), Fraction(0)))
         object.__setattr__(self, "tree", whole)
         for node in _nodes(self.tree) if self.together else ():
@@ -230,7 +238,7 @@ class Quantiles:
         return sorted(found)
 
     def _apart(self) -> list[Choice]:
-        return [_choice(share, self, self.points, 1) for share in self.shares]
+        return [_choice(share, self, self.points, 1, whole=True) for share in self.shares]
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -315,14 +323,6 @@ class Extreme:
         return Choice(Fraction(1, 2), factor, _clamp(2 * factor, self.points), 1)
 
 
-def alike(step: Fraction | None) -> str:
-    """Which different values a choice by rank takes for one, in words: those within a step of its grid.
-
-    A rank is promised on the grid. None: the grid tells all values apart, and there is nothing to say.
-    """
-    return "" if step is None else f", where values within the same step of {float(step):.3g} count as equal"
-
-
 def _initialise(built: Quantiles | Extreme, points: int, sensitivity: int, epsilon: Number) -> None:
     size = parameters.whole("points", points, least=1)
     if size > _MOST_POINTS:
@@ -332,8 +332,10 @@ def _initialise(built: Quantiles | Extreme, points: int, sensitivity: int, epsil
     object.__setattr__(built, "epsilon", parameters.positive("epsilon", epsilon))
 
 
-def _choice(share: Fraction, of: Quantiles, candidates: int, split: int) -> Choice:
+def _choice(share: Fraction, of: Quantiles, candidates: int, split: int, *, whole: bool) -> Choice:
     steeper = max(share.numerator, share.denominator - share.numerator)
+    if of.replaced:
+        steeper = share.denominator if whole else 2 * steeper
     factor = of.epsilon / of.levels / (2 * of.sensitivity * steeper * split)
     return Choice(share, factor, _clamp(factor * share.denominator * split, candidates), split)
 
@@ -387,7 +389,8 @@ def _node(of: Quantiles, low: int, high: int, before: End, after: End) -> Node |
     share = (of.shares[place] - before.share) / (after.share - before.share)
     centre = (1 - share) * before.off + share * after.off
     alone = high - low == 1
-    choice = _choice(share, of, of.points if alone else of.points * SPLIT + 1, SPLIT)
+    whole = before.share == 0 and after.share == 1
+    choice = _choice(share, of, of.points if alone else of.points * SPLIT + 1, SPLIT, whole=whole)
     # what a choice misses by among rows that lie close, and some more
     cut = End(of.shares[place], centre + Fraction(choice.clamp, _OFF))
     return Node(place, choice, centre, _node(of, low, place, before, cut), _node(of, place + 1, high, cut, after))

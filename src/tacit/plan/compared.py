@@ -36,7 +36,7 @@ def compared(op: str, left: Value, right: Value) -> Truth:
     """left op right; a text constant beside a date is read as a date."""
     if isinstance(left, Nothing) or isinstance(right, Nothing):
         return Truth(cast_to(exp.Null(), "BOOLEAN"), True)
-    left, right = _as_moment(left, right), _as_moment(right, left)
+    left, right = as_moment(left, right), as_moment(right, left)
     if isinstance(left, Text) and isinstance(right, Text):
         sql = _TEXT_COMPARE[op](this=enclosed(left.sql), expression=enclosed(right.sql))
         return Truth(sql, left.nullable or right.nullable)
@@ -50,7 +50,8 @@ def compared(op: str, left: Value, right: Value) -> Truth:
     return arithmetic.compare(op, a, b)
 
 
-def _as_moment(value: Value, beside: Value) -> Value:
+def as_moment(value: Value, beside: Value) -> Value:
+    """A text constant as the date or time that it says, where it stands beside one."""
     if isinstance(value, Text) and value.constant is not None and isinstance(beside, Number):
         if beside.meaning == "date" and len(value.constant) <= 10:
             return constant(moments.days(moment(value.constant, "date")), meaning="date")

@@ -200,7 +200,10 @@ class Mean:
 
 @dataclass(frozen=True, slots=True)
 class Variance:
-    """The mean of squares minus the square of the mean, both around the centre, held to what bounds allow."""
+    """The mean of squares minus the square of the mean, both around the centre, held to what bounds allow.
+
+    Numbers within h of the centre with a mean of m have a variance of at most h**2 - m**2: no square is above h**2.
+    """
 
     total: int
     squares: int
@@ -217,11 +220,12 @@ class Variance:
 
     def of(self, cells: Cells) -> Estimate:
         count = np.maximum(cells.noisy[self.count], 2.0 if self.sample else 1.0)
-        mean = as_float(self.step) * cells.noisy[self.total] / count
+        largest = as_float(self.largest)
+        mean = np.clip(as_float(self.step) * cells.noisy[self.total] / count, -np.sqrt(largest), np.sqrt(largest))
         around = as_float(self.square_step) * cells.noisy[self.squares] / count
         second = around + as_float(self.square_centre)
         factor = count / (count - 1) if self.sample else np.ones(cells.size)
-        value = np.clip(second - mean * mean, 0.0, as_float(self.largest)) * factor
+        value = np.clip(second - mean * mean, 0.0, np.maximum(largest - mean * mean, 0.0)) * factor
         slopes = {
             self.total: -2 * mean * as_float(self.step) / count * factor,
             self.squares: as_float(self.square_step) / count * factor,

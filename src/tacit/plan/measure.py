@@ -6,7 +6,7 @@
     avg(x)                  c + S/n, with S the sum of x - c around the public middle c of x, and n the count of x
     sum(x)                  the sum itself, or S + c n where S or n is bought anyway and the error is less
     variance, stddev        T/n + q - (S/n)**2, with T the sum of (x - c)**2 - q, q the middle of the squares
-                            (a third of the largest where n, S and T are released together)
+                            (34/75 of the largest where n, S and T are released together)
     bool_or, bool_and       a count of the rows that are true, or false, compared with one half
     corr, covar, regr       see `pairs`
 
@@ -38,9 +38,10 @@ from tacit.plan.formulas import Constant, Formula, Linear, Mean, Test, Variance
 from tacit.plan.hints import bound_here
 from tacit.plan.pairs import PAIRS, pair_formula
 from tacit.plan.roots import Root
-from tacit.plan.together import Shape, pair, triple
+from tacit.plan.squares import doubled, square_parts, squared_distance
+from tacit.plan.together import SQUARE_CENTRE, Shape, pair, triple
 from tacit.plan.translate import condition_of, number_of, value_of
-from tacit.plan.values import Nothing, Number, cast_to, coarsened, constant, floor_division, integer, scaled
+from tacit.plan.values import Nothing, Number, cast_to, coarsened, constant, integer
 from tacit.question import tree
 
 FURTHEST = 1 << 80
@@ -308,15 +309,15 @@ class Book:
         exact = doubled(number)
         half = Fraction(exact.bounds.high - exact.bounds.low, 2)
         if self.claims(number):  # then it is found from parts, and need not be whole
-            third = half**2 / 3
-            shape = Shape(-third, Fraction(0), half**2)
+            inner = half**2 * SQUARE_CENTRE
+            shape = Shape(-inner, Fraction(0), half**2)
             reason = f"each row adds its squared distance from {_shown(exact.bounds.middle * exact.step)}"
-            usual = _mean_square(number) * (number.step / exact.step) ** 2 - third
-            centre, step = third * exact.step**2, exact.step**2
-            part = Part("sum", number.sql, centre, step, math.ceil(2 * third), reason, usual, shape=shape)
+            usual = _mean_square(number) * (number.step / exact.step) ** 2 - inner
+            centre, step = inner * exact.step**2, exact.step**2
+            part = Part("sum", number.sql, centre, step, math.ceil(half**2 - inner), reason, usual, shape=shape)
             return self._buy("squares", number.sql, part), step, centre
         distance = arithmetic.subtract(exact, constant(exact.bounds.middle, exact.step))
-        squared = replace(arithmetic.multiply(distance, distance), bounds=distance.bounds.square())
+        squared = squared_distance(distance)
         squares = coarsened(squared, LARGEST_ROW)
         middle = squares.bounds.middle
         scale = squared.step / squares.step
@@ -337,7 +338,7 @@ class Book:
                 bundle = pair((count, total), width, doubled=exact is not number)
                 columns = [_sum(number, number.bounds.low), _negated_sum(number)]
             else:
-                low, high, largest = _square_parts(number)
+                low, high, largest = square_parts(number, LARGEST_ROW)
                 bundle = triple((count, total, squares), width, largest, doubled=exact is not number)
                 rest = exp.Sub(
                     this=exp.Sub(this=_times_count(number, largest, number.sql), expression=_sum(low, 0)),
@@ -347,29 +348,6 @@ class Book:
             for place, column in zip(bundle.places, columns, strict=True):
                 found[place] = replace(found[place], sql=column, together=bundle)
         return found
-
-
-def doubled(number: Number) -> Number:
-    """The number on a grid that holds the middle of its bounds."""
-    odd = (number.bounds.high - number.bounds.low) % 2
-    return scaled(number, 2) if odd else number
-
-
-def _square_parts(number: Number) -> tuple[Number, Number, int]:
-    """floor(a**2/k) and floor(b**2/k), a and b the distances from the bounds, and floor(W**2/k); k a power of two."""
-    low, high = number.bounds.low, number.bounds.high
-    largest, shift = (high - low) ** 2, 0
-    while largest >> shift > LARGEST_ROW:
-        shift += 1
-    found = []
-    for distance in (
-        arithmetic.subtract(number, constant(low, number.step)) if low else number,
-        arithmetic.subtract(constant(high, number.step), number),
-    ):
-        squared = arithmetic.multiply(distance, distance)
-        sql, bounds, wide = floor_division(squared, 1 << shift)
-        found.append(replace(squared, sql=sql, bounds=bounds, wide=wide))
-    return found[0], found[1], largest >> shift
 
 
 def _negated_sum(number: Number) -> exp.Expr:

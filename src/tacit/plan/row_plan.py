@@ -26,6 +26,7 @@ from tacit.plan.columns import RawKey
 from tacit.plan.draft import Asked, Draft
 from tacit.plan.filter_rows import filter_rows
 from tacit.plan.hints import bound_here
+from tacit.plan.intervals import Interval
 from tacit.plan.name_keys import name_keys
 from tacit.plan.open_sources import open_sources
 from tacit.plan.plan import Query
@@ -76,6 +77,14 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
+class Indicator:
+    """1 where a variable has this code (a text is its own), and 0 elsewhere."""
+
+    name: str
+    code: int | str
+
+
+@dataclass(frozen=True, slots=True)
 class RowPlan:
     """Rows that were asked for, before anything is asked of them."""
 
@@ -109,8 +118,10 @@ class RowPlan:
             query = query.group_by(*(exp.Literal.number(place + 1) for place in range(len(asked))))
         return Query(query, tuple(key_column(place) for place in range(len(asked))), (COUNT,), None)
 
-    def totals(self, products: Sequence[Sequence[str]], centres: Mapping[str, int], using: Sequence[str]) -> Query:
-        """COUNT(*), and for every product of variables the sum over rows of the product of (code - centre).
+    def totals(
+        self, products: Sequence[Sequence[str | Indicator]], centres: Mapping[str, int], using: Sequence[str]
+    ) -> Query:
+        """COUNT(*), and for every product the sum over rows of the product of (code - centre) and of indicators.
 
         Rows with NULL in one of `using` are left out, for all sums alike.
         """
@@ -120,12 +131,15 @@ class RowPlan:
         for place, product in enumerate(products):
             number: Number | None = None
             for name in product:
-                value = self._values[self.variable(name).name]
-                assert isinstance(value, Number)
-                own = replace(value, sql=exp.column(_column(places[name])), nullable=False, step=Fraction(1))
-                centre = centres.get(name, 0)
-                if centre:
-                    own = arithmetic.subtract(own, constant(centre))
+                if isinstance(name, Indicator):
+                    own = _indicated(exp.column(_column(places[name.name])), name.code)
+                else:
+                    value = self._values[self.variable(name).name]
+                    assert isinstance(value, Number)
+                    own = replace(value, sql=exp.column(_column(places[name])), nullable=False, step=Fraction(1))
+                    centre = centres.get(name, 0)
+                    if centre:
+                        own = arithmetic.subtract(own, constant(centre))
                 number = own if number is None else arithmetic.multiply(number, own)
             assert number is not None
             nothing = cast_to(exp.Literal.number(0), "INT128")
@@ -213,6 +227,12 @@ def _cut(column: exp.Expr, edges: Sequence[int]) -> exp.Expr:
         return exp.Case(ifs=[exp.If(this=below, true=between(first, middle))], default=between(middle + 1, last))
 
     return cast_to(between(0, len(edges)), "BIGINT")
+
+
+def _indicated(column: exp.Expr, code: int | str) -> Number:
+    wanted = exp.Literal.string(code) if isinstance(code, str) else bare(code)
+    sql = exp.Case().when(exp.EQ(this=column, expression=wanted), bare(1)).else_(bare(0))
+    return Number(cast_to(sql, "BIGINT"), Interval(0, 1), nullable=False)
 
 
 def _column(place: int) -> str:

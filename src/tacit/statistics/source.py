@@ -27,12 +27,13 @@ from tacit.answer.release import guarded
 from tacit.curator import Curator, Price, Rows
 from tacit.errors import QuestionError
 from tacit.noise import BitSource, secure
-from tacit.plan.row_plan import Cut, RowPlan, Variable
+from tacit.plan.row_plan import Cut, Indicator, RowPlan, Variable
 from tacit.policy import RowUnit
 from tacit.statistics.asked_rows import narrowed, rows_of_table
 from tacit.statistics.finding import Content, Finding
 
 Whole: TypeAlias = NDArray[np.int64]
+Term: TypeAlias = str | Indicator  # of a product: a variable's code, or whether it has one
 
 
 class Opened(ABC):
@@ -46,10 +47,14 @@ class Opened(ABC):
         """
 
     @abstractmethod
+    def meanings(self, *names: str) -> list[str]:
+        """What the codes of these variables are: "text" where listed values are numbered."""
+
+    @abstractmethod
     def totals(
-        self, products: Sequence[Sequence[str]], centres: Mapping[str, int] | None = None, using: Sequence[str] = ()
+        self, products: Sequence[Sequence[Term]], centres: Mapping[str, int] | None = None, using: Sequence[str] = ()
     ) -> tuple[int, list[int]]:
-        """The number of rows, and for every product of variables the exact sum of the products of (code - centre).
+        """The number of rows, and for every product the exact sum of the products of (code - centre) and indicators.
 
         Rows are those where none of `using` (without it: of the variables in the products) is missing.
         """
@@ -253,6 +258,9 @@ class EngineRows(Opened):
     def guarded(self, compute: Callable[[], bytes]) -> bytes:
         return self._guard(compute)
 
+    def meanings(self, *names: str) -> list[str]:
+        return [self._plan.variable(name).meaning for name in names]
+
     def tally(self, *asked: str | Cut) -> tuple[Whole, Whole]:
         query = self._plan.tally(asked)
         listed = [None if isinstance(each, Cut) else self._plan.variable(each) for each in asked]
@@ -274,9 +282,9 @@ class EngineRows(Opened):
         return found
 
     def totals(
-        self, products: Sequence[Sequence[str]], centres: Mapping[str, int] | None = None, using: Sequence[str] = ()
+        self, products: Sequence[Sequence[Term]], centres: Mapping[str, int] | None = None, using: Sequence[str] = ()
     ) -> tuple[int, list[int]]:
-        used = tuple(using) or tuple(dict.fromkeys(name for product in products for name in product))
+        used = tuple(using) or tuple(dict.fromkeys(_named(term) for product in products for term in product))
         query = self._plan.totals(products, centres or {}, used)
 
         def read(keys: Any, columns: Any) -> tuple[int, list[int]]:
@@ -299,6 +307,9 @@ class _FromArrays(Opened):
             kept &= ~self._source.missing[name]
         return [self._source.columns[name][kept] for name in found], int(kept.sum())
 
+    def meanings(self, *names: str) -> list[str]:
+        return [self._source.variable(name).meaning for name in names]
+
     def tally(self, *asked: str | Cut) -> tuple[Whole, Whole]:
         names = [each.name if isinstance(each, Cut) else each for each in asked]
         columns, count = self._present(names)
@@ -308,9 +319,9 @@ class _FromArrays(Opened):
         return codes, np.ones(count, dtype=np.int64)
 
     def totals(
-        self, products: Sequence[Sequence[str]], centres: Mapping[str, int] | None = None, using: Sequence[str] = ()
+        self, products: Sequence[Sequence[Term]], centres: Mapping[str, int] | None = None, using: Sequence[str] = ()
     ) -> tuple[int, list[int]]:
-        used = tuple(using) or tuple(dict.fromkeys(name for product in products for name in product))
+        used = tuple(using) or tuple(dict.fromkeys(_named(term) for product in products for term in product))
         columns, count = self._present(used)
         shifts = {name: int((centres or {}).get(name, 0)) for name in used}
         moved = {name: column - shifts[name] for name, column in zip(used, columns, strict=True)}
@@ -318,18 +329,31 @@ class _FromArrays(Opened):
         sums = []
         for product in products:
             # words where a product is sure to fit one, Python's own integers where not: public bounds decide
-            fits = math.prod(largest[name] for name in product) < 1 << 62
+            fits = math.prod(1 if isinstance(term, Indicator) else largest[term] for term in product) < 1 << 62
             total = np.ones(count, dtype=np.int64 if fits else object)
-            for name in product:
-                total = total * (moved[name] if fits else moved[name].astype(object))
+            for term in product:
+                if isinstance(term, Indicator):
+                    own = (moved[term.name] + shifts[term.name] == self._code(term)).astype(np.int64)
+                else:
+                    own = moved[term]
+                total = total * (own if fits else own.astype(object))
             sums.append(exact_sum(total))
         return count, sums
+
+    def _code(self, term: Indicator) -> int:
+        """The code of an indicator's value: texts are numbered as they are listed."""
+        listed = self._source.variable(term.name)
+        return (listed.values or ()).index(term.code) if listed.meaning == "text" else int(term.code)
 
     def _largest(self, name: str, centre: int) -> int:
         known = self._source.variable(name)
         assert known.low is not None
         assert known.high is not None
         return max(abs(known.low - centre), abs(known.high - centre), 1)
+
+
+def _named(term: Term) -> str:
+    return term.name if isinstance(term, Indicator) else term
 
 
 def exact_sum(numbers: NDArray[Any]) -> int:

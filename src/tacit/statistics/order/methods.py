@@ -8,8 +8,8 @@ Exponential. `tacit.mechanisms.Quantiles` and `Extreme` with r rows of a unit, o
 or fewer for epsilon below 1, unless a resolution is asked for: each doubling makes empty stretches between lumps of
 rows twice as likely, and the error in ranks, about 1/epsilon rows, hides the step but for many million rows, or for
 rows that lie close within wide bounds. Rows within one step are one point, and the note says how wide a step is. A
-point is a function of its row alone, so neighbours stay neighbours. A replacement is one row removed and one added, so
-there r = 2. A share of epsilon buys intervals (`rank_interval`).
+point is a function of its row alone, so neighbours stay neighbours. A replacement leaves the number of rows as it is,
+and both have a theorem for it. A share of epsilon buys intervals (`rank_interval`).
 
 Smooth. `order_windows` computes the smooth sensitivity, `smooth_choice` chooses noise, and a share of epsilon buys
 intervals (`smooth_interval`). Several quantiles share epsilon and delta equally.
@@ -101,8 +101,8 @@ class Frame:
 
     @property
     def moved(self) -> int:
-        """The rows by which neighbours differ."""
-        return 2 if self.replaced else self.rows
+        """The rows that are added or removed, or replaced."""
+        return 1 if self.replaced else self.rows
 
     @property
     def alike(self) -> str:
@@ -161,13 +161,16 @@ class ByRank:
         """Planned for this epsilon, of which a share is for intervals: of one width that hold `together`, or each."""
         own, groups = epsilon * (1 - interval_share), [shares] if together else [(share,) for share in shares]
         each = epsilon * interval_share / len(groups)
-        intervals = tuple(RankInterval.of(frame.points, q, frame.moved, each, level) for q in groups) if each else ()
+        moved, replaced = frame.moved, frame.replaced
+        intervals = tuple(
+            RankInterval.of(frame.points, q, moved, each, level, replaced=replaced) for q in groups if each
+        )
         if shares in ((Fraction(0),), (Fraction(1),)):
-            return ByRank(frame, shares, Extreme(frame.points, shares[0] == 1, frame.moved, own), intervals)
+            return ByRank(frame, shares, Extreme(frame.points, shares[0] == 1, moved, own), intervals)
         if shares[0] == 0 or shares[-1] == 1:
             hint = "Ask for minimum or maximum by itself."
             raise parameters.refuse("q", "strictly between 0 and 1 for this method", [float(q) for q in shares], hint)
-        return ByRank(frame, shares, Quantiles(frame.points, shares, frame.moved, own), intervals)
+        return ByRank(frame, shares, Quantiles(frame.points, shares, moved, own, replaced=replaced), intervals)
 
     @property
     def event(self) -> events.Event:
@@ -314,18 +317,21 @@ def _each(event: events.Event, count: int) -> events.Event:
     return event if count == 1 else events.Repeated(event, count)
 
 
-def best(shares: Sequence[Fraction], rows: int, epsilon: Fraction, delta: Fraction) -> str:
+def best(shares: Sequence[Fraction], rows: int, epsilon: Fraction, delta: Fraction, *, replaced: bool = False) -> str:
     """The method with the smaller expected error among evenly spaced rows, from public parameters only.
 
     `epsilon` is what is left for the values themselves once intervals are paid for.
 
     A choice by rank is off by about 2 r max(q, 1 - q) / epsilon rows (each level of the recursion has its part of
-    epsilon), and by half a space between rows; smooth noise has the mean size of `smooth_choice` times r. The least and
-    the greatest always are choices: their local sensitivity reaches to the bounds.
+    epsilon), and by half a space between rows; smooth noise has the mean size of `smooth_choice` times r. For
+    `replaced` rows a choice on the whole line is off by 2 r/epsilon, all else as for a row removed and one added. The
+    least and the greatest always are choices: their local sensitivity reaches to the bounds.
     """
     if 0 in shares or 1 in shares:
         return "exponential"
     steepest = max(max(share, 1 - share) for share in shares)
+    if replaced:
+        steepest = 2 * steepest if len(shares) > 2 else Fraction(1)
     by_rank = 2 * rows * float(steepest * Quantiles.levels_of(len(shares)) / epsilon) + 0.5
-    smooth = rows * choose_smooth(epsilon / len(shares), delta / len(shares)).size
+    smooth = (2 if replaced else 1) * rows * choose_smooth(epsilon / len(shares), delta / len(shares)).size
     return "exponential" if by_rank <= smooth else "smooth"

@@ -16,9 +16,11 @@ first and above for the last, and loses the larger of g(w_(j-1)) + 1 - E and E -
 E. The choice is exponential.
 
 Theorem. It has a privacy loss of bounded range epsilon if the loss is taken to have the sensitivity r max(p, d - p)
-(the largest, of several p), where neighbours differ by at most r rows in each list.
+(the largest, of several p), where neighbours differ by at most r rows in each list; or r d, where at most r rows of
+each list are replaced by others.
 Proof. Adding a row changes p n - d B and d A - p n by at most max(p, d - p) each, in size; so their minimum; so the
-larger of two numbers each of which is a constant plus or minus g. V is public by now: adaptive composition.
+larger of two numbers each of which is a constant plus or minus g. V is public by now: adaptive composition. Replacing a
+row leaves n as it is, and moves A and B by at most 1, so d A and d B by at most d.
 
 Coverage. g never falls with w, so E is among the numbers of some width, which loses nothing. With probability at least
 `level` the chosen one loses less than the shortfall of the mechanism, which E is at least: so E - g(w_j) < E, and
@@ -62,12 +64,24 @@ class RankInterval:
     target: int
 
     @classmethod
-    def of(cls, points: int, shares: Sequence[Fraction], rows: int, epsilon: Fraction, level: Fraction) -> RankInterval:
-        """Neighbours differ by at most `rows` rows. All intervals together hold with probability `level`."""
+    def of(
+        cls,
+        points: int,
+        shares: Sequence[Fraction],
+        rows: int,
+        epsilon: Fraction,
+        level: Fraction,
+        *,
+        replaced: bool = False,
+    ) -> RankInterval:
+        """Neighbours differ by at most `rows` rows, or have as many `replaced`.
+
+        All intervals together hold with probability `level`.
+        """
         if _parts(shares) > MOST_PARTS:
             raise parameters.refuse("q", "numbers of at most six decimals, together", [float(q) for q in shares])
-        steepest = max(max(share, 1 - share) for share in shares) * _parts(shares)
-        choice = Exponential(rows * steepest, epsilon)
+        steepest = Fraction(1) if replaced else max(max(share, 1 - share) for share in shares)
+        choice = Exponential(rows * steepest * _parts(shares), epsilon)
         target = math.ceil(choice.shortfall(len(widths_of(points)), confidence=level))
         if target >= _LARGEST:
             raise parameters.refuse("epsilon", "larger: losses outgrow 60 bits", float(epsilon))

@@ -245,7 +245,7 @@ def _planned(
         steps = parameters.positive("bound", bound) / asked.variable.step
         return ByTest.of(frame, shares, epsilon, delta, max(int(steps), 1), asked.level)
     if method == "best":
-        method = best(shares, frame.moved, epsilon * (1 - bought), delta)
+        method = best(shares, frame.moved, epsilon * (1 - bought), delta, replaced=frame.replaced)
     if method == "exponential":
         return ByRank.of(frame, shares, epsilon, bought, asked.level)
     return BySmooth.of(frame, shares, epsilon, delta, bought, asked.level)

@@ -1,0 +1,54 @@
+"""Models that pay from the ledger: each is a study, and afterwards an ordinary scikit-learn estimator.
+
+A model takes rows of a curator, or arrays with public facts, and is charged before it sees an exact number.
+
+    model = learning.LogisticRegression(epsilon=1, delta=1e-6)
+    model.fit(clinic.rows("SELECT age, bmi, smoker FROM patients"), "smoker")     # charged to the clinic's ledger
+    model.fit(X, y)                                                               # with bounds=, classes=
+
+scikit-learn is the extra `tacit[learn]`. A name is fetched from its file when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from tacit.learning.components import PCA, StandardScaler
+    from tacit.learning.discriminant import LinearDiscriminantAnalysis
+    from tacit.learning.linear import LinearRegression, Ridge
+    from tacit.learning.second_moments import SecondMoments
+
+__all__ = [
+    "PCA",
+    "LinearDiscriminantAnalysis",
+    "LinearRegression",
+    "Ridge",
+    "SecondMoments",
+    "StandardScaler",
+]
+
+# name -> the file that it lives in
+_HOME: Final = {
+    "PCA": "components",
+    "LinearDiscriminantAnalysis": "discriminant",
+    "LinearRegression": "linear",
+    "Ridge": "linear",
+    "SecondMoments": "second_moments",
+    "StandardScaler": "components",
+}
+
+
+if not TYPE_CHECKING:  # a type checker reads the imports above, and so still notices a misspelt name
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if importlib.util.find_spec("sklearn") is None:
+            raise ImportError(f"tacit.learning.{name} needs scikit-learn: pip install 'tacit[learn]'.")
+        return getattr(importlib.import_module(f"tacit.learning.{_HOME[name]}"), name)
+
+    def __dir__() -> list[str]:
+        return __all__
