@@ -31,8 +31,8 @@ from tacit import parameters
 from tacit.loss import events
 from tacit.mechanisms import Extreme, ProposeTestRelease, Quantiles, Refused
 from tacit.mechanisms.grid import floor_log2
-from tacit.mechanisms.quantiles import alike
 from tacit.noise import BitSource
+from tacit.plan.pick_words import alike
 from tacit.statistics.order.rank_interval import RankInterval
 from tacit.statistics.order.roundest import roundest
 from tacit.statistics.order.smooth_choice import choose_smooth
