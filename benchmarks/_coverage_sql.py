@@ -84,7 +84,7 @@ FORMS: Mapping[str, Form] = {
     "avg of a group": Form(_BY_WARD.format("avg(x)")),
     "variance of a group": Form(_BY_WARD.format("var_pop(x)")),
     "count of a group": Form(_BY_WARD.format("count(*)")),
-    "histogram": Form("SELECT histogram(ward) AS a FROM people", gaussian=False),
+    "histogram(ward)": Form("SELECT histogram(ward) AS a FROM people", gaussian=False),
     "rollup": Form("SELECT ward, b, count(*) AS a FROM people GROUP BY ROLLUP (ward, b)"),
     "total of an answer": Form(f"SELECT sum(a) AS a FROM ({_BY_WARD.format('count(*)')})"),
     "window over an answer": Form("SELECT ward, sum(count(*)) OVER (ORDER BY ward) AS a FROM people GROUP BY ward"),

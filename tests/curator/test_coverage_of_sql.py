@@ -10,6 +10,7 @@ import sqlglot
 from scipy import stats
 from sqlglot import exp
 
+import _coverage_cases as studies
 import _coverage_sql as sweep
 from tacit.question.aggregates import _AGGREGATES, NAMED_AGGREGATES
 from tacit.question.picks import _PICKS
@@ -52,3 +53,8 @@ def test_intervals_of_answers_hold_as_often_as_they_say(name: str) -> None:
             missed = shown - int(tally.held.sum())
             assert missed <= stats.binom.isf(1e-9, runs, 0.06) * max(shown / runs, 1), law
     sweep.opened.close()
+
+
+def test_no_question_has_the_name_of_a_study() -> None:
+    """One table has both."""
+    assert set(sweep.FORMS).isdisjoint(studies.CASES)
