@@ -13,6 +13,7 @@ import _statistics_counts
 import _statistics_graphs
 import _statistics_moments
 import _statistics_order
+import _statistics_own
 from _statistics_peers import MOST_ROWS
 
 RUNS = int(os.environ.get("TACIT_RUNS", "200"))
@@ -25,6 +26,7 @@ def main() -> str:
         _statistics_order.main(RUNS),
         _statistics_moments.main(RUNS, 10 * RUNS),
         _statistics_counts.main(RUNS),
+        _statistics_own.main(RUNS),
         "### Graphs and choices\n\n" + "\n".join(_statistics_graphs.tables(_statistics_graphs.main(RUNS))),
     ]
     return "\n\n".join(parts)

@@ -120,6 +120,8 @@ REFUSED = {
         f"SELECT count(*) FROM visits WHERE age = 101 AND replace(note, 'a', '{'b' * 1_000}') = 'x'",
         f"SELECT max(length(g)) FROM (SELECT pid, replace(note, 'a', '{'b' * 800}') AS g FROM visits)",
         joined(3, head="SELECT count(DISTINCT a0.note || a1.note || a2.note) FROM"),
+        "SELECT count(*) FROM visits WHERE age = 101 AND " + nested("upper(lower({}))", 5) + " = 'x'",
+        f"SELECT count(*) FROM people WHERE born = 1900 AND replace(name, 'a', '{'b' * 300}') = 'x'",
     ],
     "patterns": [
         "SELECT count(*) FROM visits WHERE note LIKE '%a_%a_%a_%a_%b'",
@@ -131,6 +133,7 @@ REFUSED = {
         "SELECT sum(CASE WHEN note LIKE '%a%a%a%a%b' THEN 1 ELSE 0 END) FROM visits WHERE age = 101",
     ],
     "expressions": [
+        joined(3, head=f"SELECT sum({polynomial(40).replace('age', 'a0.age').replace('cost', 'a1.cost')}) FROM"),
         joined(3, head=f"SELECT sum({polynomial(60).replace('age', 'a0.age').replace('cost', 'a1.cost')}) FROM"),
         joined(3) + " WHERE " + " AND ".join(f"a0.age + a1.age + a2.age <> {n}" for n in range(200)),
     ],
@@ -190,11 +193,11 @@ ANSWERED = {
         "SELECT count(DISTINCT note) FROM visits WHERE age = 101",
         f"SELECT count(*) FROM visits WHERE note IN ({WORDS})",
         "SELECT count(*) FROM visits WHERE position('went' IN note) > 0 AND right(trim(note), 4) = 'foot'",
-        "SELECT count(*) FROM visits WHERE age = 101 AND " + nested("upper(lower({}))", 5) + " = 'x'",
-        f"SELECT count(*) FROM people WHERE born = 1900 AND replace(name, 'a', '{'b' * 300}') = 'x'",
+        "SELECT count(*) FROM visits WHERE age = 101 AND " + nested("upper(lower({}))", 1) + " = 'x'",
+        f"SELECT count(*) FROM people WHERE born = 1900 AND replace(name, 'a', '{'b' * 80}') = 'x'",
     ],
     "expressions": [
-        joined(3, head=f"SELECT sum({polynomial(40).replace('age', 'a0.age').replace('cost', 'a1.cost')}) FROM"),
+        joined(3, head=f"SELECT sum({polynomial(10).replace('age', 'a0.age').replace('cost', 'a1.cost')}) FROM"),
         f"SELECT count(*) FROM visits WHERE cost IN ({LISTED})",
         f"SELECT count(*) FROM visits WHERE age = 101 AND age NOT IN ({LISTED})",
         f"SELECT sum(CASE WHEN age = 101 THEN {polynomial(40)} ELSE 0 END) FROM visits",

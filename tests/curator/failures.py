@@ -3,7 +3,7 @@
 One case is a path (ask, ask_all, a union, studies, a session, publish, suggest) and a cause (the worker is killed, runs
 out of memory, replies nonsense; a disk is full, the ledger's or another; drawing or what follows it breaks). What must
 hold is the same for all and stands in `one_failure`; how the draws are counted, in `Counted`. A path needs a curator
-and a price, a cause the desk it is to spoil: the same list serves an engine of another kind.
+and a price, a cause the desk it is to spoil; engines of another kind, with their own causes: `failing_engines`.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ def opened(folder: Path, **options: Any) -> Curator:
 
 
 @contextmanager
-def desk(folder: Path, **options: Any) -> Iterator[Desk]:
+def desk(folder: Path, open_: Callable[..., Curator] = opened, **options: Any) -> Iterator[Desk]:
     """A desk whose every draw is counted and whose ledger's disk can be made to fail."""
 
     class Always:
         source = Counted()
 
-    with installed(Faults()) as disk, patch.object(bits, "_per_thread", Always), opened(folder, **options) as curator:
+    with installed(Faults()) as disk, patch.object(bits, "_per_thread", Always), open_(folder, **options) as curator:
         yield Desk(curator, Always.source, disk)
 
 
@@ -138,9 +138,34 @@ def paths() -> Mapping[str, Callable[[Curator, Fraction], Any]]:
 # -- everything that may go wrong -------------------------------------------------------------------------------------
 
 
+Cause = Callable[[Desk], AbstractContextManager[Any]]
+
+
 @contextmanager
-def _replaced(owner: Any, name: str, instead: Callable[..., Any]) -> Iterator[None]:
+def replaced(owner: Any, name: str, instead: Callable[..., Any]) -> Iterator[None]:
     with patch.object(owner, name, instead):
+        yield
+
+
+@contextmanager
+def before_each_query(at: Desk, happens: Callable[[], None]) -> Iterator[None]:
+    """Whichever way the engine is asked: alone, or within a moment."""
+    engine = at.curator._till.engine
+    moment = engine.moment
+
+    def spoiled(run: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def asked(query: Any) -> Any:
+            happens()
+            return run(query)
+
+        return asked
+
+    @contextmanager
+    def spoiled_moment() -> Iterator[Any]:
+        with moment() as run:
+            yield spoiled(run)
+
+    with patch.object(engine, "run", spoiled(engine.run)), patch.object(engine, "moment", spoiled_moment):
         yield
 
 
@@ -152,29 +177,29 @@ def _worker_killed(at: Desk) -> AbstractContextManager[Any]:
         worker.wait()
         return real(worker, count, deadline)
 
-    return _replaced(process, "_read", killed)
+    return replaced(process, "_read", killed)
 
 
 def _worker_out_of_memory(at: Desk) -> AbstractContextManager[Any]:
-    return _replaced(process.Worker, "_exchange", lambda *given: {"failed": True})
+    return replaced(process.Worker, "_exchange", lambda *given: {"failed": True})
 
 
 def _nonsense(at: Desk) -> AbstractContextManager[Any]:
-    return _replaced(wire, "unpack", lambda body: {"rows": "many", "keys": 3, "measures": None})
+    return replaced(wire, "unpack", lambda body: {"rows": "many", "keys": 3, "measures": None})
 
 
 def _torn_reply(at: Desk) -> AbstractContextManager[Any]:
     def torn(body: bytes) -> Any:
         raise ValueError("row 42")
 
-    return _replaced(wire, "unpack", torn)
+    return replaced(wire, "unpack", torn)
 
 
 def _other_disk_full(at: Desk) -> AbstractContextManager[Any]:
-    def full(query: Any) -> Any:
+    def full() -> None:
         raise OSError(errno.ENOSPC, "row 42")
 
-    return _replaced(at.curator._till.engine, "run", full)
+    return before_each_query(at, full)
 
 
 @contextmanager
@@ -184,20 +209,16 @@ def _drawing_breaks(at: Desk) -> Iterator[None]:
     at.noise.breaks_at = 0
 
 
-def _ledger_fails(kind: str, after: int) -> Callable[[Desk], AbstractContextManager[Any]]:
+def _ledger_fails(kind: str, after: int) -> Cause:
     """From the moment on that the engine is asked: the charge is on the disk by then, and nothing after it is."""
 
     @contextmanager
     def fails(at: Desk) -> Iterator[None]:
-        engine = at.curator._till.engine
-        real = engine.run
-
-        def run(query: Any) -> Any:
+        def armed() -> None:
             if not at.disk.armed:
                 at.disk.kind, at.disk.at, at.disk.calls, at.disk.armed = kind, after, 0, True
-            return real(query)
 
-        with patch.object(engine, "run", run):
+        with before_each_query(at, armed):
             yield
         at.disk.armed = False
 
@@ -219,11 +240,7 @@ def _answer_too_large(at: Desk) -> Iterator[None]:
         yield
 
 
-CAUSES: Mapping[str, Callable[[Desk], AbstractContextManager[Any]]] = {
-    "the worker is killed": _worker_killed,
-    "the worker runs out of memory": _worker_out_of_memory,
-    "the worker's reply is nonsense": _nonsense,
-    "the worker's reply is torn": _torn_reply,
+OF_ANY_ENGINE: Mapping[str, Cause] = {
     "another disk is full": _other_disk_full,
     "drawing runs out of memory": _drawing_breaks,
     "the answer cannot be written down": _answer_too_large,
@@ -231,6 +248,15 @@ CAUSES: Mapping[str, Callable[[Desk], AbstractContextManager[Any]]] = {
     "the ledger's disk fails once": _ledger_fails("EIO once", 1),
     "the ledger's disk fails once, later": _ledger_fails("EIO once", 6),
 }
+CAUSES: Mapping[str, Cause] = {
+    "the worker is killed": _worker_killed,
+    "the worker runs out of memory": _worker_out_of_memory,
+    "the worker's reply is nonsense": _nonsense,
+    "the worker's reply is torn": _torn_reply,
+    **OF_ANY_ENGINE,
+}
+"""Of the engines that live in a process of their own: DuckDB and Spark."""
+
 NOT_IN_A_SESSION = frozenset(each for each in CAUSES if each.startswith("the ledger"))
 """A session writes nothing to the ledger once it is paid for, unless it fails."""
 
@@ -247,14 +273,20 @@ def refusal(asked: Callable[[], Any]) -> Exception:
     raise AssertionError("it was answered")
 
 
-def one_failure(at: Desk, path: Callable[[Curator, Fraction], Any], cause: str, epsilon: Fraction) -> None:
+def one_failure(
+    at: Desk,
+    path: Callable[[Curator, Fraction], Any],
+    cause: str,
+    epsilon: Fraction,
+    causes: Mapping[str, Cause] = CAUSES,
+) -> None:
     """One fixed sentence, one stored failure, no second draw, the analyst stopped until the owner resumes."""
     curator = at.curator
     kept = curator.ask(KEPT, epsilon)
     before = len(curator.ledger())
     if isinstance(path, _Watching) or "rows_watching" in getattr(path, "__qualname__", ""):
         path(curator, epsilon)  # opened, and asked once while all is well
-    with CAUSES[cause](at):
+    with causes[cause](at):
         first = refusal(lambda: path(curator, epsilon))
     assert (type(first), str(first)) == (EngineError, FAILED), (cause, first)
     assert first.__cause__ is None

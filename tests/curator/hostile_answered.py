@@ -162,7 +162,7 @@ ANSWERED: dict[str, list[str]] = {
         WHERE + f"({nested(30, '(', 'age', ' / 7)')}) IN ({', '.join(map(str, range(900)))})",
         "SELECT sum(" + nested(60, "(", "age", " / 7)") + ") FROM people",
         "SELECT sum(" + nested(60, "least(", "age", ", 5, pay)") + ") FROM people",
-        WHERE + nested(50, "replace(", "town", ", 'a', 'aa')") + " = 'x'",
+        WHERE + nested(10, "replace(", "town", ", 'a', 'aa')") + " = 'x'",
         bomb(9, "SELECT pid, age || age AS age FROM {0}", "SELECT pid, code AS age FROM people") + " WHERE age = 'x'",
         "SELECT sum(" + nested(10, "age / (1 + ", "age", ")") + ") FROM people",
         "SELECT count(*) FROM people a " + " ".join(f"JOIN people b{n} USING (pid)" for n in range(4)),

@@ -1,41 +1,55 @@
 """Every way to fail after the charge in every path, again and again: one stored failure each, and no second draw.
 
-    PYTHONPATH=src:. python -m tests.curator.soak_failures            # 300 failures, about a minute of CPU
-    PYTHONPATH=src:. python -m tests.curator.soak_failures 1000
+    PYTHONPATH=src:. python -m tests.curator.soak_failures                     # 300 failures, about a minute of CPU
+    PYTHONPATH=src:. python -m tests.curator.soak_failures --engine postgres   # on a server of its own, which is killed
+    PYTHONPATH=src:. python -m tests.curator.soak_failures 102 --engine spark  # in .venv-spark
 
 Prints how many were injected, by path; the first that breaks a promise ends it with its stack trace.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import tempfile
+import time
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
-from tests.curator.failures import CAUSES, NOT_IN_A_SESSION, desk, one_failure, paths
+from tests.curator.failing_engines import ENGINES
+from tests.curator.failures import NOT_IN_A_SESSION, one_failure, paths
 
 
-def main(wanted: int) -> None:
+def main(wanted: int, engine: str) -> None:
     """Inject at least `wanted` failures."""
     done: Counter[str] = Counter()
+    of: Counter[str] = Counter()
+    elsewhere = engine != "duckdb"  # where bounds cannot be bought yet
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TACIT_STATE"] = str(Path(folder) / "heads")
-        with desk(Path(folder)) as at:
+        with ENGINES[engine](Path(folder)) as (at, causes):
             while True:
                 for name, path in paths().items():
-                    for cause in CAUSES:
-                        if "session" in name and cause in NOT_IN_A_SESSION:
+                    for cause in causes:
+                        if ("session" in name and cause in NOT_IN_A_SESSION) or (name == "suggest" and elsewhere):
                             continue
-                        one_failure(at, path, cause, 1 + Fraction(done.total(), 10**6))
+                        one_failure(at, path, cause, 1 + Fraction(done.total(), 10**6), causes)
                         done[name] += 1
+                        of[cause] += 1
+                        if done.total() % 20 == 0:
+                            sys.stdout.write(f"{done.total()} so far, {time.process_time():.0f} s of CPU\n")
+                            sys.stdout.flush()
                         if done.total() >= wanted:
-                            told = f"{done.total()} failures: {dict(done)}. One stored failure each, no second draw."
-                            sys.stdout.write(told + "\n")
+                            told = f"{engine}: {done.total()} failures: {dict(done)}, {dict(of)}. "
+                            sys.stdout.write(told + "One stored failure each, no second draw.\n")
                             return
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 300)
+    given = argparse.ArgumentParser(description=__doc__)
+    given.add_argument("wanted", type=int, nargs="?", default=300)
+    given.add_argument("--engine", choices=list(ENGINES), default="duckdb")
+    arguments = given.parse_args()
+    main(arguments.wanted, arguments.engine)

@@ -70,9 +70,9 @@ def test_there_are_enough_bombs() -> None:
 @pytest.mark.parametrize("pair", ["duckdb"], indirect=True)
 @pytest.mark.parametrize("sql", REFUSED, ids=shortened)
 def test_a_bomb_that_is_too_much_is_refused_alike_at_once_and_for_nothing(pair: Pair, sql: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     first, second = (outcome(curator, sql, epsilon="1e-6") for curator in pair)
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20  # of our own CPU, whatever else the machine does
     assert first == second
     kind, text, cause, charge = first
     assert kind is QuestionError

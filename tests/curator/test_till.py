@@ -274,6 +274,31 @@ def test_a_name_that_is_not_enrolled_cannot_be_resumed(tmp_path: Path) -> None:
         curator.resume("bob")
 
 
+def test_where_nobody_is_enrolled_no_name_can_be_resumed(tmp_path: Path) -> None:
+    with opened(tmp_path) as curator:
+        with patch.object(curator._till.engine, "run", failing):
+            refusal(lambda: curator.ask(COUNT, 1))
+        with pytest.raises(LedgerError, match="Resume without the name"):
+            curator.resume("ana")
+        assert isinstance(refusal(lambda: curator.ask(COUNT, 2)), Stopped)
+        assert len(curator.resume()) == 1
+
+
+def test_a_failure_that_came_after_the_one_that_was_looked_at_is_not_resumed(tmp_path: Path) -> None:
+    with opened(tmp_path, analysts={"ana": tacit.Budget(50), "bob": tacit.Budget(50)}) as curator:
+        with patch.object(curator._till.engine, "run", failing):
+            refusal(lambda: curator.ask(COUNT, 1, analyst="ana"))
+            seen = curator.budget("ana").failed
+            refusal(lambda: curator.ask(COUNT, 2, analyst="bob"))
+        newest = curator.budget("bob").failed
+        before = len(curator.ledger())
+        with pytest.raises(LedgerError, match=f"Entry {newest} failed as well"):
+            curator.resume(entry=seen)
+        assert len(curator.ledger()) == before
+        assert [each.details["failed"] for each in curator.resume("ana", entry=seen)] == [seen]
+        assert [each.details["failed"] for each in curator.resume(entry=newest)] == [newest]
+
+
 def test_many_failures_at_once_are_looked_at_with_one_word(tmp_path: Path) -> None:
     barrier = threading.Barrier(4)
 

@@ -37,7 +37,8 @@ def policy_of(*tables: Table) -> Policy:
 
 def copies(policy: Policy, sources: Mapping[str, Rows], secret: Secret = SECRET) -> dict[str, Counter[tuple[Any, ...]]]:
     """What the copy of each private table holds: (unit as in the source, rank, columns...), counted."""
-    CONNECTION.execute("DROP SCHEMA IF EXISTS tacit_copy CASCADE")
+    for schema in ("tacit_copy", "tacit_rows"):
+        CONNECTION.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
     CONNECTION.execute("DROP TABLE IF EXISTS tacit_units")
     relations = {}
     for name, source in sources.items():

@@ -5,12 +5,11 @@ More of them, by number and seed: python tests/plan/soak.py raw csv 2000 7
 
 from __future__ import annotations
 
-from typing import Any
-
+import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tests.engines.raw_rows import FORMS, cases, compare, on_duckdb
+from tests.engines.raw_rows import FORMS, Growing, compare_many, growing
 
 
 @pytest.mark.parametrize("name", list(FORMS))
@@ -18,13 +17,15 @@ def test_one_row_more_changes_nobody_elses(name: str) -> None:
     pytest.importorskip("pyarrow" if name in ("parquet", "arrow", "polars") else "tacit")
     if name in ("pandas", "polars"):
         pytest.importorskip(name)
-    form, both = FORMS[name], 0
+    form = FORMS[name]
+    drawn: list[Growing] = []
 
     @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), database=None)
-    @given(cases(form))
-    def run(drawn: Any) -> None:
-        nonlocal both
-        both += compare(on_duckdb, form, drawn)
+    @given(growing(form))
+    def draw(one: Growing) -> None:
+        drawn.append(one)
 
-    run()
-    assert both >= 5, "too few of the drawn rows were registered for this to say anything"
+    draw()
+    with duckdb.connect(config={"threads": 1}) as connection:
+        compared, _ = compare_many(connection, form, drawn)
+    assert compared >= 15, "too few of the drawn rows were registered for this to say anything"

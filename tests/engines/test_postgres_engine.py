@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -316,6 +317,26 @@ def test_queries_of_one_moment_see_the_same_rows_whatever_others_write(place: Pl
         with pytest.raises(KeyboardInterrupt), engine.moment():
             raise KeyboardInterrupt
         assert found(engine.run) == before + 1
+
+
+def _total(exact: Exact) -> int:
+    return exact.open_for(lambda _, columns: int(columns["m"][0]))
+
+
+def test_a_copy_that_is_replaced_meanwhile_stays_for_the_queries_of_a_moment(place: Place) -> None:
+    with PostgresEngine.register(place.policy()) as engine:
+        with engine.moment() as run:
+            first = _total(run(TOTAL))
+            place.sql("INSERT INTO visits VALUES (30, 50, 'late')")
+            another = threading.Thread(target=lambda: PostgresEngine.register(place.policy(), anew=True).close())
+            another.start()  # it builds a copy, and then waits until it may remove this one
+            waits = "SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'"
+            while another.is_alive() and place.sql(waits) == [(0,)]:
+                time.sleep(0.02)
+            assert _total(run(TOTAL)) == first == 190
+        another.join()
+        assert len(place.copies()) == 1
+        assert engine.is_stale()
 
 
 def test_what_goes_wrong_around_a_moment_has_the_one_text_and_loses_no_answer(place: Place) -> None:

@@ -20,7 +20,7 @@ from tacit.errors import EngineError
 from tests.engines.conformance.engines import content
 from tests.engines.test_postgres_engine import TOML, TOTAL, Place, place, reader, whoami
 from tests.engines.test_postgres_planted import COUNT, owner, rival, roles
-from tests.postgres_server import running
+from tests.postgres_server import BINARIES, running
 
 __all__ = ["owner", "place", "reader", "rival", "roles"]  # fixtures
 
@@ -68,6 +68,68 @@ def test_a_view_is_copied_again_at_every_opening_and_each_process_keeps_its_own(
             assert content(first, COUNT) == {(): (20,)}
     PostgresEngine.register(place.policy()).close()
     assert len(place.copies()) == 1
+
+
+OLDER = """
+CREATE SCHEMA clinic_copy;
+CREATE TABLE clinic_copy.visits (tacit_unit int, tacit_rank int, age int, note text);
+CREATE TABLE clinic_copy.tacit_about (build text, policy text, digest text, fingerprint text);
+CREATE TABLE clinic_copy.tacit_secret (key bytea);
+INSERT INTO clinic_copy.tacit_about VALUES ('b', 'clinic', 'd', 'f');
+INSERT INTO clinic_copy.visits VALUES (3, 1, 7, 'erased since')
+"""
+SCHEMAS = "SELECT count(*) FROM pg_namespace WHERE nspname = 'clinic_copy'"
+
+
+def test_the_copy_that_an_earlier_version_left_is_removed(place: Place) -> None:
+    place.sql(OLDER)
+    with PostgresEngine.register(place.policy()) as engine:
+        assert content(engine, COUNT) == {(): (20,)}
+    assert place.sql(SCHEMAS) == [(0,)]
+
+
+@pytest.mark.parametrize(
+    "otherwise",
+    [
+        "UPDATE clinic_copy.tacit_about SET policy = 'another'",
+        "CREATE VIEW clinic_copy.mine AS SELECT 1 AS a",
+        "CREATE FUNCTION clinic_copy.mine() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+        "ALTER TABLE clinic_copy.tacit_secret ADD more int",
+        "DROP TABLE clinic_copy.tacit_about",
+        "CREATE ROLE stranger; ALTER SCHEMA clinic_copy OWNER TO stranger",
+        "CREATE ROLE stranger; ALTER TABLE clinic_copy.tacit_about OWNER TO stranger",
+    ],
+)
+def test_a_schema_that_only_looks_like_an_older_copy_is_left_alone(place: Place, otherwise: str) -> None:
+    place.sql(OLDER)
+    place.sql(otherwise)
+    try:
+        PostgresEngine.register(place.policy()).close()
+        assert place.sql(SCHEMAS) == [(1,)]
+        assert place.sql("SELECT count(*) FROM clinic_copy.visits") == [(1,)]
+    finally:
+        if "stranger" in otherwise:
+            place.sql("DROP SCHEMA clinic_copy CASCADE; DROP ROLE stranger")
+
+
+@pytest.mark.parametrize("copy", ["clinic_copy", "query"])
+def test_functions_and_operators_that_others_planted_are_not_called(place: Place, copy: str) -> None:
+    planted = {
+        "text": ("left(text, int)", "lower(text)", "substring(text, int, int)", "encode(bytea, text)"),
+        "int": ("octet_length(text)",),
+        "bytea": ("sha256(bytea)", "convert_to(text, text)"),
+        "float8": ("floor(float8)", "abs(float8)"),
+    }
+    for kind, names in planted.items():
+        for name in names:
+            raising = "LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'planted'; END $$"
+            place.sql(f"CREATE FUNCTION public.{name} RETURNS {kind} {raising}")
+    place.sql("CREATE FUNCTION public.never(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT false'")
+    place.sql("CREATE OPERATOR public.= (FUNCTION = public.never, LEFTARG = text, RIGHTARG = text)")
+    place.sql(f"ALTER DATABASE {place.name} SET search_path = public, pg_catalog")
+    place.sql('ALTER TABLE visits ALTER "PID" TYPE text')
+    with PostgresEngine.register(place.policy(copy=copy)) as engine:
+        assert content(engine, TOTAL) == {(): (190,)}
 
 
 def test_refresh_removes_older_copies_whoever_uses_them(place: Place, tmp_path: Path) -> None:
@@ -154,8 +216,13 @@ def test_no_setting_of_the_role_or_the_database_changes_what_a_question_may_take
 
 
 def test_no_secret_is_in_the_servers_logs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every statement, parameter and plan is logged; what ranks rows is in none of them, in either mode."""
+    """Every statement, parameter and plan is logged; what ranks rows is in none of them, in either mode.
+
+    The statements that the server itself keeps (`pg_stat_statements`, where it is installed) are looked at as well.
+    """
+    keeps = BINARIES is not None and (BINARIES.parent / "lib" / "pg_stat_statements.so").exists()
     verbose = {
+        **({"shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.track": "all"} if keeps else {}),
         "log_statement": "all",
         "log_parameter_max_length": "-1",
         "log_duration": "on",
@@ -181,6 +248,11 @@ def test_no_secret_is_in_the_servers_logs(monkeypatch: pytest.MonkeyPatch) -> No
         log = (server.folder / "log").read_text()
         said = log.lower()
         assert "create table" in said
+        if keeps:
+            found.sql("CREATE EXTENSION pg_stat_statements")
+            kept_statements = " ".join(query.lower() for (query,) in found.sql("SELECT query FROM pg_stat_statements"))
+            assert "tacit_rank" in kept_statements
+            said += kept_statements
         (kept,) = found.copied("SELECT encode(key, 'hex') FROM COPY.tacit_secret")[0]
     assert re.fullmatch("[0-9a-f]{64}", kept)
     assert re.fullmatch("[0-9a-f]{64}", key)

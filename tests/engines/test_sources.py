@@ -6,6 +6,7 @@ import datetime
 import decimal
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import pytest
 from tacit.engines import sources, working_copy
 from tacit.errors import EngineError, PolicyError
 from tacit.loss.budget import Budget
-from tacit.policy import Column, ColumnUnit, PathUnit, Policy, Source, Table, Unit, anything, between
+from tacit.policy import Column, ColumnUnit, PathUnit, Policy, Source, Table, Unit, anything, between, one_of
 from tests.engines.raw_rows import SECRET, on_duckdb
 
 pa = pytest.importorskip("pyarrow")
@@ -235,8 +236,61 @@ def test_json_lines_are_read_by_the_names_of_the_policy(tmp_path: Path) -> None:
         ('{"u": 1e3}', "number with a fraction"),
         (b'{"u": "\xff"}', "0xff is not utf-8"),
         (b'{"u": "a\x01b"}', "2 values where 1"),
+        ('{"u": "a", "age": 1,}', "a comma behind the last value"),
+        ('{"u": "a", "more": [1, 2 , ]}', "a comma behind the last value"),
+        ('{"u": "a", "age": NaN}', "NaN or Infinity"),
+        ('{"u": "a", "age": [-Infinity]}', "NaN or Infinity"),
+        ('{"u": "a\\"", "age": nan}', "NaN or Infinity"),
     ],
 )
 def test_a_malformed_line_of_json_is_refused_with_its_number(line: str | bytes, reason: str, tmp_path: Path) -> None:
     with pytest.raises(EngineError, match=rf"t\.jsonl, line 4: .*{reason}"):
         json_copy(tmp_path, '{"u": "x"}', "", '{"u": "y", "age": 1}', line, '{"u": "z"}')
+
+
+def test_commas_and_names_inside_texts_are_no_faults_of_json(tmp_path: Path) -> None:
+    odd = [",}", "NaN", ',]"', "\\", '\\",}', "Infinity", "info: nan"]
+    assert len(json_copy(tmp_path, *(json.dumps({"u": name, name: "x,]"}) for name in odd))) == len(odd)
+
+
+@pytest.mark.parametrize(("one", "other"), [(1, "1"), ("-7", -7), (True, "true")])
+def test_a_json_unit_that_is_a_number_and_a_text_is_refused(one: Any, other: Any, tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="whether they are the same unit cannot be told"):
+        json_copy(tmp_path, *(json.dumps({"u": unit}) for unit in (one, "x", other)))
+
+
+def test_json_units_of_two_types_that_nobody_can_mix_up_are_read(tmp_path: Path) -> None:
+    found = json_copy(tmp_path, *(json.dumps({"u": unit}) for unit in (1, "01", "x", None, 2)))
+    assert sorted(row[0] for row in found) == ["01", "1", "2", "x"]
+
+
+@pytest.mark.parametrize("view", [False, True])
+def test_a_unit_whose_collation_takes_texts_for_one_another_is_refused(view: bool, tmp_path: Path) -> None:
+    folder = tmp_path / "place"
+    folder.mkdir()
+    collated = "" if view else "COLLATE NOCASE"
+    with duckdb.connect(str(folder / "t.duckdb")) as connection:
+        connection.execute(f"CREATE TABLE t (u VARCHAR {collated}, age INTEGER)")
+        connection.execute("INSERT INTO t VALUES ('ana', 1), ('bo', 2)")
+        connection.execute("CREATE VIEW v AS SELECT u COLLATE NOCASE AS u, age FROM t")
+    policy = policy_of(Source("duckdb", "t.duckdb", "v" if view else "t"), AGE, folder=folder)
+    assert on_duckdb(policy, {}, folder).total() == 2  # each is written in one way
+    shutil.rmtree(folder / "workshop")
+    with duckdb.connect(str(folder / "t.duckdb")) as connection:
+        connection.execute("INSERT INTO t VALUES ('Ana', 3)")
+    with pytest.raises(PolicyError, match="under a collation by which"):
+        on_duckdb(policy, {}, folder)
+
+
+def test_a_collation_of_a_source_does_not_reach_its_copy(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        connection.execute("CREATE TABLE t (u INTEGER, sex VARCHAR COLLATE NOCASE, note VARCHAR COLLATE NOCASE)")
+        connection.execute("INSERT INTO t VALUES (1, 'F', 'a'), (2, 'f', 'A')")
+    columns = (one_of("F", "M").column("sex", "text"), anything().column("note", "text"))
+    policy = policy_of(Source("duckdb", "t.duckdb", "t"), *columns, folder=tmp_path)
+    assert sorted(on_duckdb(policy, {}, tmp_path), key=repr) == [("F", "a", 1), (None, "A", 1)]
+    workshop = tmp_path / "w"
+    workshop.mkdir()
+    with duckdb.connect() as connection:
+        working_copy._fill(connection, policy, SECRET, {}, workshop, None)
+        assert connection.execute("SELECT count(DISTINCT note) FROM tacit_copy.t").fetchone() == (2,)

@@ -32,6 +32,7 @@ def all_models() -> list[Any]:
         learning.LinearRegression(**aimed),
         learning.Ridge(**aimed),
         learning.LinearDiscriminantAnalysis(**sorted_out),
+        learning.LogisticRegression(**sorted_out),
         learning.PCA(**FACTS),
         learning.StandardScaler(**FACTS),
     ]

@@ -7,6 +7,7 @@ the difference is compared with what the plan stated beforehand.
 from __future__ import annotations
 
 import itertools
+import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -131,6 +132,25 @@ def test_joins_in_any_order_hold_no_more_rows_than_counted(sizes: list[int], dat
     assert _pairs(steps, matched) <= most_rows(steps)
     if all(step.parent is None for step in steps):
         assert _pairs(steps, matched) == most_rows(steps)
+
+
+@settings(max_examples=200)
+@given(st.lists(st.tuples(st.integers(0, 9), st.none() | st.integers(0, 6)), min_size=1, max_size=7), st.data())
+def test_the_greatest_product_is_that_of_all_sets_of_sources(found: list[Any], data: st.DataObject) -> None:
+    order = data.draw(st.permutations(range(len(found))))  # a source may be led to by one that stands behind it
+    steps = [
+        Step(rows, parent=None if parent is None or order[parent % len(found)] >= order[place] else parent % len(found))
+        for place, (rows, parent) in enumerate(found)
+    ]
+    sets = [chosen for count in range(len(steps)) for chosen in itertools.combinations(range(len(steps)), count + 1)]
+    assert most_rows(steps) == max(
+        math.prod(1 if steps[place].parent in chosen else max(steps[place].rows, 1) for place in chosen)
+        for chosen in sets
+    )
+
+
+def test_many_sources_along_keys_are_counted_at_once() -> None:
+    assert most_rows([Step(3), *(Step(2, parent=place) for place in range(200))]) == 3 * 2**100
 
 
 LETTERS = st.text("ab", max_size=4)

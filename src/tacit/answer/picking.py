@@ -3,8 +3,9 @@
 Promise: what leaves is chosen by the pick's mechanism from its public grid, in every cell that is shown, also empty
 ones. The ranks near the wanted ones are read first, in leaves of some rows each, and the rows of those that are likely
 to be chosen from (`leaves`); where a choice needs to know more it asks, and the questions of all cells are answered
-together. Which are asked, and how often, depends on the rows; it is part of what was paid for, and nothing of it
-leaves.
+together. Which are asked depends on the rows; it is part of what was paid for, and nothing of it leaves. That they are
+asked at all does not: where no choice needs to know more, one question is asked for nothing, so that the clock does not
+tell. A second round is left to chance: it happens where a choice falls outside of what is likely.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tacit.noise import BitSource
 from tacit.plan.columns import RawKey
 from tacit.plan.plan import Pick
 from tacit.plan.rank_probe import AFTER, AT, BEFORE, UNDER, Probe
-from tacit.plan.rank_query import ROWS
+from tacit.plan.rank_query import ROWS, SMALL_GRID
 
 _MOST_PROBES = 10_000
 
@@ -41,6 +42,7 @@ def _ranked(pick: Pick, run: Run, near: Near, cells: Keys, bits: BitSource) -> l
     answers: dict[int, list[Found] | None] = dict.fromkeys(range(len(cells)))
     near, shelves = read(pick, run, near, cells)
     choosing = [pick.mechanism.choosing(*near.get(cell, (NOTHING, 0)), bits=bits) for cell in cells]
+    quiet = pick.mechanism.points > SMALL_GRID and bool(cells)  # on a small grid every leaf is a point: none ever asks
     while answers:
         asked: dict[int, list[Asked]] = {}
         for cell, found in answers.items():
@@ -48,7 +50,10 @@ def _ranked(pick: Pick, run: Run, near: Near, cells: Keys, bits: BitSource) -> l
                 asked[cell] = _next(choosing[cell], found, shelves.get(cell))
             except StopIteration as done:
                 chosen[cell] = done.value
+        quiet = quiet and not asked
         answers = dict(_found(pick, run, cells, asked))
+    if quiet:
+        run(pick.probe(cells, [Probe(0, 0, 0, 0)])).open_for(lambda _, __: None)
     return chosen
 
 

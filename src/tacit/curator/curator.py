@@ -213,11 +213,14 @@ class Curator(Planner):
             analyst = self.analyst
         return self._ledger.entries(analyst)
 
-    def resume(self, analyst: str | None = None) -> tuple[Entry, ...]:
-        """The owner's word, recorded, that what failed was looked at: one analyst, or all, may go on asking."""
+    def resume(self, analyst: str | None = None, *, entry: int | None = None) -> tuple[Entry, ...]:
+        """The owner's word, recorded, that what failed was looked at: one analyst, or all, may go on asking.
+
+        `entry` is the last failure that was looked at: if one came after it, nothing is resumed.
+        """
         if self.analyst != "owner":
             raise parameters.refuse("analyst", "the owner, who alone resumes", self.analyst)
-        return self._till.resume(analyst)
+        return self._till.resume(analyst, entry)
 
     # -- coming and going ------------------------------------------------------------------------------
 

@@ -27,13 +27,15 @@ def open_ledger(policy: Policy) -> Ledger:
     return Ledger.open(path, head=head_of(path))
 
 
-def resume_ledger(policy: Policy, analyst: str | None = None) -> tuple[tuple[Entry, ...], tuple[Entry, ...]]:
+def resume_ledger(
+    policy: Policy, analyst: str | None = None, entry: int | None = None
+) -> tuple[tuple[Entry, ...], tuple[Entry, ...]]:
     """The owner's word that what failed was looked at. No data is opened.
 
     Gives the charges that were cut off, of which it was not known yet that they failed, and what was recorded.
     """
     with open_ledger(policy) as ledger:
-        return ledger.settle(), ledger.resume(analyst)
+        return ledger.settle(), ledger.resume(analyst, entry)
 
 
 def verify_ledger(policy: Policy) -> Report:

@@ -101,10 +101,10 @@ class Till:
         with suppress(Exception):
             self.ledger.store_failure(key, interrupted=True)
 
-    def resume(self, analyst: str | None) -> tuple[Entry, ...]:
+    def resume(self, analyst: str | None, entry: int | None = None) -> tuple[Entry, ...]:
         """The owner has looked at what failed; also at what was cut off, of which this is the first word."""
         self.ledger.settle()
-        return self.ledger.resume(analyst)
+        return self.ledger.resume(analyst, entry)
 
     def _known(self, asker: str) -> None:
         """Who may not ask is refused here, whether or not the answer is stored."""

@@ -85,15 +85,19 @@ def export_ledger(
 def resume_ledger(
     policy: PolicyFile,
     analyst: Annotated[str | None, typer.Option(help="Only this analyst; without it, everyone.")] = None,
+    entry: Annotated[int | None, typer.Option(help="The last failure that you looked at; none may be newer.")] = None,
 ) -> None:
     """Your word, as the owner, that you looked at what failed; recorded.  tacit ledger resume clinic.toml"""
     from tacit.curator import resume_ledger as resume
 
-    cut_off, resumed = resume(read_policy(policy), analyst)
-    for entry in cut_off:
-        aside().print(f"Entry {entry.sequence}, asked by {entry.analyst}, was cut off: it is stored as failed.")
-    for entry in resumed:
-        aside().print(f"Recorded as entry {entry.sequence}: you looked at what failed for {entry.analyst}.")
+    cut_off, resumed = resume(read_policy(policy), analyst, entry)
+    for charge in cut_off:
+        aside().print(f"Entry {charge.sequence}, asked by {charge.analyst}, was cut off: it is stored as failed.")
+    for each in resumed:
+        aside().print(
+            f"Recorded as entry {each.sequence}: you looked at what failed for {each.analyst}, "
+            f"entry {each.details['failed']}."
+        )
     if not resumed:
         aside().print("Nobody is stopped.")
 

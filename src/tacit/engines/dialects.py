@@ -25,6 +25,8 @@ from tacit.engines.widths import is_wide
 
 Dialect = Literal["duckdb", "postgres", "spark"]
 COPY: Final = "tacit_copy"
+NOBODY: Final = "nobody"
+"""The mark that a plan puts on the constant that stands for a unit that is nobody's."""
 _C: Final = "C"
 
 
@@ -93,6 +95,11 @@ def _text_by_code_point(node: exp.Expr, _: Place) -> exp.Expr:
     return _collated(node.copy(), _C) if isinstance(node, exp.Cast) and node.to.this == exp.DType.TEXT else node
 
 
+def _nobody(node: exp.Expr, _: Place) -> exp.Expr:
+    """A unit that is nobody's, as a constant without a type: units are numbers here, or texts."""
+    return exp.Var(this="'0'") if node.meta.get(NOBODY) else node
+
+
 def _letters(node: exp.Expr, place: Place) -> exp.Expr:
     """The collation "C" would change the 26 letters of ASCII only."""
     return _collated(type(node)(this=_collated(node.this.copy(), place.letters)), _C)
@@ -135,6 +142,7 @@ _CHANGES: Final[Mapping[Dialect, tuple[tuple[type[exp.Expr], Change], ...]]] = {
         (exp.Upper, _letters),
         (exp.Literal, _by_code_point),
         (exp.Cast, _text_by_code_point),
+        (exp.Cast, _nobody),
         (exp.Like, _no_escape),
         (exp.TimestampTrunc, _first_day),
         (exp.Table, _there),

@@ -2,8 +2,9 @@
 
 Promise: the columns are those that the policy names, all of them text, and what a line says of them depends on that
 line alone: a key that it does not have is NULL there. Lines are split as CSV lines are, and one parser both checks and
-reads them. A line that is no JSON object, that has two keys that could be taken for one another, or that names a unit
-by a number with a fraction (which has no exact text) is refused with its file and number, for the owner.
+reads them. A line that is no JSON object (of the standard: no comma behind the last value, no NaN), that has two keys
+that could be taken for one another, or that names a unit by a number with a fraction (which has no exact text) is
+refused with its file and number, for the owner; and so are units that are once a number and once the same as text.
 """
 
 # ruff: noqa: S608  # this is where SQL is written; names and values come from the policy, through `quoting`
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 LINES: Final = CsvReading(delimiter="\x01", quote="", null=(), header=False)
 """A line is one value: JSON has no control characters, so that no line is split."""
 _LINE: Final = "line"
+_TEXTS: Final = r'"(?:[^"\\]|\\.)*"'
 
 
 def prepare(paths: Sequence[str], folder: Path) -> Prepared:
@@ -50,6 +52,7 @@ def check(
     others = f"list_filter(json_keys({sound}), lambda k: lower(k) IN ({folded}) AND k NOT IN ({meant}))"
     faults = [
         ("it is no JSON object", f"coalesce(json_type({sound}), '') <> 'OBJECT'"),
+        ("it has a comma behind the last value, NaN or Infinity, which JSON does not know", _lenient()),
         ("two of its keys could be taken for one another", f"len(list_distinct({keys})) < len({keys})"),
     ]
     if names:
@@ -70,6 +73,36 @@ def check(
     if found is not None:
         path, line = csv_files.find_line(paths, LINES, str(found[1]))
         raise EngineError(f"{path}, line {line:,}: {faults[int(found[0])][0]}.")
+    for name in units:
+        _check_written_alike(connection, prepared, name)
+
+
+def _check_written_alike(connection: DuckDBPyConnection, prepared: Prepared, name: str) -> None:
+    """1 and "1" may be one person or two: neither can be guessed."""
+    kind = f"json_type({_LINE}, {_path(name)})"
+    kind = f"CASE {kind} WHEN 'VARCHAR' THEN 'text' WHEN 'BOOLEAN' THEN 'truth' ELSE 'number' END"
+    units = f"SELECT {_text(name)} AS unit, {kind} AS kind FROM {_lines(prepared)} AS tacit_lines"
+    written = f"FROM ({units}) AS tacit_units WHERE unit IS NOT NULL"
+    if connection.execute(f"SELECT min(kind) = max(kind) {written}").fetchone() in ((True,), (None,)):
+        return
+    twice = f"SELECT unit {written} GROUP BY unit HAVING min(kind) <> max(kind) ORDER BY unit LIMIT 1"
+    found = connection.execute(twice).fetchone()
+    if found is not None:
+        raise EngineError(
+            f'its {name!r} is {found[0]} in one line and "{found[0]}", a text, in another: whether they are the same '
+            "unit cannot be told. Write all of them in quotes, or none."
+        )
+
+
+def _lenient() -> str:
+    """Whether a line, which the engine's parser takes, is no JSON by the standard.
+
+    Its parser is known to take these two liberties. They are looked for where no text is: texts are cut out first, and
+    that only of lines that have such signs at all.
+    """
+    signs = quoting.text(r",\s*[\]}]|(?i:nan|inf)")
+    outside = f"regexp_replace({_LINE}, {quoting.text(_TEXTS)}, '0', 'g')"
+    return f"CASE WHEN regexp_matches({_LINE}, {signs}) THEN regexp_matches({outside}, {signs}) ELSE false END"
 
 
 def _lines(prepared: Prepared) -> str:

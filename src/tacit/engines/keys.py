@@ -59,6 +59,8 @@ def check(connection: DuckDBPyConnection, policy: Policy, relations: Mapping[str
     for key in dict.fromkeys(key for pair in meetings(policy) for key in pair):
         if _family(_type(relations, key)) == _DOUBLE:
             _check_doubles(connection, relations, key)
+        if relations[key.table].own is not None and _type(relations, key) == "VARCHAR":
+            _check_collation(connection, relations[key.table], key)
     for one, other in meetings(policy):
         families = {_family(_type(relations, key)): key for key in (one, other)}
         if set(families) == {_TEXT, _WHOLE}:
@@ -104,6 +106,18 @@ def _check_doubles(connection: DuckDBPyConnection, relations: Mapping[str, Relat
             f"tables.{key.table}.unit: {key} is stored as {engine_type}, and holds values of {limit:,} and beyond, "
             "where several whole numbers become one: two people could not be told apart. Store it as a whole number or "
             'as text (in pandas: read it with dtype="Int64" or "string"; converting it now is too late).'
+        )
+
+
+def _check_collation(connection: DuckDBPyConnection, relation: Relation, key: Key) -> None:
+    column = quoting.identifier(relation.name_of(key.column))
+    counted = f"SELECT count(DISTINCT {column}), count(DISTINCT encode({column})) FROM {relation.own} AS tacit_keys"
+    theirs, ours = connection.execute(counted).fetchone() or (0, 0)
+    if theirs != ours:
+        raise PolicyError(
+            f"tables.{key.table}.unit: {key} is text under a collation by which texts that are written differently are "
+            f"equal: {ours:,} texts are {theirs:,} for the source, and one unit could be taken for several. Write each "
+            "unit in one way, for example lower(...) in a view without a collation, and name that."
         )
 
 

@@ -30,6 +30,9 @@ from tacit.policy.columns import LONGEST_TEXT, Column, Kind, Outside
 _NUMBER: Final = "'^ *[+-]?([0-9]{1,255}[.]?[0-9]{0,255}|[.][0-9]{1,255})([eE][+-]?[0-9]{1,3})? *$'"
 _C: Final = 'COLLATE pg_catalog."C"'
 _LARGEST_DOUBLE: Final = "1.7976931348623157e308"
+LARGEST_WHOLE: Final[Mapping[str, int]] = {"DOUBLE": 2**53, "FLOAT": 2**24}
+"""From here on a floating point number stands for several whole ones."""
+_LONGEST_KEY: Final = 1_000
 _LEAST_WHOLE, _MOST_WHOLE = -(2**63), 2**63 - 1
 
 
@@ -51,8 +54,11 @@ def bound(column: Column, value: str) -> str:
     if column.kind == "real":
         return _real(column, value)
     if column.grid_values is not None:
-        listed = ", ".join(_whole(int(each)) for each in column.grid_values)
-        return f"CASE WHEN {value} IN ({listed}) THEN CAST({value} AS BIGINT) END"
+        numbers = sorted({int(each) for each in column.grid_values})
+        listed = f"{value} IN ({', '.join(map(_whole, numbers))})"
+        if numbers[-1] - numbers[0] == len(numbers) - 1:  # none is left out: two comparisons say the same
+            listed = f"{value} BETWEEN {_whole(numbers[0])} AND {_whole(numbers[-1])}"
+        return f"CASE WHEN {listed} THEN CAST({value} AS BIGINT) END"
     lower, upper, outside = whole_range(column)
     if lower is None or upper is None:
         lower, upper, outside = _LEAST_WHOLE, _MOST_WHOLE, "drop"
@@ -66,15 +72,26 @@ def key(engine_type: str, expression: str, whole: bool) -> str:
         return f"CAST({expression} AS BIGINT)"
     if engine_type == "DECIMAL":
         written = f"CAST(trim_scale({expression}) AS TEXT)"
-        return f"(CASE WHEN {_is_finite(expression, 'NUMERIC')} THEN {written} END) {_C}"
+        return _short(f"(CASE WHEN {_is_finite(expression, 'NUMERIC')} THEN {written} END) {_C}")
     if kind_of(engine_type) == "real":
         number = f"CAST({expression} AS DOUBLE PRECISION)"
-        is_whole = f"{number} = floor({number}) AND abs({number}) < 9007199254740992"
+        near = f"abs({number}) < {LARGEST_WHOLE[engine_type]:d}"  # beyond, and where it is NaN, nobody's
         return (
-            f"(CASE WHEN NOT ({_is_finite(number)}) THEN NULL WHEN {is_whole} "
+            f"(CASE WHEN NOT ({near}) THEN NULL WHEN {number} = floor({number}) "
             f"THEN CAST(CAST({number} AS BIGINT) AS TEXT) ELSE CAST({number} AS TEXT) END) {_C}"
         )
-    return _text(expression, engine_type)
+    written = _text(expression, engine_type)
+    return _short(written) if engine_type in _OF_ANY_LENGTH else written
+
+
+def _short(text: str) -> str:
+    """The text, or its beginning and its hash: what one person's key takes to compare must not depend on its length.
+
+    Texts of up to 1,000 bytes stay, and others become longer than that, so that a short key never equals a long one.
+    """
+    kept = _LONGEST_KEY + 1 - 64  # a SHA-256 is written in 64 characters
+    hashed = f"left({text}, {kept:d}) || encode(sha256(convert_to({text}, 'UTF8')), 'hex')"
+    return f"(CASE WHEN octet_length({text}) <= {_LONGEST_KEY:d} THEN {text} ELSE {hashed} END) {_C}"
 
 
 def _cell(column: Column, value: str) -> str:
@@ -95,16 +112,33 @@ def _real(column: Column, value: str) -> str:
     lower, upper = column.grid_lower, column.grid_upper
     if lower is None or upper is None:
         raise PolicyError(f"Column {column.name!r}: a real column needs a range.")
-    scaled = f"({value} * {_double_constant(float(1 / column.step))})"
-    rounded = f"floor({scaled}) + CASE WHEN {scaled} - floor({scaled}) >= 0.5 THEN 1 ELSE 0 END"
     lowest = _double_constant(quoting.least_double_from(Fraction(column.lower)))  # type: ignore[arg-type]
     highest = _double_constant(quoting.greatest_double_to(Fraction(column.upper)))  # type: ignore[arg-type]
-    vanishing = _double_constant(float(column.step / 4))
-    inside = f"CASE WHEN abs({value}) < {vanishing} THEN CAST(0 AS BIGINT) ELSE CAST({rounded} AS BIGINT) END"
+    below, above = ("CAST(NULL AS BIGINT)",) * 2 if column.outside == "drop" else (_whole(lower), _whole(upper))
+    # What most rows are is looked at first. NaN is above everything: it is in no range that ends before infinity.
     return (
-        f"CASE WHEN NOT ({_is_finite(value)}) THEN NULL ELSE "
-        f"{_between(value, lowest, highest, lower, upper, inside, column.outside)} END"
+        f"CASE WHEN {value} >= {lowest} AND {value} <= {highest} THEN {_rounded(column, value, lower, upper)} "
+        f"WHEN {value} > {highest} AND {value} < CAST('Infinity' AS DOUBLE PRECISION) THEN {above} "
+        f"WHEN {value} < {lowest} AND {value} > CAST('-Infinity' AS DOUBLE PRECISION) THEN {below} END"
     )
+
+
+def _rounded(column: Column, value: str, lower: int, upper: int) -> str:
+    """A number inside its bounds in steps of the grid, halves upwards.
+
+    Where the step is a power of two, dividing by it is exact, and adding a half is as well where the quotient is at
+    least a half and less than 2**51: then the floor of that is the same, in fewer operations. (Of a quotient just below
+    a half, adding a half gives 1.)
+    """
+    scaled = f"({value} * {_double_constant(float(1 / column.step))})"
+    steps = column.step.numerator * column.step.denominator
+    if steps & (steps - 1) == 0 and max(abs(lower), abs(upper)) < 2**51:
+        near, rounded = column.step / 2, f"floor({scaled} + 0.5)"
+    else:
+        near = column.step / 4
+        rounded = f"floor({scaled}) + CASE WHEN {scaled} - floor({scaled}) >= 0.5 THEN 1 ELSE 0 END"
+    small = f"abs({value}) < {_double_constant(float(near))}"
+    return f"CASE WHEN {small} THEN CAST(0 AS BIGINT) ELSE CAST({rounded} AS BIGINT) END"
 
 
 def _between(value: str, lowest: str, highest: str, lower: int, upper: int, inside: str, outside: Outside) -> str:
@@ -201,6 +235,7 @@ def _text(expression: str, _: str) -> str:
     return f"CAST({expression} AS TEXT) {_C}"
 
 
+_OF_ANY_LENGTH: Final = ("VARCHAR", "bytea", "bit", "varbit")
 _Reader = Callable[[str, str], str]
 _READERS: Final[Mapping[tuple[Kind, Kind], _Reader]] = {
     ("integer", "integer"): _integer,

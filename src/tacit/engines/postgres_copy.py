@@ -26,10 +26,17 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from tacit.engines import postgres_cleaning, postgres_ours, quoting
+from tacit.engines import postgres_cleaning, postgres_older, postgres_ours, quoting
 from tacit.engines.postgres_connection import library
 from tacit.engines.postgres_ours import SECRET
-from tacit.engines.postgres_sources import fingerprint, is_watched, named_sources, relations_of, schema_of
+from tacit.engines.postgres_sources import (
+    fingerprint,
+    is_watched,
+    named_sources,
+    refuse_far_floats,
+    relations_of,
+    schema_of,
+)
 from tacit.engines.registration import SCHEMA, copy_of
 from tacit.engines.secret import Secret
 from tacit.engines.working_copy import Progress, digest
@@ -173,6 +180,7 @@ def build(
     relations = relations_of(connection, policy)
     schema = schema_of(relations)
     check(policy, schema)
+    refuse_far_floats(connection, policy, relations)
     with _turn(connection, policy):
         copy = None if anew else current(connection, policy, since)
         if copy is None:
@@ -267,6 +275,7 @@ def remove_others(connection: psycopg.Connection[Any], policy: Policy, kept: Cop
 
     Those of the same tables, as far as anybody can tell, stay while another process uses them, unless `also_used`.
     """
+    postgres_older.remove(connection, prefix(policy), policy.name, _SHORT)
     about = (digest(policy), fingerprint(connection, policy))
     for each in _all(connection, policy):
         if not each.ours or each.schema == kept.schema:

@@ -153,10 +153,11 @@ class PostgresEngine:
 
     @contextmanager
     def moment(self) -> Iterator[Run]:
-        """Runs queries that all see the rows of one moment: those of the copy, or those of the tables as they are."""
-        if self._found.copy is not None:
-            yield self.run
-            return
+        """Runs queries that all see the rows of one moment: those of the copy, or those of the tables as they are.
+
+        A copy does not change, but another opening may put a new one in its place and remove it: the moment's one
+        transaction holds it until the last query.
+        """
         with self._session.moment() as ask:
             yield lambda query: _exact(query, ask(self._text(query.ast)))
 
@@ -230,6 +231,7 @@ def _without_copy(connection: psycopg.Connection[Any], policy: Policy, secret: S
     relations = postgres_sources.relations_of(connection, policy)
     schema = postgres_sources.schema_of(relations)
     check(policy, schema)
+    postgres_sources.refuse_far_floats(connection, policy, relations)
     flavour = PostgresFlavour(_RANK_KEY)
     # the same for one row of each
     first = {name: Relation(f"(SELECT * FROM {each.sql} LIMIT 1)", each.types) for name, each in relations.items()}  # noqa: S608

@@ -13,10 +13,11 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from tacit.engines import quoting
+from tacit.engines.postgres_cleaning import LARGEST_WHOLE
 from tacit.engines.postgres_connection import address_of, connect, resolved
 from tacit.engines.postgres_units import Found, distinct_names, refuse_units
-from tacit.engines.sources import Relation, kind_of
-from tacit.errors import EngineError
+from tacit.engines.sources import Relation, kind_of, named_columns
+from tacit.errors import EngineError, PolicyError
 from tacit.policy.check import Schema
 from tacit.policy.policy import Policy, Source
 
@@ -119,6 +120,24 @@ def relations_of(connection: psycopg.Connection[Any], policy: Policy) -> dict[st
         distinct_names(name, [column.name for column in columns])
     refuse_units(policy, found)
     return {name: _relation(found[name], table.source) for name, table in policy.tables.items()}
+
+
+def refuse_far_floats(connection: psycopg.Connection[Any], policy: Policy, relations: dict[str, Relation]) -> None:
+    """Refuse units and keys that are floating point numbers so large that two people could have the same."""
+    for name, relation in relations.items():
+        for column in named_columns(policy, name)[1]:
+            found = relation.type_of(column)
+            limit = LARGEST_WHOLE.get(found or "")
+            if limit is None:
+                continue
+            number = f"CAST({quoting.identifier(relation.name_of(column))} AS DOUBLE PRECISION)"
+            far = f"abs({number}) >= {limit} AND abs({number}) < CAST('Infinity' AS DOUBLE PRECISION)"
+            if connection.execute(f"SELECT 1 FROM {relation.sql} WHERE {far} LIMIT 1").fetchone() is not None:  # noqa: S608
+                raise PolicyError(
+                    f"tables.{name}.unit: {column!r} is stored as {found}, and holds values of {limit:,} and beyond, "
+                    "where several whole numbers become one: two people could not be told apart. Store it as a whole "
+                    "number or as text (converting it now is too late)."
+                )
 
 
 def named_sources(policy: Policy) -> list[tuple[str, str]]:

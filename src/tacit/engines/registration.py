@@ -27,12 +27,14 @@ from tacit.engines import cleaning, quoting
 from tacit.engines.secret import Secret
 from tacit.engines.sources import Relation, fits_64_bits
 from tacit.errors import PolicyError
-from tacit.policy.columns import Column
+from tacit.policy.columns import LONGEST_TEXT, Column
 from tacit.policy.policy import Policy, Table
 from tacit.policy.reading import CsvReading
 from tacit.policy.units import ColumnUnit, PathUnit, RowUnit
 
 SCHEMA: Final = "tacit_copy"
+ROWS: Final = "tacit_rows"
+"""In DuckDB: where the rows of private tables are, of which the copy shows those that are somebody's."""
 RANK: Final = "tacit_rank"
 _ROW: Final = "tacit_row"
 _ONCE: Final = " OFFSET 0"  # keeps an optimiser from computing an expression where it is tested and where it is used
@@ -114,9 +116,46 @@ def statements(policy: Policy, relations: Mapping[str, Relation], secret: Secret
     dense = not units_are_whole(policy, relations)
     if dense:
         yield Statement(first, _dense_units(policy, relations, flavour))
-    for name in policy.tables:
+    yield Statement(first, f"CREATE SCHEMA {ROWS}")
+    for name, table in policy.tables.items():
         body = copy_of(policy, name, relations, flavour, dense=dense)
-        yield Statement(name, f"CREATE TABLE {quoting.identifier(SCHEMA, name)} AS {body}")
+        there = quoting.identifier(SCHEMA, name)
+        if table.public:
+            yield Statement(name, f"CREATE TABLE {there} AS {body}")
+            continue
+        rows = quoting.identifier(ROWS, name)
+        yield Statement(name, f"CREATE TABLE {rows} AS {body}")
+        yield Statement(name, f"INSERT INTO {rows} (tacit_unit, tacit_rank{_names(table, lead=', ')}) {_ends(table)}")
+        yield Statement(name, f"CREATE VIEW {there} AS SELECT * FROM {rows} WHERE {RANK} > 0")
+
+
+def _ends(table: Table) -> str:
+    """Rows that are nobody's, ranked 0, with the least and the greatest of what each column can hold, and with NULL.
+
+    An engine that keeps the least and the greatest value of every column plans by them: one person with a value that
+    no other has would change how a question is answered for everybody. With these rows they are what the policy says.
+    """
+    least, greatest, missing = [str(-(2**63)), "0"], [str(2**63 - 1), "0"], ["0", "0"]
+    for column in table.columns.values():
+        low, high = _ends_of(column)
+        least.append(low)
+        greatest.append(high)
+        missing.append("NULL" if column.nullable else low)
+    return "VALUES " + ", ".join(f"({', '.join(row)})" for row in (least, greatest, missing))
+
+
+def _ends_of(column: Column) -> tuple[str, str]:
+    values = column.grid_values
+    if column.kind == "text":
+        if values is None:
+            return "''", f"repeat('\U0010ffff', {LONGEST_TEXT})"
+        texts = sorted(map(str, values))
+        return quoting.text(texts[0]), quoting.text(texts[-1])
+    if values is not None:
+        numbers = [int(value) for value in values]
+        return str(min(numbers)), str(max(numbers))
+    low, high = column.grid_lower, column.grid_upper
+    return str(-(2**63) if low is None else low), str(2**63 - 1 if high is None else high)
 
 
 def copy_of(policy: Policy, name: str, relations: Mapping[str, Relation], flavour: Flavour, *, dense: bool) -> str:
@@ -156,6 +195,9 @@ def sparing_copy_of(policy: Policy, name: str, relations: Mapping[str, Relation]
     Of a unit with at most `rows_per_unit` rows all are kept, so the rows of the others alone are ranked, by the same
     rule: it is the same copy. Units are counted before anything is cleaned, which can only leave more units to be
     ranked. None where that is not so: where of the rows that share a key one is kept, or nothing is bounded.
+
+    A unit called 0 is always among those that are ranked, be there one or not: where there are none to rank, the server
+    would leave out reading the table for them, and the clock would tell of one person with many rows.
     """
     table = policy.tables[name]
     if table.public or table.key is not None or isinstance(table.unit, RowUnit):
@@ -164,7 +206,7 @@ def sparing_copy_of(policy: Policy, name: str, relations: Mapping[str, Relation]
     source = f"{relations[name].sql} AS {_ROW}{joins}"
     many = (
         f"SELECT tacit_key FROM (SELECT {unit} AS tacit_key FROM {source}) AS tacit_all "
-        f"WHERE tacit_key IS NOT NULL GROUP BY tacit_key HAVING count(*) > {table.rows_per_unit:d}"
+        f"WHERE tacit_key IS NOT NULL GROUP BY tacit_key HAVING count(*) > {table.rows_per_unit:d} UNION ALL SELECT '0'"
     )
     columns = _names(table, lead=", ")
     typed = _typed(table, relations[name], unit, joins, flavour)

@@ -46,10 +46,14 @@ _TICK: Final = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A source that a connection can read: its SQL, and the type of each of its columns."""
+    """A source that a connection can read: its SQL, and the type of each of its columns.
+
+    Texts are compared by their characters in `sql`; in `own`, where there is one, as the source itself compares them.
+    """
 
     sql: str
     types: Mapping[str, str]
+    own: str | None = None
 
     def type_of(self, name: str) -> str | None:
         """The type of a column, whatever the case of its name."""
@@ -102,7 +106,7 @@ def open_relation(
 
     try:
         if source.format == "duckdb":
-            return _described(connection, table, _inside(connection, source, directory))
+            return _uncollated(connection, _described(connection, table, _inside(connection, source, directory)))
         files = files_of(source, directory)
         if not files:
             raise EngineError(f"{source.path}: there is no such {source.format} file.")
@@ -210,6 +214,23 @@ def _inside(connection: DuckDBPyConnection, source: Source, directory: str) -> s
     connection.execute(f"ATTACH IF NOT EXISTS {quoting.text(path)} AS {alias} (READ_ONLY)")
     inside = str(source.table).split(".")
     return quoting.identifier(alias, *(inside if len(inside) > 1 else ["main", *inside]))
+
+
+def _uncollated(connection: DuckDBPyConnection, relation: Relation) -> Relation:
+    """The relation, with texts that are equal only if their characters are: a collation goes along into every copy.
+
+    Collations stand in no type, so wherever the database speaks of any all texts are taken out of theirs.
+    """
+    spoken = connection.execute(
+        "SELECT 1 FROM (SELECT database_name, sql FROM duckdb_tables() UNION ALL "
+        "SELECT database_name, sql FROM duckdb_views() WHERE NOT internal) AS tacit_spoken "
+        "WHERE starts_with(database_name, 'tacit_source_') AND contains(lower(sql), 'collate') LIMIT 1"
+    ).fetchone()
+    texts = [quoting.identifier(name) for name, kind in relation.types.items() if kind == "VARCHAR"]
+    if spoken is None or not texts:
+        return relation
+    plain = ", ".join(f"decode(encode({name})) AS {name}" for name in texts)
+    return Relation(f"(SELECT * REPLACE ({plain}) FROM {relation.sql})", relation.types, relation.sql)
 
 
 def _json(

@@ -44,6 +44,8 @@ def open_locked(path: str, memory: int, threads: int) -> DuckDBPyConnection:
             "allow_persistent_secrets": "false",
         },
     )
+    # Which blocks of one table are read must not follow from the rows of another that it is joined with.
+    connection.execute("SET disabled_optimizers = 'join_filter_pushdown'")
     connection.execute("SET python_enable_replacements = false")
     connection.execute("SET preserve_insertion_order = false")
     connection.execute("SET enable_external_access = false")

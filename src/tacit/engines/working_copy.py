@@ -22,13 +22,13 @@ from typing import Any, Final
 from tacit.engines import frames as frames_of
 from tacit.engines import keys, leases, quoting, sources
 from tacit.engines.interrupts import as_keyboard_interrupts, execute
-from tacit.engines.registration import SCHEMA, statements
+from tacit.engines.registration import ROWS, SCHEMA, statements
 from tacit.engines.secret import Secret
 from tacit.errors import EngineError, PolicyError
 from tacit.policy.check import Schema, check
 from tacit.policy.policy import Policy
 
-VERSION: Final = 2
+VERSION: Final = 3
 _MEMORY: Final = Path("/dev/shm")  # noqa: S108  # the private folder inside it is made by mkdtemp
 Progress = Callable[[str, int, int], None]
 """Told the table that is next, the number of steps done, and of all steps."""
@@ -57,7 +57,7 @@ def path_of(policy: Policy) -> Path:
         root = _MEMORY if os.access(_MEMORY, os.W_OK) else None
         return Path(tempfile.mkdtemp(prefix="tacit-", dir=root)) / "copy.duckdb"
     path = Path(sources.resolved(policy.working_copy, policy.directory))
-    if path.stem == SCHEMA:
+    if path.stem in (SCHEMA, ROWS):
         raise PolicyError(
             f"working_copy: a file called {path.name!r} would hide the schema inside it. Call it otherwise."
         )

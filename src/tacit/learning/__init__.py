@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from tacit.learning.components import PCA, StandardScaler
     from tacit.learning.discriminant import LinearDiscriminantAnalysis
     from tacit.learning.linear import LinearRegression, Ridge
+    from tacit.learning.logistic import LogisticRegression
     from tacit.learning.second_moments import SecondMoments
 
 __all__ = [
     "PCA",
     "LinearDiscriminantAnalysis",
     "LinearRegression",
+    "LogisticRegression",
     "Ridge",
     "SecondMoments",
     "StandardScaler",
@@ -35,6 +37,7 @@ _HOME: Final = {
     "PCA": "components",
     "LinearDiscriminantAnalysis": "discriminant",
     "LinearRegression": "linear",
+    "LogisticRegression": "logistic",
     "Ridge": "linear",
     "SecondMoments": "second_moments",
     "StandardScaler": "components",

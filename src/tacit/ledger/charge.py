@@ -115,14 +115,22 @@ class StoreFailure:
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """The owner looked at what failed: for one analyst, or (None) for all."""
+    """The owner looked at what failed, up to an entry or (None) at everything: for one analyst, or (None) for all."""
 
     analyst: str | None
+    entry: int | None = None
 
     def record(self, store: Store) -> tuple[Entry, ...]:
         """A new entry for each failure that stopped somebody; none where nobody was stopped."""
+        failures = open_failures(store, self.analyst)
+        newest = max((each.sequence for each in failures), default=0)
+        if self.entry is not None and newest > self.entry:
+            raise LedgerError(
+                f"Entry {newest} failed as well, after entry {self.entry} that you looked at. Nothing was recorded. "
+                f"Look at it, and then resume: tacit ledger resume POLICY --entry {newest}."
+            )
         made = []
-        for failure in open_failures(store, self.analyst):
+        for failure in failures:
             content = {"failed": failure.sequence}
             made.append(Entry.after(store.last(), Kind.RESUMED, content, failure.analyst, failure.key))
             store.append(made[-1])

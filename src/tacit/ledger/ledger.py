@@ -207,11 +207,19 @@ class Ledger:
         """The failures that stop this analyst, or anyone, until the owner resumes: of each the newest."""
         return self._writer.read(lambda store: tuple(open_failures(store, analyst)))
 
-    def resume(self, analyst: str | None = None) -> tuple[Entry, ...]:
-        """The owner's word that a failure was looked at, for one analyst or for all; the entries that record it."""
+    def resume(self, analyst: str | None = None, entry: int | None = None) -> tuple[Entry, ...]:
+        """The owner's word that a failure was looked at, for one analyst or for all; the entries that record it.
+
+        `entry` is the last failure that was looked at: if one came after it, nothing is resumed.
+        """
         if analyst is not None:
-            self._rule_of(analyst)
-        return self._writer.submit(Resume(analyst).record, analyst or "")
+            if self._anyone:
+                raise LedgerError(
+                    f"Nobody is enrolled in this ledger, so that a failure stops everyone, and not {analyst!r} alone. "
+                    "Resume without the name of an analyst."
+                )
+            self._enrolled(analyst)
+        return self._writer.submit(Resume(analyst, entry).record, analyst or "")
 
     # -- looking ---------------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from tacit.loss import lattice_vectors
 from tacit.loss.outward import UNIT, Floats, float_down, float_up, special
 
 _SPECIAL = 2.0**-43
@@ -85,13 +86,19 @@ def gaussian(mu: float, epsilon: Floats) -> Floats:
 
 
 def discrete_gaussian(sensitivity: Fraction, sigma: Fraction, dimensions: int, epsilon: Floats) -> Floats:
-    """Discrete Gaussian noise: exact where one coordinate changes and sigma <= 256, else an upper bound."""
+    """Discrete Gaussian noise: exact where one coordinate changes and sigma <= 256, or few and sigma is small.
+
+    Elsewhere an upper bound.
+    """
     squared = math.floor(sensitivity * sensitivity)  # of the distance of two integer vectors
     if squared == 0:
         return np.zeros_like(epsilon)
     if sigma <= _WIDE and (dimensions == 1 or squared == 1):
         return _lattice_sum(math.isqrt(squared), sigma, epsilon)
-    return rounded_gaussian(squared, sigma, dimensions, epsilon)
+    rounded = rounded_gaussian(squared, sigma, dimensions, epsilon)
+    if not lattice_vectors.applies(squared, float(sigma)):
+        return rounded
+    return np.minimum(rounded, lattice_vectors.delta(squared, float(sigma), dimensions, epsilon))
 
 
 def _lattice_sum(shift: int, sigma: Fraction, epsilon: Floats) -> Floats:

@@ -98,7 +98,8 @@ def discrete_gaussian_sigma(sensitivity: Number, epsilon: Number, delta: Number,
     """A sigma of integer Gaussian noise on `dimensions` integers of this L2 sensitivity for (epsilon, delta).
 
     The least one where a single coordinate can change (one dimension, or sensitivity below sqrt 2) and sigma is at most
-    256; elsewhere sigma^2 is above the continuous least sigma^2 by about one at most.
+    256, or the sensitivity at most 4 and sigma at most 8; elsewhere sigma^2 is above the continuous least sigma^2 by
+    about one at most.
     """
     squared = _integer_distance(sensitivity)
     target_epsilon, log_target = _target(epsilon, delta)

@@ -19,6 +19,8 @@ coordinate its ratio to the rounded output is in [(1 - theta)/G, (1 + theta)/G],
 rounding is post-processing of Gaussian noise,
     delta(eps) <= (1 + theta)^d delta_Gauss(S/sigma0; eps - d log((1 + theta)/(1 - theta))).
 
+Theorem 3 (several coordinates, narrow noise, near vectors): `lattice_vectors` goes through all vectors.
+
 Promise: what is returned is at least the true delta at exactly the doubles given; rounding is included.
 """
 
@@ -29,7 +31,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.loss import gaussian_curve
+from tacit.loss import gaussian_curve, lattice_vectors
 from tacit.loss.roots import least
 from tacit.loss.rounding import UNIT, float_down, float_up, sqrt_up
 
@@ -124,7 +126,16 @@ def log_delta(sensitivity: Fraction, sigma: Fraction, epsilon: Fraction, dimensi
     below, at_least = float_down(sigma), float_down(epsilon)
     if shift is not None and Fraction(below) == sigma and below <= LATTICE_SIGMA:
         return log_delta_of_shift(below, shift, at_least)
-    return log_delta_by_rounding(below, squared, at_least, dimensions)
+    return _log_delta_of_several(below, squared, at_least, dimensions)
+
+
+def _log_delta_of_several(sigma: float, squared: int, epsilon: float, dimensions: int) -> float:
+    """The lesser of the second theorem's bound and the third's."""
+    rounded = log_delta_by_rounding(sigma, squared, epsilon, dimensions)
+    if not lattice_vectors.applies(squared, sigma):
+        return rounded
+    (exact,) = lattice_vectors.delta(squared, sigma, dimensions, np.array([epsilon]))
+    return min(rounded, math.log(exact) + 4 * UNIT) if exact > 0 else rounded
 
 
 def smallest_sigma(squared: int, epsilon: float, log_target: float, dimensions: int) -> Fraction:
@@ -134,7 +145,15 @@ def smallest_sigma(squared: int, epsilon: float, log_target: float, dimensions: 
         guess = shift / gaussian_curve.largest_mu(epsilon, log_target)
         if guess <= LATTICE_SIGMA:
             return Fraction(_least_on_lattice(guess, shift, epsilon, log_target))
-    return sigma_by_rounding(squared, epsilon, log_target, dimensions)
+    rounded = sigma_by_rounding(squared, epsilon, log_target, dimensions)
+    if not lattice_vectors.applies(squared, float(rounded)):
+        return rounded
+
+    def excess(sigma: float) -> float:
+        return _log_delta_of_several(sigma, squared, epsilon, dimensions) - log_target
+
+    found = least(excess, float_up(rounded), tolerance=1e-6, stride=1e-3)
+    return min(rounded, Fraction(found)) if math.isfinite(found) else rounded
 
 
 def _least_on_lattice(guess: float, shift: int, epsilon: float, log_target: float) -> float:

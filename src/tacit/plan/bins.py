@@ -163,10 +163,10 @@ def bins_of(part: Part, place: int, draft: Draft) -> Bins | None:
     if binned is None:
         return None
     keys = tuple(key_column(number) for number in range(len(draft.key_sql)))
-    query = from_sources(draft, list(_selected(binned, keys, place, draft)))
+    known = []
     if binned.counted is not None:
-        missing = exp.Is(this=exp.paren(binned.counted.copy()), expression=exp.Null())
-        query = query.where(exp.not_(missing), copy=False)
+        known = [exp.not_(exp.Is(this=exp.paren(binned.counted.copy()), expression=exp.Null()))]
+    query = from_sources(draft, list(_selected(binned, keys, place, draft)), known)
     query = query.group_by(*(exp.Literal.number(number + 1) for number in range(len(keys) + 1)), copy=False)
     return Bins(Query(query, (*keys, BIN), (measure_column(place),), None), binned.values)
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from tacit.plan.anchors import put_together
 from tacit.plan.bound_groups import LEAST, by_unit, ranked_rows
 from tacit.plan.draft import Draft
 from tacit.plan.scope import UNIT
@@ -69,13 +70,10 @@ def _measures(draft: Draft, block: int) -> list[exp.Expr]:
     return [exp.alias_(part.sql.copy(), measure_column(place), copy=False) for place, part in parts]
 
 
-def from_sources(draft: Draft, selected: Sequence[exp.Expr]) -> exp.Select:
-    """SELECT these FROM the question's sources WHERE its condition holds."""
+def from_sources(draft: Draft, selected: Sequence[exp.Expr], kept: Sequence[exp.Expr] = ()) -> exp.Select:
+    """SELECT these FROM the question's sources WHERE its condition holds, and all of `kept`."""
     assert draft.joined is not None
-    query = exp.select(*selected, copy=False).from_(draft.joined.table_sql.copy(), copy=False)
-    for join in draft.joined.join_sql:
-        query.append("joins", join.copy())
-    return query if draft.where is None else query.where(draft.where.copy(), copy=False)
+    return put_together(draft.joined.sources, selected, draft.where, kept)
 
 
 def _units(draft: Draft) -> exp.Expr:

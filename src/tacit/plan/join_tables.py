@@ -25,11 +25,12 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from tacit.errors import QuestionError
+from tacit.plan.anchors import Source
 from tacit.plan.fan_out import fan_out, first_of_each
 from tacit.plan.join_bounds import Bound, few
 from tacit.plan.names import Names, conjunction, conjuncts
 from tacit.plan.scope import Place, Scope
-from tacit.plan.translate import condition_of
+from tacit.plan.ties import spoken_of, tie_of
 from tacit.plan.work import NONE, Step, Work, computed, effort_of, held, most_rows
 from tacit.plan.work import joined as joined_work
 from tacit.policy import PathUnit
@@ -49,8 +50,7 @@ class Joined:
     source: tree.Source
     joins: tuple[tree.Join, ...]
     where: tuple[tree.Scalar, ...]  # the parts of WHERE that are left; names as written
-    table_sql: exp.Expr
-    join_sql: tuple[exp.Join, ...]
+    sources: tuple[Source, ...]  # as they stand in FROM
     rows: int | None
     unit_sql: exp.Expr | None
     kind: str | None
@@ -86,7 +86,8 @@ def join_tables(
     first, steps = _ordered(names, sources, joins, where)
     seen = {first.alias: first.place}
     rows, unit, kind = first.place.rows, None if first.place.public else first.place.unit_sql, first.place.kind
-    sql, resolved = [], []
+    sql: list[Source] = []
+    resolved: list[tree.Join] = []
     merged = False
     sizes = [Step(first.place.rows or 1, not first.place.public)]
     bound = None if rows is None else Bound.of(first.place.alias, rows)
@@ -114,11 +115,9 @@ def join_tables(
                 assert unit is not None
                 unit = exp.Coalesce(this=unit.copy(), expressions=[place.unit_sql])
                 merged = _unit_using(joins, step, names)
-        parts = [condition_of(part, scope).sql if not _units(part) else _unit_sql(part, scope) for part in on]
+        ties = tuple(tie_of(part, scope) for part in on)
         side = step.kind.upper() if step.kind != "inner" else None
-        sql.append(exp.Join(this=source, on=exp.and_(*parts, copy=False) if parts else None, side=side, kind=None))
-        if not parts:
-            sql[-1].set("kind", "CROSS")
+        sql.append(Source(place.alias, source, side, ties, spoken_of(on, place, first.place.alias)))
         resolved.append(tree.Join(step.source, conjunction(on), step.kind))  # type: ignore[arg-type]
         if step.kind in ("right", "full"):
             seen = {alias: replace(each, optional=True) for alias, each in seen.items()}
@@ -131,7 +130,9 @@ def join_tables(
     scope = Scope({each.alias: each for each in places}, opener.opened)
     rows = None if bound is None else bound.most
     most = most_rows(sizes)
-    conditions = effort_of([join.args["on"] for join in sql if join.args.get("on") is not None], scope.lengths)
+    conditions = effort_of([tie.sql for source in sql for tie in source.ties], scope.lengths)
+    optional = {each.alias for each in places if each.optional}
+    ready = (Source(first.place.alias, first.place.sql), *sql)
     work = joined_work([place.work for place in places], sizes) + computed(most, conditions, scope.lists)
     work = NONE if rows is None else held(work)
     return Joined(
@@ -141,8 +142,7 @@ def join_tables(
         first.source,
         tuple(resolved),
         tuple(part for part in conjuncts(where) if part not in used),
-        first.place.sql,
-        tuple(sql),
+        tuple(replace(source, optional=source.alias in optional) for source in ready),
         None if rows is None else few(rows),
         unit,
         kind,
@@ -305,7 +305,20 @@ def _private(
     else:
         all_meet = not on and not any(names.places[alias].optional for alias in _linked(links, names))
         found = bound.full(place.alias, place.rows, into, back, all_meet=all_meet)
-    return [*links, *on], place.sql, found, leading, set(back)
+    return [*links, *_also(links, on, names, place), *on], place.sql, found, leading, set(back)
+
+
+def _also(links: Sequence[tree.Scalar], on: Sequence[tree.Scalar], names: Names, place: Place) -> Iterator[tree.Scalar]:
+    """The same equality of units with every other source that the condition speaks of.
+
+    It follows from those before it. But engines join in any order, and would else join two sources by a value alone
+    first, which the rows of many people can share.
+    """
+    tied = {side.table for link in links for side in tree.walk(link) if isinstance(side, tree.UnitOf)}
+    named = {node.table for part in on for node in tree.walk(part) if isinstance(node, tree.Name)}
+    for other in names.places.values():
+        if other.alias in named - tied - {place.alias} and not other.public and not other.optional:
+            yield tree.Compare("=", tree.UnitOf(other.alias), tree.UnitOf(place.alias))
 
 
 def _linked(links: Sequence[tree.Scalar], names: Names) -> Iterator[str]:
@@ -361,15 +374,3 @@ def _path_ends(part: tree.Scalar, names: Names, place: Place) -> tuple[str, bool
 
 def _is_step(unit: object, key: str, table: str, their_key: str) -> bool:
     return isinstance(unit, PathUnit) and unit.table == table and (unit.key, unit.their_key) == (key, their_key)
-
-
-def _units(part: tree.Scalar) -> bool:
-    return isinstance(part, tree.Compare) and isinstance(part.left, tree.UnitOf)
-
-
-def _unit_sql(part: tree.Scalar, scope: Scope) -> exp.Expr:
-    assert isinstance(part, tree.Compare)
-    assert isinstance(part.left, tree.UnitOf)
-    assert isinstance(part.right, tree.UnitOf)
-    left, right = (scope.places[side.table].unit_sql for side in (part.left, part.right))
-    return exp.EQ(this=left, expression=right)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from tacit.errors import QuestionError
+from tacit.plan.anchors import put_together
 from tacit.plan.fan_out import renamed
 from tacit.plan.join_tables import Joined
 from tacit.plan.magnitude import is_coded
@@ -134,10 +135,8 @@ def _projected(rows: tree.Rows, outputs: tuple[tree.Output, ...], joined: Joined
         raise QuestionError(
             "SELECT DISTINCT inside a question must name the unit's column: rows that are alike may belong to others."
         )
-    query = _query(columns, joined)
     where = None if rows.where is None else condition_of(rows.where, joined.scope).sql
-    if where is not None:
-        query = query.where(where, copy=False)
+    query = _query(columns, joined, where)
     if rows.distinct:
         query = query.distinct(copy=False)
     opened = _opened(query, columns, unit, joined.rows, joined, _computed(columns, where, joined))
@@ -169,13 +168,10 @@ def _column(value: Value, name: str) -> Value:
     return value
 
 
-def _query(columns: dict[str, Value], joined: Joined) -> exp.Select:
+def _query(columns: dict[str, Value], joined: Joined, where: exp.Expr | None) -> exp.Select:
     selected: list[exp.Expr] = [] if joined.unit_sql is None else [exp.alias_(joined.unit_sql.copy(), UNIT, copy=False)]
     selected += [exp.alias_(value.sql.copy(), quoted(name), copy=False) for name, value in columns.items()]
-    query = exp.select(*selected, copy=False).from_(joined.table_sql.copy(), copy=False)
-    for join in joined.join_sql:
-        query.append("joins", join.copy())
-    return query
+    return put_together(joined.sources, selected, where)
 
 
 def _computed(columns: dict[str, Value], where: exp.Expr | None, joined: Joined) -> Work:
@@ -296,10 +292,8 @@ def _group(
         values[name] = _column(value_of(expression, joined.scope), name)
     for node, name in aggregate_names.items():
         values[name] = aggregate_value(node, joined.scope, joined.rows)
-    query = _query(values, joined)
     where = None if rows.where is None else condition_of(rows.where, joined.scope).sql
-    if where is not None:
-        query = query.where(where, copy=False)
+    query = _query(values, joined, where)
     places = range(1, len(keys) + 2)
     query = query.group_by(*(exp.Literal.number(place) for place in places), copy=False)
     columns = {

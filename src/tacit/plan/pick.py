@@ -162,9 +162,8 @@ def _planned(part: PickPart, mechanism: PickMechanism, draft: Draft) -> Pick:
     keys = tuple(key_column(place) for place in range(len(draft.key_sql)))
     nullable = tuple(column.values is None or None in column.values for column in draft.key_columns)
     selected = [exp.alias_(sql.copy(), name, copy=False) for sql, name in zip(draft.key_sql, keys, strict=True)]
-    rows = from_sources(draft, [*selected, exp.alias_(part.sql.copy(), POINT, copy=False)])
-    if part.nullable:
-        rows = rows.where(exp.not_(exp.Is(this=exp.paren(part.sql.copy()), expression=exp.Null())), copy=False)
+    known = [exp.not_(exp.Is(this=exp.paren(part.sql.copy()), expression=exp.Null()))] if part.nullable else []
+    rows = from_sources(draft, [*selected, exp.alias_(part.sql.copy(), POINT, copy=False)], known)
     if isinstance(mechanism, Mode):
         counted = [*(exp.column(name) for name in (*keys, POINT)), exp.alias_(exp.Count(this=exp.Star()), ROWS)]
         places = (exp.Literal.number(place + 1) for place in range(len(keys) + 1))

@@ -68,7 +68,7 @@ def _gathered(
     shift = _shift(probes)
     query = exp.select(*selected).from_(aliased("r0", "r"))
     query = query.join(aliased("q0", "q"), on=_inside(table, shift), copy=False)
-    query = query.with_("r0", as_=table.rows.copy(), materialized=False, copy=False)
+    query = query.with_("r0", as_=table.rows.copy(), materialized=table.are_joined, copy=False)
     query = query.with_("p0", as_=_lines(table, cells, probes, shift), copy=False)
     query = query.with_("p1", as_=_numbers(table, cells), copy=False)
     texts = [place for place, text in enumerate(table.texts) if text]

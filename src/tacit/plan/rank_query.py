@@ -9,7 +9,8 @@ rows there are.
 How. A first pass counts rows in about 500 equal stretches of the grid; running sums of these few numbers tell which
 stretches reach into a window around a wanted rank. Those likely to be chosen from (`Window.likely`) with more than
 three times the rows of the grain are counted again in stretches 32 times as short, and so on, down to single points. No
-pass sorts rows, none writes them down, and a pass for which nothing is left does not read them. A stretch that is left
+pass sorts rows, none writes them down, and each reads them, also one for which nothing is left: how often they are read
+depends on the grid alone. A stretch that is left
 out lies beyond all windows altogether, so every rank that is returned is exact. Where there are many windows, and so
 many rows near one, the stretches of the first two passes are up to 512 times as short where the rows of all cells
 together lie close, which saves most of the passes after them. Small grids (512 points and fewer) take one pass, and
@@ -34,6 +35,8 @@ _WIDTH, _SHORT = "width", "short"
 _EQUAL, _LEAST, _GREATEST = "equal_stretch", "least_point", "greatest_point"
 _AGAIN = "again"
 _SMALL = _FIRST = 9
+SMALL_GRID = 1 << _SMALL
+"""A grid of so many points takes one pass, and its leaves are points."""
 _NEXT = 5
 _FINER, _STRETCHES = 9, 900
 _MOST = 1_000_000
@@ -64,6 +67,15 @@ class Keyed:
     nullable: tuple[bool, ...]
     points: int
 
+    @property
+    def are_joined(self) -> bool:
+        """Whether the rows come from several sources: then they are written down once.
+
+        Others are read where they are needed, once for each pass: writing them down would cost more. But an engine
+        could join one source with what is left to be counted first, and not read the other where that gives nothing.
+        """
+        return bool(self.rows.args.get("joins"))
+
     def same_cell(self, left: str, right: str) -> list[exp.Expr]:
         """Conditions that two tables' rows are of one cell."""
         found: list[exp.Expr] = []
@@ -80,8 +92,7 @@ def rank_query(table: Keyed, windows: Sequence[Window], grain: int) -> exp.Selec
     shifts = _shifts(table.points, finer)
     builder = _Builder(table, list(table.keys), windows, grain, shifts, finer)
     query = builder.merged() if len(shifts) > 1 and grain > 1 else builder.plain()
-    # read where it is needed, once for each pass: writing all rows down would cost more
-    query = query.with_("r0", as_=table.rows.copy(), materialized=False, copy=False)
+    query = query.with_("r0", as_=table.rows.copy(), materialized=table.are_joined, copy=False)
     if finer:
         query = query.with_("g", as_=builder.crowds(), copy=False)
         query = query.with_("z", as_=builder.widths(), materialized=True, copy=False)
@@ -228,13 +239,20 @@ class _Builder:
             query = query.select(exp.alias_(marked, _AGAIN, copy=False), copy=False)
         return query.where(exp.or_(*map(_reaches, self.windows), copy=False), copy=False)
 
-    def large(self, level: int) -> exp.Select:
+    def large(self, level: int) -> exp.Expr:
         """Those that are counted again. What a limit leaves out is not returned, and so is asked for when it is needed.
 
         It is there because engines take these few for as many as there are rows, and would look them up the wrong way.
+        One more is of no cell and no row lies in it: where there is none at all, engines leave out reading the rows,
+        and how long that takes would tell how the rows lie.
         """
-        selected = [*self._keys(), name_of(STRETCH), *map(name_of, (BELOW, TOTAL))]
-        return exp.select(*selected).from_(f"c{level}").where(_again(1), copy=False).limit(_MOST, copy=False)
+        names = [*self.keys, STRETCH, BELOW, TOTAL]
+        few = exp.select(*map(name_of, names)).from_(f"c{level}").where(_again(1), copy=False).limit(_MOST, copy=False)
+        keys: list[exp.Expr] = [exp.Literal.string("") if text else integer(0) for text in self.table.texts]
+        nothing = [*keys, integer(-1), integer(0), integer(0)]
+        none = exp.select(*(exp.alias_(value, name) for value, name in zip(nothing, names, strict=True)))
+        rows = exp.select(*map(name_of, names)).from_(few.subquery("l"))
+        return exp.Union(this=rows, expression=none, distinct=False)
 
     def leaves(self) -> exp.Expr:
         """Those that are not, of all passes."""

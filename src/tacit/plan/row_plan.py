@@ -153,11 +153,9 @@ class RowPlan:
         selected = [exp.alias_(value.sql.copy(), _column(place), copy=False) for place, value in enumerate(values)]
         if not selected:
             selected = [exp.alias_(cast_to(exp.Literal.number(0), "BIGINT"), "nothing")]
-        rows = from_sources(self._draft, selected)
-        for value in values:
-            if value.nullable:
-                rows = rows.where(exp.not_(exp.Is(this=exp.paren(value.sql.copy()), expression=exp.Null())), copy=False)
-        return rows
+        nullable = [value for value in values if value.nullable]
+        known = [exp.not_(exp.Is(this=exp.paren(value.sql.copy()), expression=exp.Null())) for value in nullable]
+        return from_sources(self._draft, selected, known)
 
 
 def plan_rows(sql: str, policy: Policy, rows_per_unit: int | None = None) -> RowPlan:
