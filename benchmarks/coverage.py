@@ -118,7 +118,8 @@ def main() -> str:
             "",
             f"Percent of {100 * LEVEL:g} % intervals that held the truth, over {RUNS} runs a cell (five times as many "
             f"where the first came out below {100 * AGAIN:g}). Bar: {100 * BAR:g}. Truth: of the rows that were given, "
-            "or of the population they were drawn from.",
+            "or of the population they were drawn from."
+            + (f" Only some of the cases were run ({len(names)} of {len(CASES) + len(sql.FORMS)})." if ONLY else ""),
             "",
             *lines,
             "",
