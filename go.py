@@ -19,6 +19,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -37,11 +38,13 @@ USAGE = """\
 python3 go.py COMMAND [ARGUMENTS]
 
   demo              a made-up clinic: register it, ask, see the budget; `demo mechanisms` for the noise
-  test [PYTEST...]  ruff, mypy --strict, import-linter and pytest; fails if any of them fails
+  test [PYTEST...]  ruff, mypy --strict, import-linter, the documentation, the walk and pytest; fails if any of
+                    them fails. With arguments for pytest, only the first three and pytest
   spark [PYTEST...] the tests of the Spark engine, which need Java 17 or newer
-  check             the same without pytest
+  check             ruff, mypy --strict and import-linter
   bench [NAME...]   measure against peers and write benchmarks/RESULTS.md
-  docs              build the documentation into docs/_build/html
+  docs              build the documentation into docs/_build/html; a warning is an error
+  walk [PAGE...]    follow README and the tutorials, command by command, in a fresh copy with nothing installed
   mutants [ARG...]  break the code on purpose, one constant at a time, and see the tests notice
   lock [NAME...]    find new versions and write requirements/*.txt
 
@@ -195,6 +198,7 @@ def fill(environment: Environment) -> None:
         install_locked(pip, locked, *sources)
     else:
         install_locked(pip, locked)
+    compile_all(environment)
     if environment.holds_tacit:
         say("Installing tacit itself ...")
         must(*pip, "install", "--no-deps", "--no-build-isolation", "--editable", str(ROOT))
@@ -207,7 +211,21 @@ def install_locked(pip: list[str], locked: str, *options: str) -> None:
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
         file.write(locked)
         file.flush()
-        must(*pip, "install", "--require-hashes", "--only-binary", ":all:", *options, "-r", file.name)
+        # A lock file is complete, so there is nothing to resolve. Compiling comes later, on all cores.
+        exactly = ["--require-hashes", "--no-deps", "--only-binary", ":all:", "--no-compile"]
+        must(*pip, "install", *exactly, *options, "-r", file.name)
+
+
+def compile_all(environment: Environment) -> None:
+    """Compile what was installed, but for the packages' own tests, which nobody runs here: half of the work."""
+    say("Compiling ...")
+    for packages in environment.path.glob("lib/python3*/site-packages"):
+        # What is compiled already stays. A file that does not compile is its package's own affair.
+        subprocess.run(
+            [environment.python, "-m", "compileall", "-qq", "-j", "0", "-x", r"/(tests?|pip)/", str(packages)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
 
 
 def locked_block(locked: str, package: str) -> str:
@@ -250,11 +268,53 @@ def has_module(name: str) -> bool:
 
 
 def must(*command: str) -> None:
-    """Run one step of the set-up; its output is shown only if it fails."""
-    quiet = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=quiet, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if done.returncode != 0:
-        raise Stop(f"{done.stdout}\nThis step failed: {' '.join(command)}\nMend it, then run the same command again.")
+    """Run one step of the set-up and say how far it has come; its whole output is shown only if it fails."""
+    quiet = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "PYTHONUNBUFFERED": "1"}
+    lines: list[str] = []
+    progress = Progress()
+    with subprocess.Popen(
+        command, cwd=ROOT, env=quiet, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    ) as child:
+        assert child.stdout is not None
+        for line in child.stdout:
+            lines.append(line)
+            progress.read(line)
+    progress.end()
+    if child.returncode != 0:
+        output = "".join(lines)
+        raise Stop(f"{output}\nThis step failed: {' '.join(command)}\nMend it, then run the same command again.")
+
+
+class Progress:
+    """What pip is doing, in one line: rewritten in place on a terminal, and said now and then where there is none."""
+
+    EVERY = 5.0  # seconds between two lines in a log file
+
+    def __init__(self) -> None:
+        self.in_place = sys.stdout.isatty()
+        self.said_at = time.monotonic()
+        self.packages = 0
+
+    def read(self, line: str) -> None:
+        if found := re.match(r"Collecting ([\w.-]+)==(\S+)", line):
+            self.packages += 1
+            self.tell(f"  package {self.packages}: {found[1]} {found[2]}")
+        elif found := re.match(r"\s+Downloading (?:\S+/)?(\S+?)-\d\S* \((.+)\)", line):
+            self.tell(f"  package {self.packages}: {found[1]}, fetching {found[2]}")
+        elif line.startswith("Installing collected packages"):
+            self.tell(f"  unpacking {self.packages} packages")
+
+    def tell(self, text: str) -> None:
+        now = time.monotonic()
+        if self.in_place:
+            print(f"\r\x1b[K{text}", end="", flush=True)
+        elif now - self.said_at >= self.EVERY:
+            self.said_at = now
+            say(text)
+
+    def end(self) -> None:
+        if self.in_place:
+            print("\r\x1b[K", end="", flush=True)
 
 
 # -- the jobs --------------------------------------------------------------------------------------
@@ -303,8 +363,14 @@ def demo(arguments: list[str]) -> int:
 
 
 def test(arguments: list[str]) -> int:
+    """Everything, or with arguments for pytest: the checks of the source, and the tests they choose."""
     prepare(TEST)
-    return steps({**lint_steps(), "pytest": [TEST.tool("pytest"), "-n", "2", *arguments]})
+    pytest: dict[str, Sequence[str]] = {"pytest": [TEST.tool("pytest"), "-n", "2", *arguments]}
+    if arguments:
+        return steps({**lint_steps(), **pytest})
+    prepare(DOCS)
+    walk: dict[str, Sequence[str]] = {"walk": [sys.executable, "tests/walk.py"]}
+    return steps({**lint_steps(), **docs_steps(), **walk, **pytest})
 
 
 def spark(arguments: list[str]) -> int:
@@ -326,12 +392,23 @@ def bench(arguments: list[str]) -> int:
     return run(str(BENCH.python), "benchmarks/run.py", *arguments)
 
 
+def docs_steps(arguments: Sequence[str] = ()) -> dict[str, Sequence[str]]:
+    """The reference is written by a Python that has tacit and every extra; Sphinx has an environment of its own."""
+    sphinx = [DOCS.tool("sphinx-build"), "-W", "-E", "--keep-going", "-q", *arguments, "docs", "docs/_build/html"]
+    return {"reference": [str(TEST.python), "docs/reference.py"], "docs": sphinx}
+
+
 def docs(arguments: list[str]) -> int:
+    prepare(TEST)
     prepare(DOCS)
-    code = run(DOCS.tool("sphinx-build"), "-W", "-E", "--keep-going", "-q", *arguments, "docs", "docs/_build/html")
+    code = steps(docs_steps(arguments))
     if code == 0:
         say("Built: open docs/_build/html/index.html")
     return code
+
+
+def walk(arguments: list[str]) -> int:
+    return run(sys.executable, "tests/walk.py", *arguments)
 
 
 def mutants(arguments: list[str]) -> int:
@@ -378,6 +455,7 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "check": check,
     "bench": bench,
     "docs": docs,
+    "walk": walk,
     "mutants": mutants,
     "lock": lock,
 }

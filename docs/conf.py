@@ -1,4 +1,7 @@
-"""How Sphinx reads this folder: Markdown through MyST, nothing imported, so building needs no tacit."""
+"""How Sphinx reads this folder: Markdown through MyST, nothing imported, so building needs no tacit.
+
+The pages in reference/ are written by reference.py beforehand, with a Python that has tacit: `python3 go.py docs`.
+"""
 
 import tomllib
 from pathlib import Path
@@ -16,3 +19,6 @@ nitpicky = True
 html_theme = "furo"
 html_title = f"tacit {release}"
 html_show_copyright = False
+html_show_sphinx = False
+html_static_path = ["_static"]
+html_css_files = ["house.css"]

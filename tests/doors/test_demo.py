@@ -9,8 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from tacit.curator import check_policy
 from tacit.doors import clinic, show
+from tacit.doors.cli import app
 from tacit.policy.read import parse
 
 
@@ -75,3 +78,18 @@ def test_the_clinic_is_what_its_policy_says(tmp_path: Path) -> None:
     assert all(0 <= float(row[4]) <= 1000 for row in visits)
     codes = [line.split(",")[1] for line in (tmp_path / "diagnoses.csv").read_text().splitlines()[1:]]
     assert made.diagnoses_by_code == {code: codes.count(code) for code in made.diagnoses_by_code}
+
+
+def test_the_clinic_can_be_kept_in_a_new_folder_with_a_ledger_that_lasts(tmp_path: Path) -> None:
+    folder = tmp_path / "clinic"
+    kept = CliRunner().invoke(app, ["demo", "--to", str(folder)])
+    assert kept.exit_code == 0, kept.output
+    policy = check_policy(folder / "clinic.toml")
+    assert (policy.ledger, policy.working_copy) == ("clinic.ledger", "clinic.copy")
+    assert set(policy.tables) == {"patients", "visits", "diagnoses"}
+    again = CliRunner().invoke(app, ["demo", "--to", str(folder)])
+    assert again.exit_code == 2
+    assert "exists already, and is left as it is" in again.output
+    other = CliRunner().invoke(app, ["demo", "mechanisms", "--to", str(tmp_path / "other")])
+    assert other.exit_code == 2
+    assert not (tmp_path / "other").exists()

@@ -20,6 +20,8 @@ _MOST_COLUMNS: Final = 500
 _COLOURS: Final = ("var(--bar)", "var(--second)", "var(--third)", "var(--fourth)")
 _TICKS: Final = 5
 _BEYOND: Final = 1.0
+_BRIEF: Final = 10
+"""Labels of so many characters, at most, stand beside their bars even on a phone; longer ones stand above them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,8 @@ def drawings(columns: Sequence[Drawn], kind: str) -> list[str]:
 def share_bars(title: str, rows: Sequence[tuple[str, float]]) -> str:
     """Shares from 0 to 1 as bars, each with its percentage."""
     lines = [_line(label, _bar(share, None, 0.0, 1.0), f"{share:.1%}") for label, share in rows]
-    return _figure(title, f'<div class="bars">{"".join(lines)}{_under(0.0, 1.0, percent=True)}</div>')
+    kind = _kind([label for label, _ in rows])
+    return _figure(title, f'<div class="{kind}">{"".join(lines)}{_under(0.0, 1.0, percent=True)}</div>')
 
 
 def _bars(column: Drawn, labels: Sequence[str]) -> str:
@@ -80,7 +83,12 @@ def _bars(column: Drawn, labels: Sequence[str]) -> str:
         inside = "" if value is None else _bar(float(value), column.ends(place), low, high)
         lines.append(_line(labels[place], inside + _zero(low, high), column.said(place)))
     cut = _cut_ranges([column], drawn, low, high) + _cut(len(labels))
-    return _figure(column.name, f'<div class="bars">{"".join(lines)}{_under(low, high)}</div>{cut}')
+    kind = _kind([labels[place] for place in drawn])
+    return _figure(column.name, f'<div class="{kind}">{"".join(lines)}{_under(low, high)}</div>{cut}')
+
+
+def _kind(labels: Sequence[str]) -> str:
+    return "bars brief" if all(len(label) <= _BRIEF for label in labels) else "bars"
 
 
 def _line(label: str, track: str, value: str) -> str:
@@ -107,14 +115,22 @@ def _zero(low: float, high: float) -> str:
 def _under(low: float, high: float, *, percent: bool = False) -> str:
     """The axis below bars: a line of the grid of its own."""
     texts = [(f"{tick:.0%}" if percent else tick_text(tick), _share(tick, low, high)) for tick in ticks(low, high)]
-    return f'<span class="over"></span>{_axis(texts)}<span class="over"></span>'
+    zero = next((place for place, tick in enumerate(ticks(low, high)) if tick == 0), 0)
+    return f'<span class="over"></span>{_axis(texts, zero)}<span class="over"></span>'
 
 
-def _axis(texts: Sequence[tuple[str, float]]) -> str:
-    def side(place: float) -> str:
-        return ' class="first"' if place < 4 else ' class="last"' if place > 96 else ""
+def _axis(texts: Sequence[tuple[str, float]], zero: int = 0) -> str:
+    """Texts under their places. On a phone every second one is left out, counted from zero, so that none overlap."""
 
-    spans = (f'<span{side(place)} style="left:{place:.2f}%">{_escaped(text)}</span>' for text, place in texts)
+    def kind(number: int, place: float) -> str:
+        side = "first" if place < 4 else "last" if place > 96 else ""
+        words = " ".join(filter(None, (side, "second" if (number - zero) % 2 else "")))
+        return f' class="{words}"' if words else ""
+
+    spans = (
+        f'<span{kind(number, place)} style="left:{place:.2f}%">{_escaped(text)}</span>'
+        for number, (text, place) in enumerate(texts)
+    )
     return f'<div class="axis">{"".join(spans)}</div>'
 
 

@@ -26,7 +26,8 @@ td,th{padding:.25rem .7rem;border-bottom:1px solid var(--rule);text-align:left;w
 td.n,th.n{text-align:right}td .soft{margin-left:.5rem}
 figure{margin:1rem 0}figcaption{font-weight:600;margin-bottom:.4rem}
 .bars{display:grid;grid-template-columns:minmax(3rem,max-content) 1fr max-content;gap:.2rem .7rem;align-items:center}
-.bars .label{text-align:right;max-width:14rem}.bars .value{font-variant-numeric:tabular-nums;white-space:nowrap}
+.bars .label{text-align:right;max-width:14rem}.bars .value{font-variant-numeric:tabular-nums;
+white-space:nowrap;text-align:right}
 .track{position:relative;height:1.15rem;border-left:0}.track i{position:absolute;display:block}
 .track .bar{top:0;bottom:0;background:var(--bar);min-width:1px}.track .zero{top:-.1rem;bottom:-.1rem;
 border-left:1px solid var(--soft)}.track .reach{top:50%;border-top:2px solid var(--mark)}
@@ -42,7 +43,9 @@ color:var(--soft);font-size:.8rem}.plot .up span{position:absolute;right:0;trans
 vertical-align:middle}
 .banner{background:var(--alarm);color:#fff;font-weight:bold;padding:.8rem 1rem;font-size:1.1rem}
 @media (max-width:32rem){.bars{grid-template-columns:1fr max-content}.bars .label{grid-column:1/3;text-align:left;
-max-width:none;margin-top:.3rem}.bars .over{display:none}body{padding-top:.5rem}}
+max-width:none;margin-top:.3rem}.bars .over{display:none}body{padding-top:.5rem}
+.bars.brief{grid-template-columns:max-content 1fr max-content}.bars.brief .label{grid-column:auto;text-align:right;
+margin-top:0}.bars.brief .over{display:block}.bars .axis .second{display:none}}
 @media print{body{max-width:none}.track .bar{print-color-adjust:exact}}
 """
 

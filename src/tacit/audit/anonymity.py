@@ -50,7 +50,7 @@ class Anonymity:
 
     def __str__(self) -> str:
         about = (
-            f"{', '.join(self.columns)}: {self.unique_share:.1%} of {self.people} people are unique, "
+            f"{', '.join(self.columns)}: {self.unique_share:.1%} of {self.people:,} people are unique, "
             f"{self.at_risk / max(1, self.people):.1%} are in a class of fewer than 5; k = {self.k}"
         )
         return about + ("." if self.l is None else f", l = {self.l} (entropy {self.entropy_l:.2f}), t = {self.t:.2f}.")

@@ -27,7 +27,8 @@ def html_report(risk: Risk) -> str:
         f"<h1>How risky is {escape(risk.file)}?</h1>",
         f"<p>{escape(str(risk.whole))}</p>",
         "<h2>Which columns do the most harm</h2>",
-        "<p>What each column adds to the share of unique people, as a mean over all orders of becoming known.</p>",
+        "<p>What a column adds to the share of unique people depends on what is known already. "
+        "This is the mean over all orders in which the columns may become known.</p>",
         share_bars("Share of unique people added by each column", [(each.column, each.share) for each in risk.harm]),
         "<h2>Share of unique people for each set of columns</h2>",
         share_bars("Share of unique people", [(" + ".join(each.columns), each.unique_share) for each in sets]),
@@ -46,7 +47,7 @@ def _figures(sets: Sequence[Anonymity], *, sensitive: bool) -> str:
     head = "".join(f'<th class="n">{name}</th>' for name in ["unique", "share", "fewer than 5", "k", *more])
     body = []
     for each in sets:
-        cells = [f"{each.unique}", f"{each.unique_share:.1%}", f"{each.at_risk}", f"{each.k}"]
+        cells = [f"{each.unique:,}", f"{each.unique_share:.1%}", f"{each.at_risk:,}", f"{each.k:,}"]
         cells += [f"{each.l}", f"{each.t:.2f}"] if sensitive else []
         numbers = "".join(f'<td class="n">{cell}</td>' for cell in cells)
         body.append(f"<tr><td>{escape(', '.join(each.columns))}</td>{numbers}</tr>")

@@ -18,6 +18,7 @@ from tacit import __version__
 from tacit.doors.audit_commands import audit
 from tacit.doors.common import REFUSED, AsJson, PolicyFile, aside, out, print_json, read_policy
 from tacit.doors.data_commands import show_data
+from tacit.doors.demo_command import demo
 from tacit.doors.ledger_commands import ledger
 from tacit.doors.publish_commands import publish
 from tacit.doors.refresh_command import refresh
@@ -74,6 +75,7 @@ app.add_typer(
     help="Does it keep its word? Measured on made-up rows, signed.  tacit audit clinic.toml",
     epilog="Examples: tacit audit clinic.toml --output audit.json --key auditor.pem, tacit audit check audit.json.",
 )
+app.command()(demo)
 app.command()(publish)
 app.command()(refresh)
 app.command()(risk)
@@ -113,21 +115,6 @@ def _tacit(
     ] = False,
 ) -> None:
     pass
-
-
-@app.command()
-def demo(
-    what: Annotated[
-        str, typer.Argument(help="clinic (a private database), or mechanisms (small examples).")
-    ] = "clinic",
-) -> None:
-    """See it work on made-up people.  tacit demo"""
-    from tacit.doors import examples, show
-
-    shows = {"clinic": show.main, "mechanisms": examples.main}
-    if what not in shows:
-        raise typer.BadParameter(f"There is no demo {what!r}. Demos: {', '.join(shows)}.")
-    shows[what]()
 
 
 @app.command()

@@ -73,8 +73,8 @@ class Clinic:
     diagnoses_by_code: dict[str, int]
 
 
-def make(folder: Path, *, patients: int = PATIENTS, seed: int = 2024) -> Clinic:
-    """Write the clinic into this folder."""
+def make(folder: Path, *, patients: int = PATIENTS, seed: int = 2024, keeps: bool = False) -> Clinic:
+    """Write the clinic into this folder. `keeps`: its policy names files for the ledger and the working copy."""
     random = np.random.default_rng(seed)  # made-up people need no secure randomness; the noise in answers is another
     born = random.integers(FIRST_BIRTH, LAST_BIRTH + 1, patients)
     sex = np.array(["F", "M"])[(random.random(patients) < 0.48).astype(int)]
@@ -106,10 +106,17 @@ def make(folder: Path, *, patients: int = PATIENTS, seed: int = 2024) -> Clinic:
     noted = np.flatnonzero(random.random(len(who)) < 0.8)
     _write(folder / "diagnoses.csv", visit_id=noted, code=np.array(_CODES)[code[noted]])
     policy = folder / "clinic.toml"
-    policy.write_text(POLICY, encoding="utf-8")
+    policy.write_text(_in_files(POLICY) if keeps else POLICY, encoding="utf-8")
     counts = np.bincount(code[noted], minlength=len(_CODES)).tolist()
     rows = {"patients": patients, "visits": len(who), "diagnoses": len(noted)}
     return Clinic(policy, rows, dict(zip(_CODES, counts, strict=True)))
+
+
+def _in_files(policy: str) -> str:
+    """The policy of a clinic that is to last."""
+    head, rest = policy.split("\n\n", 1)
+    name = head.splitlines()[0]
+    return f'{name}\nledger = "clinic.ledger"       # what has been spent\nworking_copy = "clinic.copy"\n\n{rest}'
 
 
 def _write(path: Path, **columns: Any) -> None:

@@ -74,7 +74,7 @@ def _sets(found: Risk) -> Table:
     for name in names:
         table.add_column(name, justify="right")
     for each in found.sets[:_SHOWN]:
-        cells = [f"{each.unique}", f"{each.unique_share:.1%}", f"{each.at_risk}", f"{each.k}"]
+        cells = [f"{each.unique:,}", f"{each.unique_share:.1%}", f"{each.at_risk:,}", f"{each.k:,}"]
         cells += [f"{each.l}", f"{each.t:.2f}"] if found.sensitive else []
         table.add_row(", ".join(each.columns), *cells)
     if len(found.sets) > _SHOWN:

@@ -286,7 +286,8 @@ class Ledger:
     def _enrolled(self, analyst: str) -> Rule:
         rule = self._committed(analyst)
         if rule is None:
-            raise refuse("analyst", "the name of someone with a budget of their own in this ledger", analyst)
+            how = f"Where a policy lists analysts, everyone who asks needs a section: [analysts.{analyst}]."
+            raise refuse("analyst", "the name of someone with a budget of their own in this ledger", analyst, how)
         return rule
 
     def _committed(self, analyst: str) -> Rule | None:
