@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from fractions import Fraction
@@ -124,3 +125,21 @@ def test_what_means_something_else_than_in_duckdb_is_said_by_explain(
 def test_what_means_the_same_needs_no_sentence(curator: Curator) -> None:
     said = curator.explain("SELECT avg(w / 2) AS v, sum(w) * 2 AS s FROM t", 1)
     assert "DuckDB" not in said
+
+
+def test_the_docs_and_explain_say_the_same_of_these_words_and_what_they_say_of_duckdb_is_true(curator: Curator) -> None:
+    page = " ".join((Path(tacit.__file__).parents[2] / "docs" / "questions.md").read_text().split())
+    told = curator.explain("SELECT avg(round(w / (w + 1))) AS v, avg(w // (w + 1)) AS q FROM t", 1)
+    for said in ("2.5 to 3, -2.5 to -2", "`7.5 // 2` is 3; DuckDB: 3.75", "`0 / 0`, is `NULL`"):
+        assert said in page
+    for said in ("2.5 becomes 3, and -2.5 becomes -2", "7.5 // 2 is 3 (DuckDB: 3.75)", "gives NULL, and so does 0 / 0"):
+        assert said in told
+    with duckdb.connect() as plain:
+        found = plain.execute(
+            "SELECT round(2.5), round(-2.5), CAST(2.5::DOUBLE AS INTEGER), CAST(-2.5::DOUBLE AS INTEGER), "
+            "7.5::DOUBLE // 2, 1::DOUBLE / 0, 0::DOUBLE / 0"
+        ).fetchone()
+    assert found is not None
+    assert found[:5] == (3, -3, 2, -2, 3.75)
+    assert found[5] in (None, math.inf)
+    assert found[6] is None or math.isnan(found[6])

@@ -16,6 +16,7 @@ import numpy as np
 
 from tacit.plan.choices import mixed
 from tacit.plan.formulas import Cells, Constant, Estimate, Floats, Formula, KeyFormula, as_it_reads
+from tacit.plan.roots import root_slope, spread_of
 
 _LEAST_ROOT = 1e-9
 
@@ -35,6 +36,8 @@ class Curve:
         inner = self.inside.of(cells)
         with np.errstate(all="ignore"):
             value, slope = CURVES[self.function](inner.value)
+        if self.function == "sqrt" and not inner.far:
+            slope = root_slope(np.maximum(inner.value, 0.0), spread_of(inner, cells))
         value = np.where(np.isfinite(value), value, np.nan)
         slope = np.where(np.isfinite(slope), slope, 0.0)
         slopes = {measure: part * slope for measure, part in inner.slopes.items()}

@@ -22,9 +22,10 @@ from tacit.mechanisms import Gaussian
 from tacit.plan.chosen import among, order_by_noise, reach, rows_by_noise
 from tacit.plan.finish import read_key
 from tacit.plan.floats import as_float
-from tacit.plan.formulas import Cells, Formula, Linear, Mean, Root, Variance
+from tacit.plan.formulas import Cells, Formula, Linear, Mean, Variance
 from tacit.plan.nested import MapFormula
 from tacit.plan.plan import Expected, KnownKeys, Measure, Plan
+from tacit.plan.roots import Root
 
 _STEPS = tuple(Fraction(step, 4) for step in range(-4, 5))  # from one bound to the other
 _NORMAL_95 = NormalDist().inv_cdf(0.975)

@@ -32,6 +32,14 @@ _FIRST_TIME, _LAST_TIME = (microseconds(each) for each in (datetime.datetime.min
 """The ends of Python's calendar; a key beyond them reads as the end."""
 
 
+_HALF_A_STEP = 0.26
+"""In deviations: what the noise of one measure, in whole steps, may lie beyond a 95 % bound of the continuous law.
+
+k steps have the probability of the continuous law from k - 1/2 to k + 1/2, and a bound that is half a step farther
+holds at least as much. An answer in whole numbers is rounded up instead, and several noises smooth each other.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Finished:
     """A table: for each output its values, and the standard deviation of their noise (None for what has none)."""
@@ -94,7 +102,9 @@ def finish(
         estimate = output.formula.of(cells)
         values = as_it_reads(output.formula, cells)
         columns.append([_shown(output, values[row]) for row in rows])
-        spread = estimate.deviation(spreads) if estimate.noisy and not output.picked else None
+        stepped = output.kind != "integer" and len(output.formula.measures) == 1 and not estimate.far
+        noise = [each + _HALF_A_STEP for each in spreads] if stepped else spreads
+        spread = estimate.deviation(noise) if estimate.noisy and not output.picked else None
         deviations.append(None if spread is None else [float(spread[row]) for row in rows])
         by_count = 2 if output.formula.measures & {*selected} else 1
         counts.append(by_count * among(output.formula, cells, len(keys), rows_chosen=rows_chosen))

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from tacit.plan.floats import as_float
 
 Floats = NDArray[np.float64]
-_LEAST_ROOT = 1e-9
 _FAR = 10.0  # deviations: more than any level up to 1 - 1e-6 needs for one value
 
 
@@ -233,23 +232,6 @@ class Variance:
             self.count: (2 * mean * mean - around) / count * factor,
         }
         return Estimate(value, slopes)
-
-
-@dataclass(frozen=True, slots=True)
-class Root:
-    """The square root, with the (large) slope of a small positive number where the value is zero."""
-
-    inside: Formula
-
-    @property
-    def measures(self) -> frozenset[int]:
-        return self.inside.measures
-
-    def of(self, cells: Cells) -> Estimate:
-        inner = self.inside.of(cells)
-        value = np.sqrt(np.maximum(inner.value, 0.0))
-        steepness = 0.5 / np.maximum(value, _LEAST_ROOT)
-        return Estimate(value, {measure: slope * steepness for measure, slope in inner.slopes.items()})
 
 
 @dataclass(frozen=True, slots=True)

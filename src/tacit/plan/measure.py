@@ -34,9 +34,10 @@ from tacit.errors import QuestionError
 from tacit.plan import arithmetic
 from tacit.plan.draft import Draft, Part
 from tacit.plan.floats import as_float
-from tacit.plan.formulas import Constant, Formula, Linear, Mean, Root, Test, Variance
+from tacit.plan.formulas import Constant, Formula, Linear, Mean, Test, Variance
 from tacit.plan.hints import bound_here
 from tacit.plan.pairs import PAIRS, pair_formula
+from tacit.plan.roots import Root
 from tacit.plan.squares import doubled, square_parts, squared_distance
 from tacit.plan.together import SQUARE_CENTRE, Shape, pair, triple
 from tacit.plan.translate import condition_of, number_of, value_of
@@ -101,9 +102,8 @@ def _formula(aggregate: tree.Aggregate, book: Book) -> Formula:
     assert aggregate.argument is not None
     if aggregate.kind == "count":
         value = value_of(aggregate.argument, book.draft.scope)
-        if isinstance(value, Nothing):
-            return Linear(())
-        return Linear(((book.count(value.sql, value.nullable), Fraction(1)),))
+        counted = () if isinstance(value, Nothing) else ((book.count(value.sql, value.nullable), Fraction(1)),)
+        return Linear(counted)
     if aggregate.kind == "count_distinct":
         value = value_of(aggregate.argument, book.draft.scope)
         return Linear(()) if isinstance(value, Nothing) else Linear(((book.different(value.sql), Fraction(1)),))

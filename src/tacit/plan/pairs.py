@@ -22,7 +22,8 @@ from sqlglot import exp
 
 from tacit.plan import arithmetic
 from tacit.plan.floats import as_float
-from tacit.plan.formulas import Cells, Estimate, Formula, Linear, Operation, Root
+from tacit.plan.formulas import Cells, Estimate, Formula, Linear, Operation
+from tacit.plan.roots import Root, Squared
 from tacit.plan.values import Number, coarsened, constant, enclosed
 from tacit.question import tree
 
@@ -47,7 +48,7 @@ def pair_formula(aggregate: tree.Aggregate, y: Number, x: Number, book: Book, la
         return Operation("-", book.mean(y), Operation("*", Operation("/", covariance, spread), book.mean(x)))
     both = Operation("*", spread, book.variance(y, sample=False))
     correlation = Held(Operation("/", covariance, Root(both)), -1.0, 1.0)
-    return correlation if aggregate.kind == "corr" else Operation("*", correlation, correlation)
+    return correlation if aggregate.kind == "corr" else Squared(correlation)
 
 
 def _beside(number: Number, other: Number) -> Number:

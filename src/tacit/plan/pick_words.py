@@ -42,11 +42,11 @@ def off_by(mechanism: PickMechanism, step: Fraction | None) -> str:
     if isinstance(mechanism, Mode):
         return f"the chosen value has at most {most:,} rows fewer than the most frequent one"
     if isinstance(mechanism, Quantiles) and len(mechanism.shares) > 1:
-        return f"all of their ranks are within {most:,} rows of the wanted ones{_alike(step)}"
-    return f"its rank is within {most:,} rows of the wanted one{_alike(step)}"
+        return f"all of their ranks are within {most:,} rows of the wanted ones{alike(step)}"
+    return f"its rank is within {most:,} rows of the wanted one{alike(step)}"
 
 
-def _alike(step: Fraction | None) -> str:
+def alike(step: Fraction | None) -> str:
     """Which different values a choice by rank takes for one, in words: those within a step of its grid.
 
     A rank is promised on the grid. None: the grid tells all values apart, and there is nothing to say.

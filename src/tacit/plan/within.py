@@ -14,11 +14,12 @@ from fractions import Fraction
 from tacit import parameters
 from tacit.errors import QuestionError
 from tacit.parameters import Number
-from tacit.plan.formulas import Linear, Mean, Root, Variance
+from tacit.plan.formulas import Linear, Mean, Variance
 from tacit.plan.make import make_plan
 from tacit.plan.measure import PICKS
 from tacit.plan.nested import MapFormula
 from tacit.plan.plan import Plan
+from tacit.plan.roots import Root
 from tacit.policy import Policy
 from tacit.question import tree
 

@@ -76,11 +76,14 @@ class Matrices:
         least, most = np.where(np.eye(d, dtype=bool), 0.0, -1.0), np.ones((d, d))
         if not self.enough:
             return least, most
-        low = high = np.clip(self.raw, least, most)
+        above = np.triu_indices(d)  # each pair once
+        raw, least, most, errors = self.raw[above], least[above], most[above], self.errors[:, above[0], above[1]]
+        share = (self.count_noise / self.count)[:, None]
+        low = high = np.clip(raw, least, most)
         for _ in range(_STEPS):
-            low = np.clip(self.raw - tails(self.errors_at(low), level)[1], least, most)
-            high = np.clip(self.raw - tails(self.errors_at(high), level)[0], least, most)
-        return low, high
+            low = np.clip(raw - tails(errors - low * share, level)[1], least, most)
+            high = np.clip(raw - tails(errors - high * share, level)[0], least, most)
+        return _symmetric(low, d), _symmetric(high, d)
 
 
 def release(design: Design, opened: Opened, bits: BitSource) -> Matrices:
@@ -125,6 +128,13 @@ def _square(design: Design, pairs: Reals) -> Reals:
     for place, (i, j) in enumerate(design.pairs):
         made[:, i, j] = made[:, j, i] = pairs[:, place]
     return made
+
+
+def _symmetric(above: Reals, d: int) -> Reals:
+    """Numbers for pairs i <= j, row by row, as one symmetric matrix."""
+    made = np.empty((d, d))
+    made[np.triu_indices(d)] = above
+    return np.asarray(np.where(np.tri(d, dtype=bool), made.T, made))
 
 
 def scales(design: Design) -> Reals:

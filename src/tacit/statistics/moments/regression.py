@@ -1,13 +1,18 @@
 """Linear regression by sufficient statistics: the least-squares line from noisy second moments.
 
 Theorem. The count, sums and second moments of the features and the target are released as in `covariance`; the
-coefficients solve C_xx b = C_xy, and the intercept makes the line pass through the means: post-processing. Where the
-features' spread does not stand out of the noise in some direction, a ridge holds the coefficients back, there is no
-interval, and the finding says so (`least_squares` has the law of the errors, and when this is).
+coefficients solve C_xx b = C_xy, and the intercept makes the line pass through the means: post-processing. With up to
+four features a share of epsilon first finds by rank where in their bounds the rows lie (`frames`), and the moments are
+those of rows clipped to that; for one feature those of the distances from a line that was found by rank, whose slope
+and height are added again, which gives the least-squares line of the clipped rows exactly.
+
+Where the features' spread does not stand out of the noise in some direction, a ridge holds the coefficients back, there
+is no interval, and the finding says so (`least_squares` has the law of the errors, and when this is).
 
 Neighbours: one unit's rows, added or removed. Intervals cover the noise, not the sampling of the rows: they are for
-the least-squares line of the clamped rows.
-Source: Vu, Slavkovic 2009; Wang 2018 (noisy sufficient statistics).
+the least-squares line of the clamped, or clipped, rows.
+Source: Vu, Slavkovic 2009; Wang 2018 (noisy sufficient statistics); Alabi, McMillan, Sarathy, Smith, Vadhan 2022 for
+lines by rank.
 """
 
 from __future__ import annotations
@@ -20,8 +25,10 @@ from tacit.errors import QuestionError
 from tacit.noise import BitSource
 from tacit.parameters import Number
 from tacit.statistics.finding import Content, Finding, column
+from tacit.statistics.moments.additive import budget
+from tacit.statistics.moments.frames import MOST_FEATURES
 from tacit.statistics.moments.least_squares import least_squares
-from tacit.statistics.moments.matrices import centres, release, scales
+from tacit.statistics.moments.routes import InBounds, InFrames, Route
 from tacit.statistics.moments.several import several
 from tacit.statistics.source import Opened
 
@@ -30,6 +37,10 @@ _NOTHING_SAID = (
     "No intervals: in some direction the features spread less than the noise, and a ridge holds the coefficients back, "
     "nobody knows how far. More rows, a larger epsilon, fewer columns or narrower bounds tell more; for one feature, "
     "robust_regression may."
+)
+_FEW = (
+    "No intervals: there are too few rows, for this epsilon, to tell where in their bounds they lie. "
+    "More rows, or a larger epsilon, tell more."
 )
 
 
@@ -56,22 +67,27 @@ def linear_regression(
         raise QuestionError(f"The target {target!r} is not among the columns: {', '.join(of.names)}.")
     aim = places[0]
     features = [place for place in range(len(of.names)) if place != aim]
+    in_bounds = of.design.ball is not None or len(features) > MOST_FEATURES
+    route: Route = InBounds(of) if in_bounds else InFrames.of(of, aim, *budget(epsilon, delta))
 
     def compute(opened: Opened, bits: BitSource) -> Content:
-        found = release(of.design, opened, bits)
-        own, middles = scales(of.design), centres(of.design)
+        found, placed = route.release(opened, bits)
+        own, middles = placed.halves, placed.middles
         origin = -middles[features] / own[features]  # where the features are zero
         line = least_squares(found, features, aim, float(of.level), origin)
         units = np.array([own[aim], *(own[aim] / own[features])])
-        values = np.array([line.intercept, *line.slopes]) * units + np.array([middles[aim], *np.zeros(len(features))])
+        values = np.array([line.intercept, *line.slopes]) * units + np.array([middles[aim], *placed.slopes[features]])
+        reach = line.reach if found.count >= placed.least_rows else None
+        ends = (None, None) if reach is None else (values - reach * units, values + reach * units)
         names = ["intercept", *(of.names[place] for place in features)]
-        ends = (None, None) if line.reach is None else (values - line.reach * units, values + line.reach * units)
         table = (column("term", names), column("coefficient", values, *ends))
-        total = found.covariance[aim, aim]
-        fit = float(line.slopes @ found.covariance[features, aim] / total) if total > 0 else 0.0
-        words = _COVERED if line.reach is not None else _NOTHING_SAID
-        arrays = {"count": found.count, "r_squared": min(max(fit, 0.0), 1.0), "ridge": line.ridge}
-        return Content(f"Linear regression of {of.names[aim]}", table, (words, of.clipping), arrays)
+        whole = values[1:] / units[1:]
+        explained = float(whole @ found.covariance[np.ix_(features, features)] @ whole)
+        left = float(found.covariance[aim, aim] - line.slopes @ found.covariance[features, aim])
+        fit = explained / (explained + max(left, 0.0)) if explained > 0 else 0.0
+        words = _COVERED if reach is not None else _NOTHING_SAID if line.reach is None else _FEW
+        arrays = {"count": found.count, "r_squared": min(max(fit, 0.0), 1.0), "ridge": line.ridge, **placed.arrays}
+        return Content(f"Linear regression of {of.names[aim]}", table, (words, placed.words), arrays)
 
-    asked = of.asked("linear regression", target=of.names[aim])
-    return of.source.release(asked, of.design.noise.price, compute, level=level, analyst=analyst)
+    asked = of.asked("linear regression", target=of.names[aim], route=type(route).__name__)
+    return of.source.release(asked, route.price, compute, level=level, analyst=analyst)

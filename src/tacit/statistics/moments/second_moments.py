@@ -61,7 +61,10 @@ class Design:
 
     def exact(self, opened: Opened) -> list[int]:
         """D s, in whole numbers."""
-        s = _clipped(opened, self.columns, self.ball) if self.ball else _boxed(opened, self.columns)
+        return self.of(_clipped(opened, self.columns, self.ball) if self.ball else _boxed(opened, self.columns))
+
+    def of(self, s: Sequence[int]) -> list[int]:
+        """D s for this s."""
         return [sum(weight * s[place] for place, weight in row) for row in self.rows]
 
     def solver(self) -> Reals:
@@ -221,6 +224,10 @@ def _boxed(opened: Opened, columns: tuple[Bounded, ...]) -> list[int]:
 
 def _clipped(opened: Opened, columns: tuple[Bounded, ...], ball: Ball) -> list[int]:
     """s for the rows clipped to the ball."""
-    codes = opened.values(*(each.name for each in columns))
-    count, sums, products = clipped_totals(clipped(codes, columns, ball))
-    return [count, *sums, *(products[i][j] for i, j in pairs_of(len(columns)))]
+    return sums_of(clipped(opened.values(*(each.name for each in columns)), columns, ball))
+
+
+def sums_of(rows: NDArray[np.int64]) -> list[int]:
+    """s of whole numbers from -FINE to FINE, one line a row."""
+    count, sums, products = clipped_totals(rows)
+    return [count, *sums, *(products[i][j] for i, j in pairs_of(rows.shape[1]))]

@@ -32,6 +32,7 @@ from tacit.loss import events
 from tacit.mechanisms import Extreme, ProposeTestRelease, Quantiles, Refused
 from tacit.mechanisms.grid import floor_log2
 from tacit.noise import BitSource
+from tacit.plan.pick_words import alike
 from tacit.statistics.order.rank_interval import RankInterval
 from tacit.statistics.order.roundest import roundest
 from tacit.statistics.order.smooth_choice import choose_smooth
@@ -106,9 +107,7 @@ class Frame:
     @property
     def alike(self) -> str:
         """Which different values a choice by rank takes for one, in words; none where it tells all of them apart."""
-        if not self.coarser and not self.rounded:
-            return ""
-        return f", where values within the same step of {float(self.step * (1 << self.coarser)):.3g} count as equal"
+        return alike(self.step * (1 << self.coarser) if self.coarser or self.rounded else None)
 
     def clamped(self, value: int, low: int | None, high: int | None) -> tuple[int, int, int] | tuple[int, None, None]:
         """A released code and its ends, where there are any, between the bounds, where the truth is."""
