@@ -20,7 +20,7 @@ def test_planning_costs_nothing_and_runs_nothing(shared: Curator, watched: Watch
     sql = "SELECT sex, count(*), avg(age) FROM people GROUP BY sex"
     assert "+/-" in str(shared.estimate(sql, 1, rows=100))
     assert "of the whole budget" in str(shared.estimate(sql, 1))
-    assert "rows=1000" in str(shared.estimate(sql, 1))
+    assert "in a cell of 1,000 rows" in str(shared.estimate(sql, 1))
     assert "1. " in shared.explain(sql, 1)
     assert "SELECT" in shared.explain(sql, 1)
     assert "rows_per_unit=1" in shared.why(sql, 1)
