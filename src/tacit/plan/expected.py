@@ -20,7 +20,7 @@ import numpy as np
 
 from tacit.mechanisms import Gaussian
 from tacit.plan.chosen import among, order_by_noise, reach, rows_by_noise
-from tacit.plan.finish import read_key
+from tacit.plan.finish import deviation_of, read_key
 from tacit.plan.floats import as_float
 from tacit.plan.formulas import Cells, Formula, Linear, Mean, Variance
 from tacit.plan.nested import MapFormula
@@ -45,7 +45,7 @@ def expected_errors(plan: Plan, rows: int | None) -> tuple[Expected, ...]:
         if not fixed and rows is None:
             continue
         cells = made_up(plan, rows or 1)
-        spread = float(output.formula.of(cells).deviation(deviations)[0])
+        spread = float(deviation_of(output, output.formula.of(cells), deviations)[0])
         many = _candidates(plan, output.formula, cells)
         within = _within_95(plan, output.formula, spread, many)
         most = within if fixed else _at_most_95(plan, output.formula, rows or 1, deviations, many)

@@ -21,7 +21,7 @@ from tacit.mechanisms import KeySelection
 from tacit.plan.chosen import among, is_count, order_by_noise, rows_by_noise, unsure
 from tacit.plan.columns import KeyColumn, RawKey
 from tacit.plan.floats import as_floats, as_real, as_whole
-from tacit.plan.formulas import Cells, Formula, as_it_reads
+from tacit.plan.formulas import Cells, Estimate, Floats, Formula, as_it_reads
 from tacit.plan.moments import calendar_date, microseconds
 from tacit.plan.plan import KnownKeys, OutputPlan, Plan, UnknownKeys
 from tacit.plan.together import unbundled
@@ -102,9 +102,7 @@ def finish(
         estimate = output.formula.of(cells)
         values = as_it_reads(output.formula, cells)
         columns.append([_shown(output, values[row]) for row in rows])
-        stepped = output.kind != "integer" and len(output.formula.measures) == 1 and not estimate.far
-        noise = [each + _HALF_A_STEP for each in spreads] if stepped else spreads
-        spread = estimate.deviation(noise) if estimate.noisy and not output.picked else None
+        spread = deviation_of(output, estimate, spreads) if estimate.noisy and not output.picked else None
         deviations.append(None if spread is None else [float(spread[row]) for row in rows])
         by_count = 2 if output.formula.measures & {*selected} else 1
         counts.append(by_count * among(output.formula, cells, len(keys), rows_chosen=rows_chosen))
@@ -116,6 +114,12 @@ def finish(
         tuple(counts),
         tuple(least if selected and is_count(output.formula, selected) else None for output in plan.outputs),
     )
+
+
+def deviation_of(output: OutputPlan, estimate: Estimate, spreads: Sequence[float | Floats]) -> Floats:
+    """The deviation that is told of an output, with half a step for an answer that is not whole and of one measure."""
+    stepped = output.kind != "integer" and len(output.formula.measures) == 1 and not estimate.far
+    return estimate.deviation([each + _HALF_A_STEP for each in spreads] if stepped else spreads)
 
 
 def read_key(column: KeyColumn, raw: RawKey) -> Any:
