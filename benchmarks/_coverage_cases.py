@@ -577,6 +577,8 @@ WITHOUT: dict[str, str] = {
     "Monitor": "answers yes or no",
     "Planned": "a study without its price",
     "planned": "a study without its price",
+    "estimate": "a price, and nothing of the rows",
+    "StudyEstimate": "a price, and nothing of the rows",
     "bernoulli_comparison": "uses no data",
     "bernoulli_parameter": "a draw; its note says how far it is off",
     "best_price": "a choice",

@@ -14,7 +14,7 @@ import pytest
 import tacit
 from tacit.policy import Column, ColumnUnit, Policy, Source, Table
 
-MATCHES = 4_000
+MATCHES = 1_000
 PEOPLE = Table(
     "people",
     Source("frame", "people"),

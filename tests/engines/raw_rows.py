@@ -80,7 +80,8 @@ def _connection() -> Any:
 
 
 def _emptied(connection: Any) -> None:
-    connection.execute("DROP SCHEMA IF EXISTS tacit_copy CASCADE")
+    for schema in ("tacit_copy", "tacit_rows"):
+        connection.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
     for name in ("tacit_units", "tacit_about"):
         connection.execute(f"DROP TABLE IF EXISTS {name}")
     for (name,) in connection.execute("SELECT database_name FROM duckdb_databases() WHERE NOT internal").fetchall():

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 import json
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -188,7 +189,7 @@ def test_only_enrolled_analysts_may_ask_once_there_are_some(folder: Path) -> Non
     ledger = opened(folder, budget=Budget(1), analysts={"ana": Budget(1)})
     with pytest.raises(ParameterError, match="'analyst' parameter") as refusal:
         ledger.charge("bo", "1", "q", TENTH)
-    assert "ana" not in str(refusal.value).replace("'analyst'", "")
+    assert not re.search(r"\bana\b", str(refusal.value))
     with pytest.raises(ParameterError, match="'analyst' parameter"):
         ledger.remaining("bo")
 

@@ -152,7 +152,23 @@ def _end(value: Any, off: float) -> Any:
 def _narrow(name: str, kind: str, column: Sequence[Any]) -> tuple[str, str, Sequence[Any]]:
     if kind == "integer" and not all(value is None or -_WIDE <= value < _WIDE for value in column):
         return name, "real", [None if value is None else float(value) for value in column]
+    if _has_wide_bins(column):
+        return name, kind, [_real_bins(value) for value in column]
     return name, kind, column
+
+
+def _has_wide_bins(column: Sequence[Any]) -> bool:
+    """Whether a histogram of the column has a number that 64 bits do not hold."""
+    return any(not -_WIDE <= number < _WIDE for value in column if isinstance(value, dict) for number in value.values())
+
+
+def _real_bins(value: Any) -> Any:
+    return {key: float(number) for key, number in value.items()} if isinstance(value, dict) else value
+
+
+def _is_real(column: Sequence[Any]) -> bool:
+    """Whether the numbers of the column's histograms are reals."""
+    return any(isinstance(number, float) for value in column if isinstance(value, dict) for number in value.values())
 
 
 def to_pandas(sheet: Sheet) -> Any:
@@ -170,15 +186,17 @@ def to_polars(sheet: Sheet) -> Any:
     """A polars DataFrame."""
     polars = library("polars")
 
-    def typed(kind: str) -> Any:
+    def typed(kind: str, column: Sequence[Any]) -> Any:
         inside, key = element(kind), bin_kind(kind)
         if inside is not None:
-            return polars.List(typed(inside))
+            return polars.List(typed(inside, ()))
         if key is not None:  # polars has no maps
-            return polars.List(polars.Struct({"key": typed(key), "value": polars.Int64}))
+            number = polars.Float64 if _is_real(column) else polars.Int64
+            return polars.List(polars.Struct({"key": typed(key, ()), "value": number}))
         return getattr(polars, _POLARS[kind])
 
-    schema = {name: typed(kind) for name, kind in zip(sheet.names, sheet.kinds, strict=True)}
+    listed = zip(sheet.names, sheet.kinds, sheet.columns, strict=True)
+    schema = {name: typed(kind, column) for name, kind, column in listed}
     columns = {
         name: [_pairs(value) for value in column] for name, column in zip(sheet.names, sheet.columns, strict=True)
     }
@@ -189,18 +207,18 @@ def to_arrow(sheet: Sheet) -> Any:
     """A pyarrow Table."""
     arrow = library("pyarrow")
 
-    def typed(kind: str) -> Any:
+    def typed(kind: str, column: Sequence[Any]) -> Any:
         inside, key = element(kind), bin_kind(kind)
         if inside is not None:
-            return arrow.list_(typed(inside))
+            return arrow.list_(typed(inside, ()))
         if key is not None:
-            return arrow.map_(typed(key), arrow.int64())
+            return arrow.map_(typed(key, ()), arrow.float64() if _is_real(column) else arrow.int64())
         name, *unit = _ARROW[kind]
         return getattr(arrow, name)(*unit)
 
     def array(kind: str, column: Sequence[Any]) -> Any:
         values = [list(value.items()) if isinstance(value, dict) else value for value in column]
-        return arrow.array(values, type=typed(kind))
+        return arrow.array(values, type=typed(kind, column))
 
     listed = zip(sheet.names, sheet.kinds, sheet.columns, strict=True)
     return arrow.table({name: array(kind, column) for name, kind, column in listed})

@@ -36,7 +36,7 @@ class Standing:
     budget: Budget
     share: Fraction
     failed: int | None = None
-    """The number of a question that failed and stops the payer, or someone who asks, until the owner has looked."""
+    """The ledger's entry of a failure that stops the payer, or someone who asks, until the owner has looked."""
     answers: int = 0
     worth: Fraction = field(default=Fraction(0))
     """The tight epsilon of all answers at the budget's delta: an upper bound, at most the budget's epsilon."""
@@ -91,7 +91,9 @@ class Standing:
             many = f"{self.answers:,} answers so far are" if self.answers > 1 else "1 answer so far is"
             told = [f"{self.payer}: {many} worth epsilon {up(self.worth)}{delta}, of {whole}; {self._more()}."]
         if self.failed is not None:
-            told.append(f"Stopped: question {self.failed} failed. Look at it, then: tacit ledger resume.")
+            told.append(
+                f"Stopped by a failure, entry {self.failed} of the ledger. Look at it, then: tacit ledger resume --entry {self.failed}."
+            )
         return told
 
     def _more(self) -> str:

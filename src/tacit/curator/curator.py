@@ -201,7 +201,7 @@ class Curator(Planner):
         """How the dataset's budget stands, or one analyst's own: which share is spent and which is left."""
         payer = "The dataset" if analyst is None else f"Analyst {analyst!r}"
         charges, failures = charges_of(self._ledger.entries(analyst)), self._failures(analyst)
-        failed = self.number_of(failures[-1].details["charge"]) if failures else None
+        failed = failures[-1].sequence if failures else None
         committed, spent = self._ledger.filter(analyst), self._ledger.spent(analyst)
         standing = Standing.of(payer, committed, spent, charges, failed, "dataset" if analyst is None else "analyst")
         if analyst is None or standing.more is None:

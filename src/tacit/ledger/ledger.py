@@ -276,7 +276,7 @@ class Ledger:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Ledger({self._vault.name!r}, budget={self._dataset.filter.budget})"
+        return f"Ledger({self._vault.name!r}, budget={self._dataset.filter.budget!r})"
 
     # -- analysts ----------------------------------------------------------------------------------------
 
