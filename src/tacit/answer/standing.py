@@ -92,7 +92,8 @@ class Standing:
             told = [f"{self.payer}: {many} worth epsilon {up(self.worth)}{delta}, of {whole}; {self._more()}."]
         if self.failed is not None:
             told.append(
-                f"Stopped by a failure, entry {self.failed} of the ledger. Look at it, then: tacit ledger resume --entry {self.failed}."
+                f"Stopped by a failure, entry {self.failed} of the ledger. "
+                f"Look at it, then: tacit ledger resume --entry {self.failed}."
             )
         return told
 
