@@ -452,3 +452,23 @@ def test_unfair_binomial_tails_are_within_the_error_they_are_granted() -> None:
         for z in (-3, 0, 3):
             value = max(1, int(mean + z * spread))
             assert abs(bdtr(value - 1, others, rate) / betaincc(value, others - value + 1, rate) - 1) < 2.0**-26
+
+
+@pytest.mark.parametrize("options", [2, 3])
+def test_reports_that_nearly_tell_the_truth_are_priced_as_such_also_when_shuffled(options: int) -> None:
+    event = events.Shuffled(events.RandomizedResponse(45, options), 1)  # nobody to hide among
+    at = np.array([20.0, 36.0, 37.0, 40.0, 44.9])
+    with mpmath.workdps(60):
+        for epsilon, found in zip(at.tolist(), delta_curve(event, at).tolist(), strict=True):
+            assert truth.delta(truth.response(45, options), epsilon) * (1 - mpmath.mpf(10) ** -15) <= found, epsilon
+
+
+@pytest.mark.parametrize("sigma", ["0.2500001", "0.3", "0.31", "0.77", "1.3"])
+def test_narrow_lattice_noise_is_covered_at_the_very_epsilons_where_a_point_begins_to_count(sigma: str) -> None:
+    noise = Fraction(sigma)
+    losses = [float(Fraction(2 * point + 1) / (2 * noise**2)) for point in range(4)]
+    near = [each for loss in losses for each in (math.nextafter(loss, 0.0), loss, math.nextafter(loss, math.inf))]
+    with mpmath.workdps(60):
+        law = truth.discrete_gaussian(1, noise, 40)
+        for epsilon, found in zip(near, delta_curve(events.DiscreteGaussian(1, noise, 2), np.array(near)), strict=True):
+            assert truth.delta(law, epsilon) <= float(found), epsilon

@@ -5,6 +5,8 @@
 The committed filter counts in a unit of its own (a divergence, say), of which only shares mean something, and shares of
 single answers do not add up. So what is told is the price of each answer as it was asked for, one tight epsilon for all
 of them (`loss.worth`), and what is left in answers like the last one, which is what the filter will admit.
+The tight epsilon is a reading, for prices that stood beforehand. What is promised also where earlier answers decided
+prices is the whole budget, which is why it is told beside it.
 """
 
 from __future__ import annotations
@@ -39,7 +41,10 @@ class Standing:
     """The ledger's entry of a failure that stops the payer, or someone who asks, until the owner has looked."""
     answers: int = 0
     worth: Fraction = field(default=Fraction(0))
-    """The tight epsilon of all answers at the budget's delta: an upper bound, at most the budget's epsilon."""
+    """The tight epsilon of all answers at the budget's delta, at most the budget's epsilon.
+
+    An upper bound where no price followed from earlier answers; where one did, only the budget's epsilon is promised.
+    """
     more: int | None = None
     """How many answers at the price of the last one the filter still admits; None before the first."""
     last: Asked | None = None

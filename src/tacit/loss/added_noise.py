@@ -109,13 +109,16 @@ def _lattice_sum(shift: int, sigma: Fraction, epsilon: Floats) -> Floats:
     below = np.concatenate([[0.0], np.cumsum(weights)])  # below[i] = weight of the points before number i
     # x stands in the half line when its loss (shift^2 - 2 shift x)/(2 variance) is above epsilon.
     edge = np.ceil(shift / 2 - epsilon * variance / shift)
-    here = below[np.clip(edge + reach, 0, len(points)).astype(np.int64)]
-    there = below[np.clip(edge - shift + reach, 0, len(points)).astype(np.int64)]
-    with np.errstate(over="ignore", invalid="ignore"):
-        lost = np.where(there > 0, np.exp(epsilon) * there, 0.0)
     # Error of the weights: exponents up to 37^2/2 with a relative error of four units; of the running sums: n units.
     slack = (4 * _REACH * _REACH + len(points) + 64 + epsilon) * UNIT
-    value = here - lost + slack * (here + lost)
+    value = np.zeros_like(epsilon)
+    # A slip of rounding moves the edge past a point of next to no gain, which may still outweigh all points beyond it.
+    for end in (edge, edge + 1):
+        here = below[np.clip(end + reach, 0, len(points)).astype(np.int64)]
+        there = below[np.clip(end - shift + reach, 0, len(points)).astype(np.int64)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            lost = np.where(there > 0, np.exp(epsilon) * there, 0.0)
+            value = np.fmax(value, here - lost + slack * (here + lost))
     bound: Floats = np.clip(value / (below[-1] * (1 - slack)) + _TINY, 0.0, 1.0)
     return bound
 

@@ -80,13 +80,16 @@ def _given_clones(local: float, count: float, epsilon: Floats) -> Floats:
     # u tells for the first value when u (exp(local) - exp(eps)) > v (exp(local + eps) - 1), u + v = C + 1.
     odds = np.exp(at - local)
     share = (np.exp(at) - math.exp(-local)) / ((1 - odds) + (np.exp(at) - math.exp(-local)))
-    least = np.floor((count + 1) * share) + 1  # u counts from here; a rounding slip loses a term of ratio one
-    tail = _at_least(least, count)
-    one_less = _at_least(least - 1, count)
+    # All from the first value tell for it, whatever share was rounded to; and a slip of rounding moves the least u by
+    # one, past a term of next to no gain, which may still outweigh all terms beyond it: so one less is tried as well.
+    least = np.minimum(np.floor((count + 1) * share) + 1, count + 1)
     factor = np.exp(at)
-    gained = one_less * truth + tail * lie
-    lost = factor * (one_less * lie + tail * truth)
-    value = gained - lost + (2 * _TAIL) * (gained + lost)
+    value = np.zeros_like(at)
+    for first in (least, least - 1):
+        tail, one_less = _at_least(first, count), _at_least(first - 1, count)
+        gained = one_less * truth + tail * lie
+        lost = factor * (one_less * lie + tail * truth)
+        value = np.maximum(value, gained - lost + (2 * _TAIL) * (gained + lost))
     return np.where(inside, np.clip(value, 0.0, 1.0), 0.0)
 
 
