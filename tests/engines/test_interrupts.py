@@ -74,8 +74,8 @@ def test_an_interrupted_registration_leaves_no_copy_and_the_next_one_is_whole(
     command = [sys.executable, "-c", CHILD]
     with started(command, tmp_path) as registering:
         assert registering.stdout is not None
-        assert registering.stdout.readline() == "people 0 2\n"
-        assert registering.stdout.readline() == "people 1 2\n"
+        for number in range(3):  # two schemas, then the table, whose rows are without end
+            assert registering.stdout.readline().startswith(f"people {number} ")
         time.sleep(0.3)  # now the engine is at work
         registering.send_signal(signal.SIGINT)
         _, told = registering.communicate(timeout=300)
@@ -86,7 +86,9 @@ def test_an_interrupted_registration_leaves_no_copy_and_the_next_one_is_whole(
     folder(tmp_path, 10, copy)
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "people 0 2\npeople 1 2\npeople 2 2\n"
+    steps = len(done.stdout.splitlines()) - 1
+    assert steps > 0
+    assert done.stdout == "".join(f"people {number} {steps}\n" for number in range(steps + 1))
 
 
 def test_other_errors_of_the_engine_stay_what_they_are() -> None:
