@@ -289,9 +289,9 @@ def test_a_failure_that_came_after_the_one_that_was_looked_at_is_not_resumed(tmp
     with opened(tmp_path, analysts={"ana": tacit.Budget(50), "bob": tacit.Budget(50)}) as curator:
         with patch.object(curator._till.engine, "run", failing):
             refusal(lambda: curator.ask(COUNT, 1, analyst="ana"))
-            seen = curator.budget("ana").failed
+            seen = curator.ledger()[-1].sequence
             refusal(lambda: curator.ask(COUNT, 2, analyst="bob"))
-        newest = curator.budget("bob").failed
+        newest = curator.ledger()[-1].sequence
         before = len(curator.ledger())
         with pytest.raises(LedgerError, match=f"Entry {newest} failed as well"):
             curator.resume(entry=seen)

@@ -304,3 +304,31 @@ def test_discovering_names_tables_and_columns_without_types_from_values(tmp_path
     sources, schema = discover([resolved("t.csv", str(tmp_path)), resolved("t.duckdb", str(tmp_path))])
     assert {name: source.format for name, source in sources.items()} == {"t": "csv", "inside": "duckdb"}
     assert schema["t"] == {"u": "text", "age": "text", "sex": "text"}
+
+
+def replaced_bounds(policy: Policy, rows: int) -> Policy:
+    return replace(policy, tables={"t": replace(policy.tables["t"], rows_per_unit=rows)})
+
+
+def test_a_worker_that_starts_again_never_reads_a_copy_made_under_other_bounds(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("u,age,sex\n" + "1,10,F\n" * 40)
+    policy = people(Source("csv", "t.csv"), tmp_path, working_copy="p.copy")
+    narrow, wide = replaced_bounds(policy, 1), replaced_bounds(policy, 30)
+    with DuckDBEngine.register(narrow) as engine:
+        assert opened(engine, COUNT) == {(): [1]}
+        with DuckDBEngine.register(wide) as other:  # the owner edited the policy, and somebody opened it
+            assert opened(other, COUNT) == {(): [30]}
+        assert opened(engine, COUNT) == {(): [1]}
+        assert engine.is_stale()  # told before a charge
+        engine._worker.close()  # as after a question that took too long
+        with pytest.raises(EngineError):
+            engine.run(COUNT)
+
+
+def test_a_copy_made_anew_under_the_same_bounds_is_read_by_a_worker_that_starts_again(tmp_path: Path) -> None:
+    policy = people(as_csv(tmp_path), tmp_path, working_copy="p.copy")
+    with DuckDBEngine.register(policy) as engine:
+        assert not engine.is_stale()
+        DuckDBEngine.register(policy, anew=True).close()
+        engine._worker.close()
+        assert opened(engine, COUNT) == {(): [5]}

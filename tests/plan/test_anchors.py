@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections import Counter
+from dataclasses import replace
 
 import duckdb
 import pytest
@@ -123,3 +124,24 @@ def test_a_list_of_units_gives_the_same_rows_as_a_join(
 def test_one_source_is_left_as_it_is(tables: duckdb.DuckDBPyConnection) -> None:
     query = put_together([source("a", None, [], "", False)], [expression("count(*)")], expression("a.x = 7"))
     assert query.sql() == "SELECT COUNT(*) FROM a WHERE a.x = 7"
+
+
+def test_a_list_of_units_in_on_and_another_in_where_name_their_own_lists(tables: duckdb.DuckDBPyConnection) -> None:
+    # what stands inside a SELECT has names of its own, which may be those of sources outside
+    outside = "a.tacit_unit IN (SELECT tacit_unit FROM c WHERE c.x = 0)"
+    inside = put_together(
+        [source("b", None, [], "", False)],
+        [expression("b.tacit_unit")],
+        expression("b.tacit_unit IN (SELECT tacit_unit FROM a WHERE a.w = 'a') AND b.x = 0"),
+    )
+    tie = Tie(exp.In(this=expression("a.tacit_unit"), query=inside.subquery()))
+    joined = replace(
+        source("b", "LEFT", ["a.tacit_unit = b.tacit_unit"], "a", True),
+        ties=(Tie(expression("a.tacit_unit = b.tacit_unit")), tie),
+    )
+    query = put_together([source("a", None, [], "", False), joined], [expression("count(b.x)")], expression(outside))
+    plain = (
+        "SELECT count(b.x) FROM a LEFT JOIN b ON a.tacit_unit = b.tacit_unit AND a.tacit_unit IN (SELECT b.tacit_unit "
+        "FROM b WHERE b.x = 0 AND b.tacit_unit IN (SELECT tacit_unit FROM a WHERE a.w = 'a')) WHERE " + outside
+    )
+    assert tables.execute(query.sql(dialect="duckdb")).fetchall() == tables.execute(plain).fetchall()

@@ -20,7 +20,7 @@ from tacit.engines import sources, working_copy
 from tacit.engines.dialects import text
 from tacit.engines.engine import STALE, Pushed, Run
 from tacit.engines.exact import Exact
-from tacit.engines.process import FAILED, Limits, Worker
+from tacit.engines.process import FAILED, Limits, Program, Worker
 from tacit.engines.secret import Secret
 from tacit.errors import EngineError
 from tacit.policy.check import Schema
@@ -37,7 +37,11 @@ class DuckDBEngine:
         self._path = path
         self._schema = schema
         self._fingerprint = fingerprint
-        self._worker = Worker(str(path.absolute()), limits)  # the worker runs in another folder
+        # A worker that starts again finds another copy there, if the policy was changed and opened meanwhile. A plan
+        # made for these bounds must not read rows that were bounded by others, so the worker looks whose copy it is.
+        program = Program(setup={"digest": working_copy.digest(policy)})
+        self._worker = Worker(str(path.absolute()), limits, program)  # the worker runs in another folder
+        self._seen = _identity(path)
         folder = path.parent if policy.working_copy is None else None
         self._end = weakref.finalize(self, _end, self._worker, folder, os.getpid())
 
@@ -89,12 +93,26 @@ class DuckDBEngine:
         return sources.fingerprint(self._policy)
 
     def is_stale(self) -> bool:
-        """Whether a source's files changed since this engine was made. To be asked before the charge."""
+        """Whether a source's files changed since this engine was made, or a copy under other bounds took its place.
+
+        To be asked before the charge.
+        """
+        return self._has_changed() or self._is_replaced()
+
+    def _has_changed(self) -> bool:
         return self.fingerprint() != self._fingerprint
+
+    def _is_replaced(self) -> bool:
+        if self._policy.working_copy is None:
+            return False  # in a folder of its own
+        found = _identity(self._path)
+        if found != self._seen and working_copy.is_of(self._policy, self._path):
+            self._seen = found  # made anew, under the same bounds
+        return found != self._seen
 
     def run(self, query: Pushed) -> Exact:
         """The exact result of a query that has been paid for."""
-        if self.is_stale():
+        if self._has_changed():
             raise EngineError(STALE)
         keys, measures = list(query.key_columns), list(query.measure_columns)
         reply = self._worker.ask({"sql": text(query.ast, "duckdb"), "keys": keys, "measures": measures})
@@ -119,6 +137,15 @@ class DuckDBEngine:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _identity(path: Path) -> tuple[int, ...] | None:
+    """What tells the file at this path from any that takes its place; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _end(worker: Worker, folder: Path | None, owner: int) -> None:

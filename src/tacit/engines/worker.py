@@ -103,6 +103,8 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
 
     try:
         connection = open_locked(setup["path"], setup["memory"], setup["threads"])
+        if "digest" in setup:
+            _check_bounds(connection, setup["digest"])
         # The limit comes after the libraries are loaded and before the first query.
         lock_process(setup["address_space"])
         wire.send(outgoing, {"ready": True})
@@ -111,6 +113,12 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
         return
     while (request := wire.receive(incoming)) is not None:
         wire.send(outgoing, answer(connection, request))
+
+
+def _check_bounds(connection: DuckDBPyConnection, digest: str) -> None:
+    """Refuse a copy of other tables, or under other bounds, than the one whose digest this is."""
+    if connection.execute("SELECT digest FROM tacit_about").fetchall() != [(digest,)]:
+        raise ValueError("another copy")
 
 
 def _key(value: Any) -> int | str | None:

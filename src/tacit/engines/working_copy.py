@@ -67,18 +67,30 @@ def path_of(policy: Policy) -> Path:
 @as_keyboard_interrupts()
 def is_current(policy: Policy, path: Path) -> bool:
     """Whether the file is a finished copy of these tables as they are now."""
-    import duckdb
-
     if not path.is_file() or any(table.source.format == "frame" for table in policy.tables.values()):
         return False
     if path.stat().st_mode & 0o077:
         raise EngineError(f"The working copy must be readable by its owner only: chmod 600 {path}, or remove it.")
+    return _about(path) == (digest(policy), sources.fingerprint(policy))
+
+
+@as_keyboard_interrupts()
+def is_of(policy: Policy, path: Path) -> bool:
+    """Whether the file is a finished copy under these very bounds, of whatever moment."""
+    found = _about(path)
+    return found is not None and found[0] == digest(policy)
+
+
+def _about(path: Path) -> tuple[str, str] | None:
+    """What a finished copy is of: the digest of its tables, and the fingerprint of the sources."""
+    import duckdb
+
     try:
         with duckdb.connect(str(path), read_only=True) as connection:
             found = connection.execute("SELECT digest, fingerprint FROM tacit_about").fetchall()
     except duckdb.Error:
-        return False
-    return found == [(digest(policy), sources.fingerprint(policy))]
+        return None
+    return found[0] if len(found) == 1 else None
 
 
 @as_keyboard_interrupts()

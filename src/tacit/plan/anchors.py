@@ -121,11 +121,18 @@ def _columns(sqls: Sequence[exp.Expr]) -> dict[str, list[str]]:
     """Of each source the columns that are named."""
     found: dict[str, list[str]] = {}
     for sql in sqls:
-        for column in sql.find_all(exp.Column):
+        for column in _own_columns(sql):
             names = found.setdefault(column.table, [])
             if column.name not in names:
                 names.append(column.name)
     return found
+
+
+def _own_columns(sql: exp.Expr) -> Iterator[exp.Column]:
+    """The columns that it names itself: those inside a SELECT are of other sources, which may have the same names."""
+    for node in sql.walk(prune=lambda each: isinstance(each, exp.Query)):
+        if isinstance(node, exp.Column):
+            yield node
 
 
 def _nobody() -> exp.Expr:
@@ -169,7 +176,7 @@ def _tied(tie: Tie, source: Source) -> exp.Expr:
 
 def _is_equality(sql: exp.EQ, alias: str) -> bool:
     """Whether it compares something of this source with something of others."""
-    sides = [{column.table for column in side.find_all(exp.Column)} for side in (sql.this, sql.expression)]
+    sides = [{column.table for column in _own_columns(side)} for side in (sql.this, sql.expression)]
     return all(sides) and ({alias} in sides) and sum(alias in side for side in sides) == 1
 
 
@@ -178,7 +185,7 @@ def _is_unit(sql: exp.Expr) -> bool:
 
 
 def _or_constant(sql: exp.Expr, text: bool) -> exp.Expr:
-    alias = next(column.table for column in sql.find_all(exp.Column))
+    alias = next(column.table for column in _own_columns(sql))
     is_anchor = exp.EQ(this=exp.column(ANCHOR, quoted(alias)), expression=exp.Literal.number(1))
     constant: exp.Expr = exp.Literal.string("") if text else integer(0)
     return exp.Case(ifs=[exp.If(this=is_anchor, true=constant)], default=sql.copy())
@@ -191,7 +198,7 @@ def _or_anchor(sql: exp.Expr, source: Source) -> exp.Expr:
 
 def _alone(part: exp.Expr, every: Sequence[Source]) -> str | None:
     """The one source that a condition speaks of, where its rows can be left out before joining."""
-    tables = {column.table for column in part.find_all(exp.Column)}
+    tables = {column.table for column in _own_columns(part)}
     found = [source for source in every if source.alias in tables]
     asks = any(each.args.get("query") is not None for each in part.find_all(exp.In))
     return found[0].alias if len(found) == 1 and not asks and not found[0].optional else None
