@@ -16,6 +16,9 @@ import importlib.util
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from tacit.learning.choosing.coverage import maximum_coverage, set_cover
+    from tacit.learning.choosing.k_median import k_median
+    from tacit.learning.choosing.vertex_cover import vertex_cover
     from tacit.learning.clusters import KMeans
     from tacit.learning.components import PCA, StandardScaler
     from tacit.learning.discriminant import LinearDiscriminantAnalysis
@@ -32,6 +35,10 @@ __all__ = [
     "Ridge",
     "SecondMoments",
     "StandardScaler",
+    "k_median",
+    "maximum_coverage",
+    "set_cover",
+    "vertex_cover",
 ]
 
 # name -> the file that it lives in
@@ -44,6 +51,10 @@ _HOME: Final = {
     "Ridge": "linear",
     "SecondMoments": "second_moments",
     "StandardScaler": "components",
+    "k_median": "choosing.k_median",
+    "maximum_coverage": "choosing.coverage",
+    "set_cover": "choosing.coverage",
+    "vertex_cover": "choosing.vertex_cover",
 }
 
 
