@@ -18,18 +18,24 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from tacit.learning.components import PCA, StandardScaler
     from tacit.learning.discriminant import LinearDiscriminantAnalysis
+    from tacit.learning.evaluating import evaluate
+    from tacit.learning.evaluation import Evaluation
+    from tacit.learning.files import load
     from tacit.learning.linear import LinearRegression, Ridge
     from tacit.learning.logistic import LogisticRegression
     from tacit.learning.second_moments import SecondMoments
 
 __all__ = [
     "PCA",
+    "Evaluation",
     "LinearDiscriminantAnalysis",
     "LinearRegression",
     "LogisticRegression",
     "Ridge",
     "SecondMoments",
     "StandardScaler",
+    "evaluate",
+    "load",
 ]
 
 # name -> the file that it lives in
@@ -39,6 +45,9 @@ _HOME: Final = {
     "LinearRegression": "linear",
     "LogisticRegression": "logistic",
     "Ridge": "linear",
+    "evaluate": "evaluating",
+    "load": "files",
+    "Evaluation": "evaluation",
     "SecondMoments": "second_moments",
     "StandardScaler": "components",
 }
