@@ -39,7 +39,7 @@ _MOST_NESTED: Final = 100
 _RECORDS: Final = {"Feature": Feature, "Moments": Moments}
 _TYPES: Final = "biuf"
 _NAME: Final = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*\Z")
-_REFUSED: Final = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
+_REFUSED: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, MemoryError)
 
 
 def save(thing: Model | Evaluation, path: str | Path) -> Path:
