@@ -22,12 +22,16 @@ if TYPE_CHECKING:
     from tacit.learning.clusters import KMeans
     from tacit.learning.components import PCA, StandardScaler
     from tacit.learning.discriminant import LinearDiscriminantAnalysis
+    from tacit.learning.evaluating import evaluate
+    from tacit.learning.evaluation import Evaluation
+    from tacit.learning.files import load
     from tacit.learning.linear import LinearRegression, Ridge
     from tacit.learning.logistic import LogisticRegression
     from tacit.learning.second_moments import SecondMoments
 
 __all__ = [
     "PCA",
+    "Evaluation",
     "KMeans",
     "LinearDiscriminantAnalysis",
     "LinearRegression",
@@ -35,7 +39,9 @@ __all__ = [
     "Ridge",
     "SecondMoments",
     "StandardScaler",
+    "evaluate",
     "k_median",
+    "load",
     "maximum_coverage",
     "set_cover",
     "vertex_cover",
@@ -49,6 +55,9 @@ _HOME: Final = {
     "LinearRegression": "linear",
     "LogisticRegression": "logistic",
     "Ridge": "linear",
+    "evaluate": "evaluating",
+    "load": "files",
+    "Evaluation": "evaluation",
     "SecondMoments": "second_moments",
     "StandardScaler": "components",
     "k_median": "choosing.k_median",
