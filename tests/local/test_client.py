@@ -13,7 +13,7 @@ import pytest
 import tacit
 from tacit import local
 from tacit.local import laws
-from tacit.local.client import Refused, cell, log_up, ratio
+from tacit.local.client import Refused, cell, log_up, ratio, text_report
 from tests.local.laws_by_enumeration import law_of
 
 SMALL: dict[str, tuple[dict[str, Any], int]] = {
@@ -26,6 +26,7 @@ SMALL: dict[str, tuple[dict[str, Any], int]] = {
     "sign": ({"kind": "sign", "steps": 4, "keep": 3, "other": 1}, 5),
     "window": ({"kind": "window", "steps": 5, "window": 3, "keep": 3, "other": 1}, 6),
 }
+RAPPOR = {"kind": "rappor", "kept": SMALL["unary"][0], "one": [3, 4], "zero": [1, 4]}
 EITHER = {"kind": "either", "chance": [2, 3], "parts": [{**SMALL["window"][0], "steps": 4}, SMALL["sign"][0]]}
 
 
@@ -39,9 +40,9 @@ def test_the_stated_ratio_is_the_largest_of_all_reports_and_answers(name: str) -
     assert max(one[r] / other[r] for one in found for other in found for r in reports) == ratio(law)
 
 
-@pytest.mark.parametrize("name", ["k-ary", "unary", "optimal unary", "hadamard", "subset"])
+@pytest.mark.parametrize("name", ["k-ary", "unary", "optimal unary", "hadamard", "subset", "rappor"])
 def test_supports_have_the_stated_probabilities(name: str) -> None:
-    law, answers = SMALL[name]
+    law, answers = SMALL.get(name, (RAPPOR, 3))
     p, q = laws.supports(law)
     for truth in range(answers):
         chances = [Fraction(0)] * answers
@@ -57,6 +58,19 @@ def _supported(law: dict[str, Any], report: int, option: int) -> bool:
     if law["kind"] == "hadamard":
         return (report & (option + 1)).bit_count() % 2 == 0
     return bool(report >> option & 1)
+
+
+def test_kept_bits_tell_what_is_stated_however_often_they_are_shown_and_one_report_tells_less() -> None:
+    found = [law_of(RAPPOR, truth) for truth in range(3)]
+    once = max(one[r] / other[r] for one in found for other in found for r in found[0])
+    kept = [law_of(RAPPOR["kept"], truth) for truth in range(3)]
+    assert once < max(one[r] / other[r] for one in kept for other in kept for r in kept[0]) == ratio(RAPPOR)
+
+
+def test_the_length_of_a_prefix_has_nothing_to_do_with_the_text() -> None:
+    law = laws.prefixes(2, 8, Fraction(1))
+    lengths = [[text_report(law, text)[0] for _ in range(300)] for text in ("ab", "zz")]
+    assert all(80 < each.count(0) < 220 for each in lengths)  # a fair coin fails it once in 1e15 runs
 
 
 def test_hashed_reports_support_the_truth_and_others_as_often_as_stated() -> None:
@@ -113,6 +127,7 @@ def test_a_client_refuses_a_survey_that_tells_more_than_it_states() -> None:
         ({"law": {"kind": "k-ary", "options": 2, "keep": 2.5, "other": 1}}, "whole numbers"),
         ({"law": {"kind": "unary", "options": 2, "one": [1, 1], "zero": [1, 2]}}, "0 < q < p < 1"),
         ({"law": {"kind": "either", "parts": []}}, "two randomisers"),
+        ({"law": {"kind": "rappor", "kept": {"kind": "k-ary"}, "one": [3, 4], "zero": [1, 4]}}, "another randomiser"),
     ],
 )
 def test_a_malformed_description_is_refused_with_a_sentence(change: dict[str, Any], words: str) -> None:

@@ -34,6 +34,16 @@ def test_what_all_surveys_tell_stays_within_the_limit(tmp_path: Path) -> None:
     assert 2.4999 < odometer.spent <= 2.5
 
 
+def test_bits_that_are_kept_are_shown_anew_and_paid_once_for_each_answer(tmp_path: Path) -> None:
+    odometer = local.Odometer(tmp_path / "told.json", limit=3)
+    client = local.Survey(tacit.one_of(*range(16)), epsilon=1, protocol="rappor").client(odometer)
+    reports = {client.answer(3).numbers for _ in range(30)}
+    assert len(reports) > 20  # 16 coins each time
+    assert odometer.spent == pytest.approx(1)
+    client.answer(4)
+    assert odometer.spent == pytest.approx(2)
+
+
 def test_a_report_is_on_the_disk_before_it_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     odometer = local.Odometer(tmp_path / "told.json", limit=3)
     with monkeypatch.context() as patch:

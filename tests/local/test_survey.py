@@ -16,20 +16,22 @@ from tacit.local import crowd, laws
 from tacit.local.shares import consistent, falling, shares
 from tacit.noise import secure
 from tests.local.laws_by_enumeration import law_of
-from tests.local.test_client import EITHER, SMALL
+from tests.local.test_client import EITHER, RAPPOR, SMALL
+
+LAWS = {**{name: law for name, (law, _) in SMALL.items()}, "either": EITHER, "rappor": RAPPOR}
 
 PROTOCOLS = list(laws.FREQUENCIES)
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", [*SMALL, "either"])
+@pytest.mark.parametrize("name", LAWS)
 def test_many_people_at_once_follow_the_client_s_law(name: str) -> None:
-    law = SMALL[name][0] if name in SMALL else EITHER
+    law = LAWS[name]
     exact = law_of(law, 1)
     people = 40_000
     drawn = crowd.encode(law, np.full(people, 1, dtype=np.int64), secure())
     reports = [tuple(np.atleast_1d(each).tolist()) for each in drawn]
-    if law["kind"] in ("unary", "subset"):
+    if law["kind"] in ("unary", "subset", "rappor"):
         reports = [(int.from_bytes(bytes(each), "little"),) for each in reports]
     found = dict.fromkeys(exact, 0)
     for report in reports:
@@ -133,7 +135,8 @@ def test_the_best_protocol_has_the_least_variance_of_those_with_short_reports() 
         for epsilon in ("0.2", "1", "4"):
             survey = local.Survey(tacit.one_of(*range(options)), epsilon=epsilon)
             exact = survey.epsilon
-            short = [n for n in PROTOCOLS if options <= 4096 or n in ("k-ary", "hashing", "hadamard")]
+            once = [n for n in PROTOCOLS if n != "rappor"]
+            short = [n for n in once if options <= 4096 or n in ("k-ary", "hashing", "hadamard")]
             least = min(laws.variance(laws.FREQUENCIES[n](options, exact), min(0.1, 1 / options), 1) for n in short)
             assert laws.variance(survey.law, min(0.1, 1 / options), 1) <= 1.01 * least
 

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from tacit.local.client import Client, Refused, Report
     from tacit.local.odometer import Odometer
     from tacit.local.survey import Batch, Survey
+    from tacit.local.texts import TextSurvey
 
-__all__ = ["Batch", "Client", "Odometer", "Refused", "Report", "Survey"]
+__all__ = ["Batch", "Client", "Odometer", "Refused", "Report", "Survey", "TextSurvey"]
 
 # name -> the file that it lives in
 _HOME: Final = {
@@ -28,6 +29,7 @@ _HOME: Final = {
     "Refused": "client",
     "Report": "client",
     "Survey": "survey",
+    "TextSurvey": "texts",
 }
 
 

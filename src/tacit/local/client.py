@@ -18,6 +18,8 @@ The randomisers. a (`keep`) and b (`other`) are whole numbers with a > b.
     sign       a number t of 0..m: yes with probability (b m + (a - b) t)/((a + b) m)                  a/b
     window     a number t of 0..m: cells t, ..., t + w - 1 of the m + w cells have weight a, all others b     a/b
     either     one of two of these, by a coin that has nothing to do with the answer                  the larger
+    rappor     unary, kept for ever for each answer; each report shows it through coins of its own   the kept one's
+    prefixes   the first bits of a text, of a length drawn for this report, by hashing               a/b
 """
 
 from __future__ import annotations
@@ -60,6 +62,8 @@ def randomised(law: Mapping[str, Any], truth: int) -> tuple[int, ...]:
         which = 0 if below(whole) < chance else 1
         inner = randomised(law["parts"][which], truth)
         return (which, inner[0])
+    if kind == "rappor":
+        return shown(law, randomised(law["kept"], truth))
     a, b = law["keep"], law["other"]
     if kind == "k-ary":
         return (_k_ary(truth, law["options"], a, b),)
@@ -92,6 +96,31 @@ def randomised(law: Mapping[str, Any], truth: int) -> tuple[int, ...]:
     raise Refused(f"This client knows no randomiser {kind!r}. It may be older than the survey: update it.")
 
 
+def shown(law: Mapping[str, Any], kept: Sequence[int]) -> tuple[int, ...]:
+    """What one report shows of the bits that are kept for ever."""
+    (one, all_ones), (zero, all_zeros), below = law["one"], law["zero"], secrets.randbelow
+    places = range(law["kept"]["options"])
+    bits = [below(all_ones) < one if kept[0] >> place & 1 else below(all_zeros) < zero for place in places]
+    return (sum(1 << place for place, bit in enumerate(bits) if bit),)
+
+
+def text_report(law: Mapping[str, Any], text: str) -> tuple[int, ...]:
+    """One report of a text: which length was drawn, and the hashed prefix of that length."""
+    group = secrets.randbelow(len(law["lengths"]))
+    return (group, *randomised(law["inner"], prefix_number(text, law["lengths"][group], law["longest"])))
+
+
+def prefix_number(text: str, length: int, longest: int) -> int:
+    """The first `length` bits of a text of at most `longest` bytes, as a number below 2**32 (`prefix_code`)."""
+    whole = text.encode()[:longest].ljust(longest, b"\0")
+    return prefix_code(int.from_bytes(whole, "big") >> (8 * longest - length), length)
+
+
+def prefix_code(prefix: int, length: int) -> int:
+    """A prefix as a number below 2**32, by a fixed public function."""
+    return int.from_bytes(hashlib.sha256(f"{length}:{prefix}".encode()).digest()[:4], "big")
+
+
 def _k_ary(truth: int, options: int, a: int, b: int) -> int:
     drawn = secrets.randbelow(a + (options - 1) * b)
     return truth if drawn < a else (truth + 1 + (drawn - a) // b) % options
@@ -111,6 +140,8 @@ def ratio(law: Mapping[str, Any]) -> Fraction:
         return p * (1 - q) / (q * (1 - p))
     if law["kind"] == "either":
         return max(ratio(part) for part in law["parts"])
+    if law["kind"] in ("rappor", "prefixes"):  # however many reports show the same kept bits; whatever length was drawn
+        return ratio(law["kept" if law["kind"] == "rappor" else "inner"])
     return Fraction(law["keep"], law["other"])
 
 
@@ -123,6 +154,10 @@ def radices(law: Mapping[str, Any]) -> tuple[int, ...]:
         return (2, max(radices(part)[0] for part in law["parts"]))
     if kind in ("unary", "subset"):
         return (1 << law["options"],)
+    if kind == "rappor":
+        return radices(law["kept"])
+    if kind == "prefixes":
+        return (len(law["lengths"]), *radices(law["inner"]))
     sizes = {"k-ary": "options", "hadamard": "rows"}
     if kind in sizes:
         return (law[sizes[kind]],)
@@ -182,12 +217,36 @@ class Client:
         return log_up(ratio(self.law))
 
     def answer(self, value: Any) -> Report:
-        """A report of this answer. With an odometer, the first report is kept, and sent again when asked again."""
-        truth = self.number_of(value)
+        """A report of this answer. With an odometer, the first report is kept, and sent again when asked again.
+
+        A survey that is asked again and again (rappor) keeps its bits instead, and shows them anew; an answer that was
+        never given before is new bits, and tells as much again.
+        """
+        truth = self._read(value)
         if self._odometer is None:
-            return self._drawn(truth)
-        ticket, numbers = self._odometer.once(self.id, self.epsilon, lambda: self._told(truth))
-        return Report(self.id, bytes.fromhex(ticket), numbers, self.law)
+            return self._report(secrets.token_bytes(_TICKET), self._randomised(truth))
+        if self.law["kind"] == "rappor":
+            kept = self._odometer.once(
+                f"{self.id}:{truth}", self.epsilon, lambda: ("", randomised(self.law["kept"], int(truth)))
+            )
+            return self._report(secrets.token_bytes(_TICKET), shown(self.law, kept[1]))
+        ticket, numbers = self._odometer.once(
+            self.id, self.epsilon, lambda: (secrets.token_hex(_TICKET), self._randomised(truth))
+        )
+        return self._report(bytes.fromhex(ticket), numbers)
+
+    def _read(self, value: Any) -> int | str:
+        if self.law["kind"] != "prefixes":
+            return self.number_of(value)
+        if not isinstance(value, str):
+            raise Refused(f"This survey asks for a text. Got {value!r} instead.")
+        return value
+
+    def _randomised(self, truth: int | str) -> tuple[int, ...]:
+        return text_report(self.law, truth) if isinstance(truth, str) else randomised(self.law, truth)
+
+    def _report(self, ticket: bytes, numbers: Sequence[int]) -> Report:
+        return Report(self.id, ticket, numbers, self.law)
 
     def number_of(self, value: Any) -> int:
         """Which option a value is, or its number of steps between the bounds."""
@@ -205,13 +264,6 @@ class Client:
         part = place - below  # up with this probability, so that rounding moves no mean
         return below + int(secrets.randbelow(part.denominator) < part.numerator)
 
-    def _told(self, truth: int) -> tuple[str, tuple[int, ...]]:
-        report = self._drawn(truth)
-        return report.ticket.hex(), report.numbers
-
-    def _drawn(self, truth: int) -> Report:
-        return Report(self.id, secrets.token_bytes(_TICKET), randomised(self.law, truth), self.law)
-
 
 def checked(law: Mapping[str, Any]) -> None:
     """Refuse a law whose numbers are not what its randomiser needs."""
@@ -226,7 +278,17 @@ def checked(law: Mapping[str, Any]) -> None:
         if law["parts"][0]["steps"] != law["parts"][1]["steps"]:
             raise Refused("Both randomisers must have the same steps.")
         return
-    if kind == "unary":
+    if kind in ("rappor", "prefixes"):
+        part = law["kept" if kind == "rappor" else "inner"]
+        if part.get("kind") != ("unary" if kind == "rappor" else "hashing"):
+            raise Refused(f"A survey of kind {kind} has another randomiser inside: {part.get('kind')!r}.")
+        checked(part)
+    if kind == "prefixes":
+        lengths, longest = law["lengths"], law["longest"]
+        if not lengths or any(not 1 <= each <= 8 * longest for each in lengths) or law["inner"]["options"] != 1 << 32:
+            raise Refused("The lengths of prefixes must lie between 1 and the bits of the longest text.")
+        return
+    if kind in ("unary", "rappor"):
         ends = [Fraction(*law["one"]), Fraction(*law["zero"])]
         if not (0 < ends[1] < ends[0] < 1):
             raise Refused("The bits of a unary report need probabilities 0 < q < p < 1.")

@@ -106,7 +106,14 @@ def _encode_hashing(law: Law, truths: Whole, bits: BitSource) -> NDArray[np.uint
 
 
 def _count_hashing(law: Law, reports: NDArray[np.uint64]) -> Whole:
-    """A report supports an option where its word lies between the ends of the reported cell: two operations each."""
+    return hashed_support(law, reports, None)
+
+
+def hashed_support(law: Law, reports: NDArray[np.uint64], options: NDArray[np.uint64] | None) -> Whole:
+    """How many reports support each of these options, or each option there is.
+
+    A report supports an option where its word lies between the ends of the reported cell: two operations each.
+    """
     word, cells = law["word"], law["cells"]
     half = word // 2
     ends = np.array([-(-(c << half) // cells) << half for c in range(cells + 1)], dtype=object)
@@ -114,15 +121,19 @@ def _count_hashing(law: Law, reports: NDArray[np.uint64]) -> Whole:
     starts = np.array([int(end) for end in ends[:-1]], dtype=kind)
     # the last end is 2**word, which no word holds: widths are taken less one
     widths = np.array([int(high) - int(low) - 1 for low, high in pairwise(ends)], dtype=kind)
-    counts = np.zeros(law["options"], dtype=np.int64)
+    counts = np.zeros(law["options"] if options is None else len(options), dtype=np.int64)
     for start in range(0, len(reports), _BLOCK // 8):
         block = reports[start : start + _BLOCK // 8]
         multipliers, places = block[:, 0].astype(kind), block[:, 2].astype(np.int64)
         position = block[:, 1].astype(kind) - starts[places]
         width = widths[places]
-        for option in range(law["options"]):
-            counts[option] += np.count_nonzero(position <= width)
-            position += multipliers
+        if options is None:
+            for option in range(law["options"]):
+                counts[option] += np.count_nonzero(position <= width)
+                position += multipliers
+        else:
+            for place, each in enumerate(options.astype(kind)):
+                counts[place] += np.count_nonzero(multipliers * each + position <= width)
     return counts
 
 
@@ -136,6 +147,19 @@ def _encode_unary(law: Law, truths: Whole, bits: BitSource) -> NDArray[np.uint8]
         drawn = bernoulli(Fraction(*law["zero"]), len(own) * options, bits).reshape(len(own), options)
         drawn[np.arange(len(own)), own] = bernoulli(Fraction(*law["one"]), len(own), bits)
         return np.packbits(drawn, axis=1, bitorder="little")
+
+    return _sets(part, truths, options)
+
+
+def _encode_rappor(law: Law, truths: Whole, bits: BitSource) -> NDArray[np.uint8]:
+    kept = law["kept"]
+    options = kept["options"]
+
+    def part(own: Whole) -> NDArray[np.uint8]:
+        drawn = np.unpackbits(_encode_unary(kept, own, bits), axis=1, count=options, bitorder="little").astype(bool)
+        ones = bernoulli(Fraction(*law["one"]), drawn.size, bits).reshape(drawn.shape)
+        zeros = bernoulli(Fraction(*law["zero"]), drawn.size, bits).reshape(drawn.shape)
+        return np.packbits(np.where(drawn, ones, zeros), axis=1, bitorder="little")
 
     return _sets(part, truths, options)
 
@@ -182,6 +206,10 @@ def _sets(part: Callable[[Whole], NDArray[np.uint8]], truths: Whole, options: in
     step = max(1, (1 << 22) // options)
     blocks = [part(truths[start : start + step]) for start in range(0, len(truths), step)]
     return np.concatenate(blocks) if blocks else np.zeros((0, -(-options // 8)), dtype=np.uint8)
+
+
+def _count_rappor(law: Law, reports: NDArray[np.uint8]) -> Whole:
+    return _count_sets(law["kept"], reports)
 
 
 def _count_sets(law: Law, reports: NDArray[np.uint8]) -> Whole:
@@ -249,6 +277,7 @@ _ENCODERS: Final[dict[str, Callable[[Law, Whole, BitSource], Any]]] = {
     "hashing": _encode_hashing,
     "unary": _encode_unary,
     "subset": _encode_subset,
+    "rappor": _encode_rappor,
     "sign": _encode_sign,
     "window": _encode_window,
     "either": _encode_either,
@@ -259,6 +288,7 @@ _COUNTERS: Final[dict[str, Callable[[Law, Any], Whole]]] = {
     "hashing": _count_hashing,
     "unary": _count_sets,
     "subset": _count_sets,
+    "rappor": _count_rappor,
     "window": _count_window,
     "sign": _count_sign,
 }

@@ -106,6 +106,17 @@ def subset(options: int, epsilon: Fraction) -> Law:
     return {"kind": "subset", "options": options, "size": size, "keep": a, "other": b}
 
 
+def rappor(options: int, epsilon: Fraction) -> Law:
+    """Bits kept for ever at epsilon, shown each time through coins: 1 with probability 3/4 where kept, else 1/4."""
+    return {"kind": "rappor", "kept": symmetric_unary(options, epsilon), "one": [3, 4], "zero": [1, 4]}
+
+
+def prefixes(longest: int, step: int, epsilon: Fraction) -> Law:
+    """Texts of at most `longest` bytes, by prefixes that grow by `step` bits."""
+    lengths = [*range(step, 8 * longest, step), 8 * longest]
+    return {"kind": "prefixes", "longest": longest, "lengths": lengths, "inner": hashing(1 << 32, epsilon)}
+
+
 def sign(steps: int, epsilon: Fraction) -> Law:
     """One bit about a number."""
     a, b = odds(epsilon, steps, steps)
@@ -152,6 +163,7 @@ FREQUENCIES: Final[dict[str, Callable[[int, Fraction], Law]]] = {
     "hashing": hashing,
     "hadamard": hadamard,
     "subset": subset,
+    "rappor": rappor,
 }
 NUMBERS: Final[dict[str, Callable[[int, Fraction], Law]]] = {
     "sign": sign,
@@ -167,6 +179,10 @@ def supports(law: Law) -> tuple[Fraction, Fraction]:
     kind = law["kind"]
     if kind == "unary":
         return Fraction(*law["one"]), Fraction(*law["zero"])
+    if kind == "rappor":
+        one, zero = Fraction(*law["one"]), Fraction(*law["zero"])
+        p, q = (kept * one + (1 - kept) * zero for kept in supports(law["kept"]))
+        return p, q
     a, b = law["keep"], law["other"]
     if kind == "k-ary":
         whole = a + (law["options"] - 1) * b
@@ -212,4 +228,6 @@ def report_bits(law: Law) -> int:
 
 
 def _is_short(name: str, options: int) -> bool:
+    if name == "rappor":  # for those who are asked again and again
+        return False
     return options <= _LONGEST_REPORT or name not in ("symmetric unary", "optimal unary", "subset")

@@ -101,13 +101,15 @@ def _fits(law: Mapping[str, Any], numbers: tuple[int, ...]) -> bool:
 
 
 def _arranged(law: Mapping[str, Any], taken: list[tuple[int, ...]]) -> Any:
-    if law["kind"] in ("unary", "subset"):
-        width = -(-law["options"] // 8)
+    if law["kind"] in ("unary", "subset", "rappor"):
+        width = -(-law.get("kept", law)["options"] // 8)
         return np.frombuffer(b"".join(one[0].to_bytes(width, "little") for one in taken), dtype=np.uint8).reshape(
             len(taken), width
         )
     if law["kind"] == "hashing":
         return np.array(taken, dtype=np.uint64).reshape(len(taken), 3)
+    if law["kind"] == "prefixes":
+        return np.array(taken, dtype=np.uint64).reshape(len(taken), 4)
     if law["kind"] == "either":
         return np.array(taken, dtype=np.int64).reshape(len(taken), 2)
     return np.array([one[0] for one in taken], dtype=np.int64)

@@ -141,18 +141,7 @@ class Survey:
         if len(read.reports) == 0:
             raise parameters.refuse("reports", "at least one report of this survey", "none")
         content = self._shares(read, exact) if self.answers else self._number(read, exact)
-        facts = {
-            "unit": "one person",
-            "neighbours": "one person's answer, replaced by any other",
-            "epsilon": parameters.as_text(self.epsilon),
-            "delta": "0",
-            "rows_per_unit": "1",
-            "entry": "none (everyone randomised their own answer)",
-            "event": events.Pure(self.epsilon).to_json(),
-        }
-        return Finding(
-            content.title, content.columns, content.notes, dict(content.arrays), exact, facts, content.drawing
-        )
+        return finding_of_reports(content, self.epsilon, exact)
 
     def _read(self, reports: Batch | Iterable[Any]) -> Read:
         if isinstance(reports, Batch):
@@ -220,6 +209,22 @@ class Survey:
             raise ParameterError("Influence is stated for listed answers; a made-up report moves a mean without bound.")
         p, q = laws.supports(self.law)
         return float_up(Fraction(made_up, everyone) * max(1 - q, q, 1 - p, p) / (p - q) * 2)
+
+
+def finding_of_reports(content: Content, epsilon: Fraction | str, level: float) -> Finding:
+    """A finding that nobody paid for: everyone randomised their own answer."""
+    exact = Fraction(epsilon)
+    facts = {
+        "unit": "one person",
+        "neighbours": "one person's answer, replaced by any other",
+        "epsilon": parameters.as_text(exact),
+        "delta": "0",
+        "rows_per_unit": "1",
+        "entry": "none (everyone randomised their own answer)",
+        "event": events.Pure(exact).to_json(),
+    }
+    arrays = dict(content.arrays)
+    return Finding(content.title, content.columns, content.notes, arrays, level, facts, content.drawing)
 
 
 def _asked(question: Any, epsilon: Fraction, protocol: str) -> tuple[dict[str, Any], dict[str, Any]]:
