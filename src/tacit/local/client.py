@@ -1,13 +1,13 @@
 """What runs at a person's home: it randomises one answer and sends a few bytes. Standard library only; read it whole.
 
     client = Client(description)          # the survey's public description, as JSON text or a mapping
-    client.epsilon                        # what one answer may tell at most, worked out here, not believed
+    client.epsilon                        # what one answer may tell at most: stated, and checked here, not believed
     client.answer("yes")                  # -> a report: bytes, or `.json()`
 
 Promise: a report depends on the true answer through the weights of the description alone, drawn with `secrets` in whole
-numbers, so its law is exactly the one that the description states. `epsilon` is the largest log ratio of the
-probabilities of one report under two answers, rounded up. A client that keeps an `Odometer` answers a survey once:
-asked again it sends the very same report.
+numbers, so its law is exactly the one that the description states. The ratio of the probabilities of one report under
+two answers is at most exp(epsilon): checked in exact arithmetic, or the survey is refused. A client that keeps an
+`Odometer` answers a survey once: asked again it sends the very same report.
 
 The randomisers. a (`keep`) and b (`other`) are whole numbers with a > b.
     k-ary      one of k options: the truth has weight a, every other option weight b                 ratio a/b
@@ -33,6 +33,7 @@ from fractions import Fraction
 from typing import Any
 
 VERSION = 1
+LARGEST_EPSILON = 30  # beyond it nothing is hidden
 _TICKET = 8  # bytes that tell two reports apart
 
 
@@ -164,10 +165,14 @@ def radices(law: Mapping[str, Any]) -> tuple[int, ...]:
     return (2,) if kind == "sign" else (law["steps"] + law["window"],)
 
 
-def log_up(exact: Fraction) -> float:
-    """The logarithm of a ratio, rounded up. (math.log of an integer is off by a few units in the last place.)"""
-    found = math.log(exact.numerator) - math.log(exact.denominator)
-    return found + 8 * math.ulp(math.log(exact.numerator) + 1) + math.ulp(found)
+def is_within(found: Fraction, epsilon: Fraction) -> bool:
+    """Whether a ratio is at most exp(epsilon): some first part of the exponential's series reaches it. Exact."""
+    term, total, order = Fraction(1), Fraction(1), 0
+    while total < found and (order <= epsilon or term > Fraction(1, 1 << 200)):
+        order += 1
+        term *= epsilon / order
+        total += term
+    return total >= found
 
 
 class Report:
@@ -205,16 +210,14 @@ class Client:
             raise Refused(f"This survey has version {self.description.get('version')!r}; this client knows {VERSION}.")
         self.law: dict[str, Any] = self.description["law"]
         checked(self.law)
-        stated = Fraction(self.description["epsilon"])
-        if self.epsilon > stated + Fraction(1, 10**9):
-            raise Refused(f"The survey states epsilon {float(stated):g}, and its answers tell {self.epsilon:g}.")
+        self.epsilon = Fraction(self.description["epsilon"])
+        if not 0 < self.epsilon <= LARGEST_EPSILON:
+            raise Refused(f"A survey's epsilon is above 0 and at most {LARGEST_EPSILON}. Got {self.epsilon} instead.")
+        if not is_within(ratio(self.law), self.epsilon):
+            told = math.log(ratio(self.law))
+            raise Refused(f"The survey states epsilon {float(self.epsilon):g}, and its answers tell {told:g}.")
         self.id = survey_id(self.description)
         self._odometer = odometer
-
-    @property
-    def epsilon(self) -> float:
-        """What one answer tells at most."""
-        return log_up(ratio(self.law))
 
     def answer(self, value: Any) -> Report:
         """A report of this answer. With an odometer, the first report is kept, and sent again when asked again.

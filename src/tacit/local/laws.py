@@ -21,6 +21,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from tacit import parameters
+from tacit.local.client import LARGEST_EPSILON, radices
 from tacit.noise.reals import exp_enclosure
 
 Law = dict[str, Any]
@@ -30,7 +31,6 @@ _LEAST_BITS: Final = 4
 _ROOM: Final = 61  # bits of the sum of all weights
 _WORD: Final = 60
 _LEAST_EPSILON: Final = Fraction(1, 1_000_000)
-_LARGEST_EPSILON: Final = 30
 _MOST_CELLS: Final = 1 << 12  # beyond it a finer function gains nothing that counts
 STEPS: Final = 1 << 10
 """Steps between the bounds of a number."""
@@ -38,9 +38,9 @@ STEPS: Final = 1 << 10
 
 def checked_epsilon(epsilon: Fraction) -> Fraction:
     """The epsilon, or a refusal of one for which no weights are kept."""
-    if not _LEAST_EPSILON <= epsilon <= _LARGEST_EPSILON:
+    if not _LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
         allowed = (
-            f"from {float(_LEAST_EPSILON):g} to {_LARGEST_EPSILON}: below, nothing is told; above, nothing is hidden"
+            f"from {float(_LEAST_EPSILON):g} to {LARGEST_EPSILON}: below, nothing is told; above, nothing is hidden"
         )
         raise parameters.refuse("epsilon", allowed, float(epsilon))
     return epsilon
@@ -222,8 +222,6 @@ def best(options: int, epsilon: Fraction) -> str:
 
 def report_bits(law: Law) -> int:
     """How long a report is."""
-    from tacit.local.client import radices
-
     return (math.prod(radices(law)) - 1).bit_length()
 
 

@@ -5,7 +5,7 @@
     Client(survey.to_json(), odometer).answer("yes")     # the same report again: nothing new is told
 
 Promise: a report is on the disk before it leaves, so a crash never draws a second one. What all surveys together may
-tell stays within `limit`: epsilons add up (basic composition), each rounded up. A survey that was answered gets the
+tell stays within `limit`: epsilons add up (basic composition), exactly. A survey that was answered gets the
 report that was kept, whatever the answer is now: an answer that changed is not told, because two tell more than one.
 """
 
@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
-import math
 import os
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -34,31 +33,28 @@ class Odometer:
             raise Refused(f"The limit of an odometer must be above 0. Got {limit!r} instead.")
 
     @property
-    def spent(self) -> float:
+    def spent(self) -> Fraction:
         """What all reports so far tell at most."""
         return self._sum(self._read())
 
     def once(
-        self, survey: str, epsilon: float, draw: Callable[[], tuple[str, tuple[int, ...]]]
+        self, survey: str, epsilon: Fraction, draw: Callable[[], tuple[str, tuple[int, ...]]]
     ) -> tuple[str, tuple[int, ...]]:
         """The report that was kept for this survey, or a new one, kept before it is given."""
         with self._alone():
             return self._once(survey, epsilon, draw)
 
     def _once(
-        self, survey: str, epsilon: float, draw: Callable[[], tuple[str, tuple[int, ...]]]
+        self, survey: str, epsilon: Fraction, draw: Callable[[], tuple[str, tuple[int, ...]]]
     ) -> tuple[str, tuple[int, ...]]:
         told = self._read()
         if survey not in told:
-            after = math.nextafter(self._sum(told) + epsilon, math.inf)
-            if after > self.limit:
-                left = max(0.0, float(self.limit) - self._sum(told))
-                raise Refused(
-                    f"Answering would tell epsilon {epsilon:.3g}; {left:.3g} is left of {float(self.limit):g}. "
-                    "Nothing was sent."
-                )
+            left = self.limit - self._sum(told)
+            if epsilon > left:
+                of_all = f"{float(left):g} is left of {float(self.limit):g}"
+                raise Refused(f"Answering would tell epsilon {float(epsilon):g}; {of_all}. Nothing was sent.")
             ticket, numbers = draw()
-            told[survey] = {"epsilon": epsilon, "ticket": ticket, "report": [str(each) for each in numbers]}
+            told[survey] = {"epsilon": str(epsilon), "ticket": ticket, "report": [str(each) for each in numbers]}
             self._write(told)
         kept = told[survey]
         return kept["ticket"], tuple(int(each) for each in kept["report"])
@@ -70,9 +66,8 @@ class Odometer:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
-    def _sum(self, told: dict[str, Any]) -> float:
-        total = math.fsum(each["epsilon"] for each in told.values())
-        return math.nextafter(total, math.inf) if told else 0.0
+    def _sum(self, told: dict[str, Any]) -> Fraction:
+        return sum((Fraction(each["epsilon"]) for each in told.values()), Fraction(0))
 
     def _read(self) -> dict[str, Any]:
         try:
