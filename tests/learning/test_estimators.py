@@ -34,6 +34,7 @@ def all_models() -> list[Any]:
         learning.LinearDiscriminantAnalysis(**sorted_out),
         learning.LogisticRegression(**sorted_out),
         learning.PCA(**FACTS),
+        learning.KMeans(3, **FACTS),
         learning.StandardScaler(**FACTS),
     ]
 

@@ -16,6 +16,7 @@ import importlib.util
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from tacit.learning.clusters import KMeans
     from tacit.learning.components import PCA, StandardScaler
     from tacit.learning.discriminant import LinearDiscriminantAnalysis
     from tacit.learning.linear import LinearRegression, Ridge
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PCA",
+    "KMeans",
     "LinearDiscriminantAnalysis",
     "LinearRegression",
     "LogisticRegression",
@@ -35,6 +37,7 @@ __all__ = [
 # name -> the file that it lives in
 _HOME: Final = {
     "PCA": "components",
+    "KMeans": "clusters",
     "LinearDiscriminantAnalysis": "discriminant",
     "LinearRegression": "linear",
     "LogisticRegression": "logistic",
