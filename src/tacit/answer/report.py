@@ -40,9 +40,12 @@ class Reported:
 
 
 def write_report(
-    folder: Path, title: str, results: Mapping[str, Reported], receipt: Mapping[str, str], level: float
+    folder: Path, title: str, results: Mapping[str, Reported], receipt: Mapping[str, str], level: float, standing: str
 ) -> tuple[Path, ...]:
-    """Write all files into a folder that is there; their paths: the page, the JSON, and a CSV for each statistic."""
+    """Write all files into a folder that is there; their paths: the page, the JSON, and a CSV for each statistic.
+
+    `standing` says how the budget stands, for readers of the page.
+    """
     names = file_names(list(results))
     written = []
     for name, result in results.items():
@@ -53,12 +56,13 @@ def write_report(
         "title": title,
         "receipt": dict(receipt),
         "level": level,
+        "budget": standing,
         "statistics": {name: _plain(result) for name, result in results.items()},
     }
     record = folder / "statistics.json"
     record.write_text(json.dumps(content, indent=1, sort_keys=True, default=str), encoding="utf-8")
     index = folder / "index.html"
-    index.write_text(_page(title, results, names, receipt, level), encoding="utf-8")
+    index.write_text(_page(title, results, names, receipt, level, standing), encoding="utf-8")
     return (index, record, *written)
 
 
@@ -155,10 +159,11 @@ def _page(
     names: Mapping[str, str],
     receipt: Mapping[str, str],
     level: float,
+    standing: str,
 ) -> str:
     parts = [
         f"<h1>{html.escape(safe(title))}</h1>",
-        *(f"<p>{html.escape(each)}</p>" for each in _reader(receipt, level)),
+        *(f"<p>{html.escape(each)}</p>" for each in (*_reader(receipt, level), standing)),
     ]
     for name, result in results.items():
         parts.append(f"<h2>{html.escape(safe(name))}</h2>")
