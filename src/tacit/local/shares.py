@@ -4,9 +4,11 @@ Theorem. Given everyone's answers, the support of an option that m of n people h
 probability p and n - m of probability q, all independent. So (support/n - q)/(p - q) has the share m/n as its mean, and
 (f p (1 - p) + (1 - f) q (1 - q))/(n (p - q)**2) as its variance at f = m/n (`laws`).
 
-The interval holds all shares f that a test at this level would not reject: those for which the support is at most
-z deviations *at f* from its mean at f, half a report granted because supports are whole numbers. It covers the share
-among those who answered, not the share of a wider population.
+The interval. Let r = q + (p - q) m/n be the mean of support/n. The exact interval of Clopper and Pearson (1934) for the
+success probability of n equal coins covers r here too: coins of different probabilities are spread less than equal ones
+of the same mean, so both tails beyond one report from the mean are lighter (Hoeffding 1956). Its ends become shares by
+the same line as the estimate. It covers the share among those who answered; and, because equal coins are what a random
+sample of a population gives, the population's share too, where those who answered are one.
 
 `consistent` moves the estimates to the nearest point of the simplex (norm-sub: Wang et al. 2020): what is negative
 becomes 0, and the rest is shifted by one number until the sum is 1.
@@ -14,11 +16,9 @@ becomes 0, and the rest is shifted by one number until the sum is 1.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import betaincinv
 
 from tacit.local.laws import Law, supports
 
@@ -29,21 +29,11 @@ def shares(law: Law, support: NDArray[np.int64], people: int, level: float) -> t
     """For every option the unbiased share, and the ends of its interval."""
     p, q = (float(each) for each in supports(law))
     estimate = (support / people - q) / (p - q)
-    z = float(ndtri((1 + level) / 2))
-    low = _end(support - 0.5, people, p, q, z, -1)
-    high = _end(support + 0.5, people, p, q, z, +1)
-    return estimate, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
-
-
-def _end(support: NDArray[Any], people: int, p: float, q: float, z: float, side: int) -> Reals:
-    """The root of (support - n q - n f D)**2 = z**2 n (f A + (1 - f) B) on this side."""
-    width, own, other = p - q, p * (1 - p), q * (1 - q)
-    away = support - people * q
-    square = (people * width) ** 2
-    linear = 2 * away * people * width + z * z * people * (own - other)
-    constant = away**2 - z * z * people * other
-    root = np.sqrt(np.maximum(linear**2 - 4 * square * constant, 0.0))
-    return np.asarray((linear + side * root) / (2 * square))
+    tail = (1 - level) / 2
+    low = np.where(support > 0, betaincinv(np.maximum(support, 1), people - support + 1, tail), 0.0)
+    high = np.where(support < people, betaincinv(support + 1, np.maximum(people - support, 1), 1 - tail), 1.0)
+    low, high = (np.clip((end - q) / (p - q), 0.0, 1.0) for end in (low, high))
+    return estimate, low, high
 
 
 def consistent(estimate: Reals) -> Reals:

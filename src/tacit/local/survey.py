@@ -160,8 +160,8 @@ class Survey:
             column("consistent", consistent(estimate)),
         )
         notes = (
-            f"{people:,} reports. Intervals cover the share among those who answered, each at its own level; "
-            "'consistent' is the nearest distribution.",
+            f"{people:,} reports. Intervals cover the share among those who answered, and in the population if "
+            "they are a random sample of it; each has its own level. 'consistent' is the nearest distribution.",
             *read.notes,
         )
         return Content(self._title("Shares"), table, notes, {"people": people})
