@@ -19,12 +19,16 @@ if TYPE_CHECKING:
     from tacit.learning.clusters import KMeans
     from tacit.learning.components import PCA, StandardScaler
     from tacit.learning.discriminant import LinearDiscriminantAnalysis
+    from tacit.learning.evaluating import evaluate
+    from tacit.learning.evaluation import Evaluation
+    from tacit.learning.files import load
     from tacit.learning.linear import LinearRegression, Ridge
     from tacit.learning.logistic import LogisticRegression
     from tacit.learning.second_moments import SecondMoments
 
 __all__ = [
     "PCA",
+    "Evaluation",
     "KMeans",
     "LinearDiscriminantAnalysis",
     "LinearRegression",
@@ -32,6 +36,8 @@ __all__ = [
     "Ridge",
     "SecondMoments",
     "StandardScaler",
+    "evaluate",
+    "load",
 ]
 
 # name -> the file that it lives in
@@ -42,6 +48,9 @@ _HOME: Final = {
     "LinearRegression": "linear",
     "LogisticRegression": "logistic",
     "Ridge": "linear",
+    "evaluate": "evaluating",
+    "load": "files",
+    "Evaluation": "evaluation",
     "SecondMoments": "second_moments",
     "StandardScaler": "components",
 }
