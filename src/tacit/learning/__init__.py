@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tacit.learning.files import load
     from tacit.learning.linear import LinearRegression, Ridge
     from tacit.learning.logistic import LogisticRegression
+    from tacit.learning.search import Search
     from tacit.learning.second_moments import SecondMoments
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "LinearRegression",
     "LogisticRegression",
     "Ridge",
+    "Search",
     "SecondMoments",
     "StandardScaler",
     "evaluate",
@@ -58,6 +60,7 @@ _HOME: Final = {
     "evaluate": "evaluating",
     "load": "files",
     "Evaluation": "evaluation",
+    "Search": "search",
     "SecondMoments": "second_moments",
     "StandardScaler": "components",
     "k_median": "choosing.k_median",
