@@ -36,6 +36,7 @@ SCHEMA: Final = "tacit_copy"
 ROWS: Final = "tacit_rows"
 """In DuckDB: where the rows of private tables are, of which the copy shows those that are somebody's."""
 RANK: Final = "tacit_rank"
+_END: Final = "tacit_end"
 _ROW: Final = "tacit_row"
 _ONCE: Final = " OFFSET 0"  # keeps an optimiser from computing an expression where it is tested and where it is used
 
@@ -124,13 +125,16 @@ def statements(policy: Policy, relations: Mapping[str, Relation], secret: Secret
             yield Statement(name, f"CREATE TABLE {there} AS {body}")
             continue
         rows = quoting.identifier(ROWS, name)
-        yield Statement(name, f"CREATE TABLE {rows} AS {body}")
-        yield Statement(name, f"INSERT INTO {rows} (tacit_unit, tacit_rank{_names(table, lead=', ')}) {_ends(table)}")
-        yield Statement(name, f"CREATE VIEW {there} AS SELECT * FROM {rows} WHERE {RANK} > 0")
+        # In all blocks but the last the mark is one constant, so an engine sees without looking that nobody's rows are
+        # not there; a condition on ranks would read a whole column more.
+        columns = f"tacit_unit, {RANK}{_names(table, lead=', ')}"
+        yield Statement(name, f"CREATE TABLE {rows} AS SELECT *, CAST(0 AS TINYINT) AS {_END} FROM ({body}) AS tacit_t")
+        yield Statement(name, f"INSERT INTO {rows} ({columns}, {_END}) {_ends(table)}")
+        yield Statement(name, f"CREATE VIEW {there} AS SELECT {columns} FROM {rows} WHERE {_END} = 0")
 
 
 def _ends(table: Table) -> str:
-    """Rows that are nobody's, ranked 0, with the least and the greatest of what each column can hold, and with NULL.
+    """Rows that are nobody's, marked 1, with the least and the greatest of what each column can hold, and with NULL.
 
     An engine that keeps the least and the greatest value of every column plans by them: one person with a value that
     no other has would change how a question is answered for everybody. With these rows they are what the policy says.
@@ -141,7 +145,7 @@ def _ends(table: Table) -> str:
         least.append(low)
         greatest.append(high)
         missing.append("NULL" if column.nullable else low)
-    return "VALUES " + ", ".join(f"({', '.join(row)})" for row in (least, greatest, missing))
+    return "VALUES " + ", ".join(f"({', '.join(row)}, 1)" for row in (least, greatest, missing))
 
 
 def _ends_of(column: Column) -> tuple[str, str]:

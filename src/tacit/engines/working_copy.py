@@ -28,7 +28,7 @@ from tacit.errors import EngineError, PolicyError
 from tacit.policy.check import Schema, check
 from tacit.policy.policy import Policy
 
-VERSION: Final = 3
+VERSION: Final = 4
 _MEMORY: Final = Path("/dev/shm")  # noqa: S108  # the private folder inside it is made by mkdtemp
 Progress = Callable[[str, int, int], None]
 """Told the table that is next, the number of steps done, and of all steps."""
