@@ -16,6 +16,7 @@ import importlib.util
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from tacit.learning.boosted_bins import BoostedBinsClassifier, BoostedBinsRegressor
     from tacit.learning.clusters import KMeans
     from tacit.learning.components import PCA, StandardScaler
     from tacit.learning.discriminant import LinearDiscriminantAnalysis
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PCA",
+    "BoostedBinsClassifier",
+    "BoostedBinsRegressor",
     "KMeans",
     "LinearDiscriminantAnalysis",
     "LinearRegression",
@@ -37,6 +40,8 @@ __all__ = [
 # name -> the file that it lives in
 _HOME: Final = {
     "PCA": "components",
+    "BoostedBinsClassifier": "boosted_bins",
+    "BoostedBinsRegressor": "boosted_bins",
     "KMeans": "clusters",
     "LinearDiscriminantAnalysis": "discriminant",
     "LinearRegression": "linear",
