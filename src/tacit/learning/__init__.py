@@ -22,16 +22,22 @@ if TYPE_CHECKING:
     from tacit.learning.discriminant import LinearDiscriminantAnalysis
     from tacit.learning.linear import LinearRegression, Ridge
     from tacit.learning.logistic import LogisticRegression
+    from tacit.learning.naive_bayes import CategoricalNB, GaussianNB
     from tacit.learning.second_moments import SecondMoments
+    from tacit.learning.trees import DecisionTreeClassifier, RandomForestClassifier
 
 __all__ = [
     "PCA",
     "BoostedBinsClassifier",
     "BoostedBinsRegressor",
+    "CategoricalNB",
+    "DecisionTreeClassifier",
+    "GaussianNB",
     "KMeans",
     "LinearDiscriminantAnalysis",
     "LinearRegression",
     "LogisticRegression",
+    "RandomForestClassifier",
     "Ridge",
     "SecondMoments",
     "StandardScaler",
@@ -42,10 +48,14 @@ _HOME: Final = {
     "PCA": "components",
     "BoostedBinsClassifier": "boosted_bins",
     "BoostedBinsRegressor": "boosted_bins",
+    "CategoricalNB": "naive_bayes",
+    "DecisionTreeClassifier": "trees",
+    "GaussianNB": "naive_bayes",
     "KMeans": "clusters",
     "LinearDiscriminantAnalysis": "discriminant",
     "LinearRegression": "linear",
     "LogisticRegression": "logistic",
+    "RandomForestClassifier": "trees",
     "Ridge": "linear",
     "SecondMoments": "second_moments",
     "StandardScaler": "components",

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -60,8 +61,7 @@ class Bins:
         """What the bins are called: the listed values, or where each begins and ends."""
         if self.feature.options is not None:
             return self.feature.labels
-        ends = self.ends
-        return tuple(f"{low:g} to {high:g}" for low, high in zip(ends[:-1], ends[1:], strict=True))
+        return tuple(f"{low:g} to {high:g}" for low, high in pairwise(self.ends))
 
     def of_tally(self, codes: Whole, meaning: str) -> Whole:
         """The bins of what a tally gave for `asked`; -1 where a value is not listed."""

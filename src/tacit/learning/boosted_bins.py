@@ -6,15 +6,17 @@ histogram of each column, need no scaling, see steps and bends of numbers, and s
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from tacit import parameters
 from tacit.learning.binned import Binned, summed
-from tacit.learning.bins import Bins, cut_columns, read_bins
-from tacit.learning.boosting import Boosting, Learnt, plan_boosting
+from tacit.learning.bins import cut_columns, read_bins
+from tacit.learning.boosting import Boosting, Learnt, bins_for, plan_boosting
 from tacit.learning.columns import Reals
 from tacit.learning.discriminant import in_order
 from tacit.learning.losses import FINE, Loss, ManyClasses, Numbers, TwoClasses, proportions
@@ -24,7 +26,6 @@ from tacit.noise import BitSource
 from tacit.statistics.finding import Content, Finding, column
 from tacit.statistics.source import Opened
 
-_BINS = 64
 _MOST_CELLS = 1 << 20
 
 
@@ -40,7 +41,7 @@ class _BoostedBins(Binned):
     def _learn(self, given: Training, loss: Loss, analyst: str | None) -> Finding:
         epsilon, delta = self._budget()
         rounds = None if self.rounds is None else parameters.whole("rounds", self.rounds, least=1)
-        bins = cut_columns(given.features, self.bins, _BINS)
+        bins = cut_columns(given.features, self.bins, bins_for(epsilon))
         cells = loss.scores * sum(each.size for each in bins)
         if cells > _MOST_CELLS:
             allowed = f"at most {_MOST_CELLS:,} cells: bins of all columns, times classes"
@@ -62,13 +63,18 @@ class _BoostedBins(Binned):
             return _content(planned, planned.learn(columns, aims, counts, bits), target.name)
 
         edges = [list(each.edges) if each.edges else each.size for each in bins]
-        asked = {"study": "boosted bins", "rounds": planned.rounds, "target": target.name, "edges": edges}
+        asked: dict[str, Any] = {
+            "study": "boosted bins",
+            "rounds": planned.rounds,
+            "target": target.name,
+            "edges": edges,
+        }
         asked |= {"scores": loss.scores, "names": [each.feature.name for each in bins]}
         finding = given.source.release(asked, planned.price, compute, analyst=analyst)
         self._keep_bins(finding, bins)
         self._levels, whole, rows = (np.asarray(finding[name]) for name in ("levels", "tables", "rows"))
         places = np.cumsum([0, *(each.size for each in bins)])
-        parts = list(zip(places[:-1], places[1:], strict=True))
+        parts = pairwise(places.tolist())
         # a table's own mean belongs to the level, so that tables can be looked at beside each other
         self._tables, self._counts = [], []
         for start, end in parts:
@@ -173,14 +179,16 @@ class BoostedBinsClassifier(ClassifierMixin, _BoostedBins):
         return self.classes_[best]
 
     def shape(self, column: str) -> Finding:
-        """What each value of a column adds to the score of a class (of two classes: the second), as a table and a chart."""
-        names = [str(self.classes_[1])] if len(self.classes_) == 2 else [str(each) for each in self.classes_]
-        return shape_of(self, column, names, "the score of")
+        """What each value of a column adds to the scores, as a table and a chart: of two classes, to the second's."""
+        return shape_of(self, column, self._scored(), "the score of")
 
     def shapes(self) -> Finding:
         """What every value of every column adds, as one table."""
-        names = [str(self.classes_[1])] if len(self.classes_) == 2 else [str(each) for each in self.classes_]
-        return shapes_of(self, names, "the score of")
+        return shapes_of(self, self._scored(), "the score of")
+
+    def _scored(self) -> list[str]:
+        check_is_fitted(self)
+        return [str(each) for each in (self.classes_[1:] if len(self.classes_) == 2 else self.classes_)]
 
 
 class BoostedBinsRegressor(RegressorMixin, _BoostedBins):

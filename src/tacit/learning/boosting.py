@@ -12,8 +12,7 @@ All releases are charged together (`calibrated`). What is made of them is post-p
 
 Post-processing. With H the rows in each bin times the residuals' slope, the histogram of residuals is about H u + noise
 for the step u that is wanted; u is found by least squares under a prior by which neighbouring bins of a number are
-alike (a random walk) and tables are small. Columns of numbers whose bins hold few rows beside the noise are told apart
-more coarsely: two neighbouring bins are one, then four.
+alike (a random walk) and tables are small.
 
 Neighbours: one unit's rows, added or removed. Assumptions: bounds, listed values, classes and edges are public.
 Source: Nori, Caruana, Bu, Shen, Kulkarni 2021 (boosting on bins with noise in histograms, DP-EBM); Friedman 2001
@@ -44,15 +43,15 @@ _RATE, _FIRST_RATE = 0.8, 0.3
 _SLOPE = 0.7  # of residuals, as a share of what it is where all scores are equal
 _TRUST = 0.3  # how far the prior counts
 _WALK = 1.0
-_OPTIMISM = 0.5
-_LEAST_TABLE, _LARGEST_TABLE, _LARGEST_TOTAL = 0.05, 3.0, 8.0  # squares of scores
+_CLEAR = 200.0  # with fewer rows beside the noise of a cell, tables are held back the more
+_SHRINK = 1.0
 _MOST_SCORE = 16 * WEIGHT
 # (epsilon below, rounds): more rounds, more noise in each of them. Found on public data; without a delta noise adds up
 # faster, and few rounds are best.
 _ROUNDS = ((0.2, 4), (2.0, 8), (math.inf, 16))
 _PURE_ROUNDS = ((2.0, 1), (5.0, 2), (math.inf, 4))
-# (rows beside the noise of a cell below, bins that are one)
-_COARSER = ((30.0, 32), (100.0, 16), (250.0, 8), (800.0, 4), (1_800.0, 2), (math.inf, 1))
+# (epsilon below, bins of a number): more bins, fewer rows in each of them
+_BINS = ((0.5, 16), (2.0, 32), (math.inf, 64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,29 +73,22 @@ class Boosting:
         noise = deviation(self.each) / FINE
         # rows that are alike count as often as they are there: what one of them adds is the same number
         times = None if bool(np.all(counts == 1)) else counts
-        coarse = [
-            _coarse(each.size, begun.rows / max(noise, 1e-9)) if each.is_ordered else np.arange(each.size)
-            for each in self.bins
-        ]
-        held = _held(begun)
+        held = _TRUST * max(1.0, _CLEAR * noise / begun.rows)
         filters = [
-            _filters(own, group, begun, noise, ridge, each.is_ordered)
-            for own, group, ridge, each in zip(begun.counts, coarse, held, self.bins, strict=True)
+            _filters(own, begun, noise, held, each.is_ordered)
+            for own, each in zip(begun.counts, self.bins, strict=True)
         ]
-        tables = [
-            _FIRST_RATE * (first @ sums)[group]
-            for (first, _), sums, group in zip(filters, map(_grouped, begun.sums, coarse), coarse, strict=True)
-        ]
+        tables = [_FIRST_RATE * (first @ sums) for (first, _), sums in zip(filters, begun.sums, strict=True)]
         whole = [_whole(each) for each in tables]
         scores = np.tile(_whole(begun.level), (len(target), 1))
         for own, column in zip(whole, columns, strict=True):
             scores += own[column]
         mean, kept = [np.zeros_like(each) for each in tables], 0
         for number in range(self.rounds):
-            for place, (column, (_, filtered), group) in enumerate(zip(columns, filters, coarse, strict=True)):
+            for place, (column, (_, filtered)) in enumerate(zip(columns, filters, strict=True)):
                 found = self.loss.residuals(scores, target, begun.scale)
                 sums = np.asarray(self.each.release(histogram(column, found, sizes[place], times), bits=bits))
-                tables[place] = tables[place] + _RATE * (filtered @ _grouped(sums / FINE, group))[group]
+                tables[place] = tables[place] + _RATE * (filtered @ (sums / FINE))
                 moved = _whole(tables[place])
                 scores += (moved - whole[place])[column]
                 whole[place] = moved
@@ -115,6 +107,11 @@ class Learnt:
     tables: list[Reals]
     counts: list[Reals]
     scale: float
+
+
+def bins_for(epsilon: Fraction) -> int:
+    """How many bins a number is cut into where nothing else is said."""
+    return next(count for below, count in _BINS if epsilon < below)
 
 
 def plan_boosting(
@@ -149,49 +146,18 @@ def _whole(table: Reals) -> Whole:
     return np.clip(np.rint(table * WEIGHT), -_MOST_SCORE, _MOST_SCORE).astype(np.int32)
 
 
-def _coarse(size: int, clear: float) -> Whole:
-    """For each bin of a number, which of the coarser ones it is in."""
-    width = next(width for below, width in _COARSER if clear < below)
-    return np.arange(size) // width
-
-
-def _grouped(sums: Reals, group: Whole) -> Reals:
-    total = np.zeros((int(group[-1]) + 1, sums.shape[1]))
-    np.add.at(total, group, sums)
-    return total
-
-
-def _held(begun: Begun) -> list[float]:
-    """How far each column's table is held back: the inverse of the variance that the first release lets expect."""
-    sizes = []
-    for sums, rows in zip(begun.sums, begun.counts, strict=True):
-        steep = begun.slope * np.maximum(rows, 0.0)
-        chance = begun.noise**2 * (sums.size - _OPTIMISM * math.sqrt(2 * sums.size))
-        told = max(float(np.square(sums).sum()) - chance, 0.0) / max(float(np.square(steep).sum()) * sums.shape[1], 1e-9)
-        sizes.append(min(max(told, _LEAST_TABLE), _LARGEST_TABLE))
-    total = sum(sizes)
-    fits = min(1.0, _LARGEST_TOTAL / total)
-    return [1 / (each * fits) for each in sizes]
-
-
-def _filters(
-    counts: Reals, group: Whole, begun: Begun, noise: float, ridge: float, ordered: bool
-) -> tuple[Reals, Reals]:
+def _filters(counts: Reals, begun: Begun, noise: float, held: float, ordered: bool) -> tuple[Reals, Reals]:
     """The matrices that make a step of sums of residuals: for the first release, and for a round."""
-    size = int(group[-1]) + 1
-    width = -(-len(group) // size)
-    rows = _grouped(counts[:, None], group)[:, 0]
+    size, rows = len(counts), np.maximum(counts, 0.0)
     # a count that does not stand out of its noise says little about how many rows there are
-    spread = width * begun.count_noise**2
-    rows = np.maximum(rows, 0.0)
-    steep = _SLOPE * begun.slope * rows * np.square(rows) / (np.square(rows) + spread)
+    steep = _SLOPE * begun.slope * rows * np.square(rows) / (np.square(rows) + _SHRINK * begun.count_noise**2 + 1e-9)
     prior = np.eye(size)
     if ordered and size > 1:
         ways = np.diff(np.eye(size), axis=0)
         prior += _WALK * size / 16 * (ways.T @ ways)
 
     def made(own: float) -> Reals:
-        held = np.diag(np.square(steep)) + (_TRUST * ridge * width * own**2 + 1e-9) * prior
-        return np.asarray(np.linalg.solve(held, np.diag(steep)))
+        system = np.diag(np.square(steep)) + (held * own**2 + 1e-9) * prior
+        return np.asarray(np.linalg.solve(system, np.diag(steep)))
 
     return made(begun.noise), made(noise)
