@@ -73,7 +73,7 @@ class Boosting:
         noise = deviation(self.each) / FINE
         # rows that are alike count as often as they are there: what one of them adds is the same number
         times = None if bool(np.all(counts == 1)) else counts
-        held = _TRUST * max(1.0, _CLEAR * noise / begun.rows)
+        held = _TRUST * begun.held * max(1.0, _CLEAR * noise / begun.rows)
         filters = [
             _filters(own, begun, noise, held, each.is_ordered)
             for own, each in zip(begun.counts, self.bins, strict=True)

@@ -77,7 +77,7 @@ class Growing:
         bought = Laplace(sensitivity=r, epsilon=self.epsilon * _COUNT_SHARE)
         rows = max(float(bought.release(int(counts.sum()), bits=bits)), 1.0)
         clear = rows * float(self.epsilon) / r
-        depth, trees = self.depth or depth_for(clear), self.trees or trees_for(clear)
+        depth, trees = self.depth or depth_for(clear, self.classes), self.trees or trees_for(clear)
         own = self.epsilon * (1 - _COUNT_SHARE) / trees
         chosen = own * (1 - _LEAF_SHARE) if clear >= _FEW else Fraction(0)
         field = _Field(self.bins, list(columns), target, counts, self.classes)
@@ -96,11 +96,11 @@ class Growing:
         return Grown(np.array(splits, dtype=np.int64), np.array(leaves, dtype=np.int64), rows)
 
 
-def depth_for(clear: float) -> int:
-    """How deep a tree is, by the number of rows times epsilon."""
+def depth_for(clear: float, classes: int) -> int:
+    """How deep a tree is, by the number of rows times epsilon; more classes need more leaves."""
     if clear < _FEW:
         return _RANDOM_DEPTH
-    return min(max(math.floor(math.log2(clear) / 2 - 1.5), 1), 6)
+    return min(max(math.floor(math.log2(clear) / 2 - 1.5 + 0.6 * math.log2(classes / 2)), 1), 8)
 
 
 def trees_for(clear: float) -> int:

@@ -42,6 +42,7 @@ _PROBABILITIES: NDArray[np.int32] = np.rint(
     FINE / (1 + np.exp(-np.arange(-_REACH, _REACH + 1, dtype=np.float64) / WEIGHT))
 ).astype(np.int32)
 _BLOCK = 1 << 16
+_HELD = 20.0  # a column explains about a fifth of the target's variance, as a share of the squared scale
 _LEAST_SHARE = 0.02  # of a class, as far as the level of its score goes
 _WIDEST = 2.0  # deviations of the target, at which what is left of it is clipped
 
@@ -58,6 +59,7 @@ class Begun:
     noise: float  # of a bin's residuals, about
     slope: float  # of a residual's change with the score, where all scores are at the level
     scale: float  # what a residual of 1 means
+    held: float = 1.0  # how far tables are held back: the inverse of their variance, as it is expected
 
 
 def total_weight(columns: int) -> int:
@@ -225,10 +227,11 @@ class Numbers(Loss):
         rows, first, second = (float(each) for each in numbers[:3] / w)
         rows = max(rows, 1.0, spread / w)
         mean = min(max(first / rows, -1.0), 1.0)
+        mean *= mean**2 / (mean**2 + (spread / w / rows) ** 2 + 1e-12)  # one that noise could have made is held back
         variance = min(max(second / rows - mean * mean, spread / w / rows, 1e-4), 1.0)
         scale = min(max(_WIDEST * math.sqrt(variance), 2.0**-9), 2.0)
         sums = [((total - mean * own) / scale)[:, None] for total, own in zip(totals, counts, strict=True)]
-        return Begun(rows, np.array([mean]), counts, sums, spread, spread / scale, 1 / scale, scale)
+        return Begun(rows, np.array([mean]), counts, sums, spread, spread / scale, 1 / scale, scale, _HELD / scale**2)
 
     def residuals(self, scores: NDArray[Any], target: Whole, scale: float) -> NDArray[Any]:
         """What is left of the target, in units of the scale, clipped at 1."""
