@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from tacit.learning.boosted_bins import BoostedBinsClassifier, BoostedBinsRegressor
     from tacit.learning.clusters import KMeans
     from tacit.learning.components import PCA, StandardScaler
+    from tacit.learning.discretizer import KBinsDiscretizer
     from tacit.learning.discriminant import LinearDiscriminantAnalysis
+    from tacit.learning.evaluating import evaluate
+    from tacit.learning.evaluation import Evaluation
+    from tacit.learning.files import load
     from tacit.learning.linear import LinearRegression, Ridge
     from tacit.learning.logistic import LogisticRegression
     from tacit.learning.naive_bayes import CategoricalNB, GaussianNB
@@ -32,7 +36,9 @@ __all__ = [
     "BoostedBinsRegressor",
     "CategoricalNB",
     "DecisionTreeClassifier",
+    "Evaluation",
     "GaussianNB",
+    "KBinsDiscretizer",
     "KMeans",
     "LinearDiscriminantAnalysis",
     "LinearRegression",
@@ -41,6 +47,8 @@ __all__ = [
     "Ridge",
     "SecondMoments",
     "StandardScaler",
+    "evaluate",
+    "load",
 ]
 
 # name -> the file that it lives in
@@ -51,12 +59,16 @@ _HOME: Final = {
     "CategoricalNB": "naive_bayes",
     "DecisionTreeClassifier": "trees",
     "GaussianNB": "naive_bayes",
+    "KBinsDiscretizer": "discretizer",
     "KMeans": "clusters",
     "LinearDiscriminantAnalysis": "discriminant",
     "LinearRegression": "linear",
     "LogisticRegression": "logistic",
     "RandomForestClassifier": "trees",
     "Ridge": "linear",
+    "evaluate": "evaluating",
+    "load": "files",
+    "Evaluation": "evaluation",
     "SecondMoments": "second_moments",
     "StandardScaler": "components",
 }

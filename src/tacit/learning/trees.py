@@ -59,7 +59,13 @@ class _Trees(ClassifierMixin, Binned):
             return _content(plan, grown, target.name)
 
         edges = [list(each.edges) if each.edges else each.size for each in bins]
-        asked: dict[str, Any] = {"study": "trees", "target": target.name, "edges": edges, "trees": trees, "depth": depth}
+        asked: dict[str, Any] = {
+            "study": "trees",
+            "target": target.name,
+            "edges": edges,
+            "trees": trees,
+            "depth": depth,
+        }
         asked |= {"names": [each.feature.name for each in bins], "classes": len(given.classes)}
         finding = given.source.release(asked, plan.price, compute, analyst=analyst)
         self._keep_bins(finding, bins)
