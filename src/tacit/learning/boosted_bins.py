@@ -87,7 +87,8 @@ class _BoostedBins(Binned):
         return finding
 
     def _sums(self, X: Any) -> Reals:  # noqa: N803
-        return np.asarray(self._levels + summed(self._tables, self._binned(X)))
+        bins = self._binned(X)
+        return np.asarray(self._levels + summed(self._tables, bins))
 
     @property
     def feature_importances_(self) -> Reals:
@@ -237,7 +238,8 @@ class BoostedBinsRegressor(RegressorMixin, _BoostedBins):
 
     def predict(self, X: Any) -> Reals:  # noqa: N803
         """The sums, within the bounds of the target."""
-        return np.clip(self._sums(X)[:, 0], *self._target_ends)
+        sums = self._sums(X)
+        return np.clip(sums[:, 0], *self._target_ends)
 
     def shape(self, column: str) -> Finding:
         """What each value of a column adds to the target, as a table and a chart."""

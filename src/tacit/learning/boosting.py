@@ -39,7 +39,7 @@ from tacit.noise import BitSource
 from tacit.statistics.source import Whole
 
 _FIRST_SHARE = Fraction(15, 100)
-_RATE, _FIRST_RATE = 0.8, 0.3
+_RATE, _FIRST_RATE = 0.6, 0.3
 _SLOPE = 0.7  # of residuals, as a share of what it is where all scores are equal
 _TRUST = 0.3  # how far the prior counts
 _WALK = 1.0
@@ -51,7 +51,7 @@ _MOST_SCORE = 16 * WEIGHT
 _ROUNDS = ((0.2, 4), (2.0, 8), (math.inf, 16))
 _PURE_ROUNDS = ((2.0, 1), (5.0, 2), (math.inf, 4))
 # (epsilon below, bins of a number): more bins, fewer rows in each of them
-_BINS = ((0.5, 16), (2.0, 32), (math.inf, 64))
+_BINS = ((0.2, 16), (0.5, 24), (2.0, 32), (math.inf, 64))
 
 
 @dataclass(frozen=True, slots=True)

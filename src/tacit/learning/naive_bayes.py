@@ -305,8 +305,8 @@ class CategoricalNB(Binned, Scoring):
         return plan_cells(bins, given.target, given.source.rows_per_unit, epsilon, delta)
 
     def _scores(self, X: Any) -> Reals:  # noqa: N803
-        tables = [each.T for each in self.feature_log_prob_]
-        return np.asarray(self.class_log_prior_ + summed(tables, self._binned(X)))
+        bins = self._binned(X)
+        return np.asarray(self.class_log_prior_ + summed([each.T for each in self.feature_log_prob_], bins))
 
 
 def shares_of(table: Reals, classes: Sequence[float] | Reals, noise: float, alpha: float) -> Reals:

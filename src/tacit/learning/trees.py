@@ -88,7 +88,8 @@ class _Trees(ClassifierMixin, Binned):
 
     def predict(self, X: Any) -> Any:  # noqa: N803
         """The class that most trees say."""
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        votes = self.predict_proba(X)
+        return self.classes_[np.argmax(votes, axis=1)]
 
 
 def _content(plan: Growing, grown: Grown, target: str) -> Content:
