@@ -193,7 +193,8 @@ def normal_classes(counts: Reals, sums: Reals, squares: Reals, noise: float, wei
     within = within + 0.1 * max(float(within.mean()), 0.01) + 2 * noise / total
     apart = np.clip((squares + 0.5 * steady[:, None]) / steady[:, None] - np.square(means), 0.0, 1.0)
     believed = 0.5 * np.square(within) / (0.5 * np.square(within) + 2 * unsure)
-    variances = np.maximum(within + believed * (apart - within), 0.1 * within + 0.02)
+    least = 0.1 * within + np.minimum(noise / steady, 0.02)[:, None]
+    variances = np.maximum(within + believed * (apart - within), least)
     return steady / steady.sum(), means, variances + (1 - kept) * between
 
 
