@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from tacit.learning.boosted_bins import BoostedBinsClassifier, BoostedBinsRegressor
+    from tacit.learning.choosing.coverage import maximum_coverage, set_cover
+    from tacit.learning.choosing.k_median import k_median
+    from tacit.learning.choosing.vertex_cover import vertex_cover
     from tacit.learning.clusters import KMeans
     from tacit.learning.components import PCA, StandardScaler
     from tacit.learning.discretizer import KBinsDiscretizer
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from tacit.learning.linear import LinearRegression, Ridge
     from tacit.learning.logistic import LogisticRegression
     from tacit.learning.naive_bayes import CategoricalNB, GaussianNB
+    from tacit.learning.search import Search
     from tacit.learning.second_moments import SecondMoments
     from tacit.learning.trees import DecisionTreeClassifier, RandomForestClassifier
 
@@ -45,10 +49,15 @@ __all__ = [
     "LogisticRegression",
     "RandomForestClassifier",
     "Ridge",
+    "Search",
     "SecondMoments",
     "StandardScaler",
     "evaluate",
+    "k_median",
     "load",
+    "maximum_coverage",
+    "set_cover",
+    "vertex_cover",
 ]
 
 # name -> the file that it lives in
@@ -69,8 +78,13 @@ _HOME: Final = {
     "evaluate": "evaluating",
     "load": "files",
     "Evaluation": "evaluation",
+    "Search": "search",
     "SecondMoments": "second_moments",
     "StandardScaler": "components",
+    "k_median": "choosing.k_median",
+    "maximum_coverage": "choosing.coverage",
+    "set_cover": "choosing.coverage",
+    "vertex_cover": "choosing.vertex_cover",
 }
 
 
