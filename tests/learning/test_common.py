@@ -295,4 +295,4 @@ def numbers(model: Any) -> list[float]:
 
 def test_every_public_model_is_here() -> None:
     public = {name for name in learning.__all__ if hasattr(getattr(learning, name), "fit")}
-    assert {type(each).__name__ for each in all_models()} == public
+    assert {type(each).__name__ for each in all_models()} == public - {"Search"}  # fits other models: test_search

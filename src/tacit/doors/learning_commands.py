@@ -179,7 +179,8 @@ def _learning() -> Any:
 
 def _model(name: str, chosen_options: Mapping[str, Any]) -> Any:
     learning = _learning()
-    known = [each for each in learning.__all__ if hasattr(getattr(learning, each), "fit")]
+    known = [each for each in learning.__all__ if hasattr(getattr(learning, each), "save_card")]
+    known.remove("Evaluation")
     if name not in known:
         raise parameters.refuse("--model", f"one of {', '.join(known)}", name)
     made = getattr(learning, name)
