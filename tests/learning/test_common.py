@@ -6,10 +6,11 @@ in which no noise was added, prices of two parts exchanged, a declared epsilon o
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -86,9 +87,15 @@ def test_the_stated_price_is_charged_first_and_covers_the_event(model: Any, monk
     seen: list[int] = []
     moment = curator._till.engine.moment
 
-    def watched(*given: Any) -> Any:
-        seen.append(len(charges(curator)))
-        return moment(*given)
+    @contextlib.contextmanager
+    def watched() -> Iterator[Any]:
+        with moment() as run:
+
+            def asked(query: Any) -> Any:
+                seen.append(len(charges(curator)))
+                return run(query)
+
+            yield asked
 
     monkeypatch.setattr(curator._till.engine, "moment", watched)
     found = of_rows(model).fit(rows, target)
