@@ -106,7 +106,7 @@ def plan_clusters(
     if width > _MOST_COORDINATES:
         allowed = f"at most {_MOST_COORDINATES:,} coordinates, one for each listed value"
         raise parameters.refuse("columns", allowed, width)
-    sizes = _sizes(features)
+    sizes = lloyd.own_sizes(features)
     if method == "lloyd" or (method == "best" and clusters == 1):
         rounds = 1 if clusters == 1 else _ROUNDS
         total, squared = sum(sizes), sum(each * each for each in sizes)
@@ -128,13 +128,6 @@ def plan_clusters(
     )
     noises, price = calibrated([counted, moved], epsilon, delta)
     return Clustering(features, clusters, sizes, levels, _STEPS, _CONSTANT, noises, price)
-
-
-def _sizes(features: tuple[Feature, ...]) -> tuple[int, ...]:
-    """The length of each column in the data's own units, FINE for the longest."""
-    own = [each.half if each.options is None else 1.0 for each in features]
-    longest = max(own)
-    return tuple(max(math.floor(FINE * each / longest), 1) for each in own)
 
 
 def centres_of(found: Coreset, clusters: int) -> Whole:

@@ -18,6 +18,7 @@ are our own choice: near the end a row is close to its centre, and noise for the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -48,6 +49,13 @@ def scaled_rows(codes: Whole, features: Sequence[Feature], sizes: Sequence[int])
             rows[:, at] = np.sign(z) * (np.abs(z) * size // each.width)
         at += each.size
     return rows
+
+
+def own_sizes(features: Sequence[Feature]) -> tuple[int, ...]:
+    """The length of each column in the data's own units, FINE for the longest; a listed value is 1 long."""
+    own = [each.half if each.options is None else 1.0 for each in features]
+    longest = max(own)
+    return tuple(max(math.floor(FINE * each / longest), 1) for each in own)
 
 
 def nearest(rows: Whole, centres: Whole) -> Whole:

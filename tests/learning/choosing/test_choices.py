@@ -17,7 +17,7 @@ from tacit import learning
 from tacit.errors import ParameterError, QuestionError
 from tacit.learning.choosing import coverage, greedy, k_median, vertex_cover
 from tacit.learning.columns import Feature
-from tacit.learning.lloyd import FINE, scaled_rows
+from tacit.learning.lloyd import FINE, own_sizes, scaled_rows
 from tacit.loss import compose, events
 from tacit.noise import secure
 from tacit.statistics.graphs.source import Graph
@@ -247,7 +247,7 @@ def k_median_pairs(cases: int, rng: np.random.Generator) -> float:
     for _ in range(cases):
         widths = rng.choice([1, 7, 1_000, (1 << 42) + 1], int(rng.integers(1, 4)))
         features = tuple(Feature(f"c{i}", -3, int(width), Fraction(1, 8)) for i, width in enumerate(widths))
-        sizes = k_median.own_sizes(features)
+        sizes = own_sizes(features)
         points = [tuple(float(rng.uniform(-3 / 8, (w - 3) / 8)) for w in widths) for _ in range(4)]
         spots = k_median.scaled_places(points, features, sizes)
         longest, r = k_median.longest_distance(spots, sizes), int(rng.integers(1, 4))

@@ -28,7 +28,7 @@ from tacit import parameters
 from tacit.errors import QuestionError
 from tacit.learning.choosing.greedy import plan_greedy
 from tacit.learning.columns import Feature, features_of
-from tacit.learning.lloyd import FINE, scaled_rows
+from tacit.learning.lloyd import own_sizes, scaled_rows
 from tacit.mechanisms import Exponential
 from tacit.noise import BitSource
 from tacit.statistics.finding import Content, Finding, column
@@ -135,12 +135,6 @@ def longest_distance(spots: Whole, sizes: Sequence[int]) -> int:
     """The largest distance of a point between the bounds to any place, rounded up."""
     reach = np.abs(spots) + np.array(sizes, dtype=np.int64)
     return max(math.isqrt(int(sum(int(each) ** 2 for each in line))) + 1 for line in reach)
-
-
-def own_sizes(features: Sequence[Feature]) -> tuple[int, ...]:
-    """The length of each column in its own units, FINE for the longest."""
-    longest = max(each.half for each in features)
-    return tuple(max(math.floor(FINE * each.half / longest), 1) for each in features)
 
 
 def scaled_places(points: Sequence[Sequence[float]], features: Sequence[Feature], sizes: Sequence[int]) -> Whole:
