@@ -103,7 +103,12 @@ class Summed:
         used = sorted(self.inside.measures)
         found = {place: self.totals[place].of(cells, groups) for place in used}
         noisy = [found[place][0] if place in found else np.zeros(len(groups)) for place in range(len(self.totals))]
-        outer = Cells(len(groups), noisy, keys)
+        widest = [float(np.max(each, initial=0.0)) for each in cells.spreads]
+        spreads = [
+            _spreads(found[place][1:], widest) if place in found and widest else np.zeros(len(groups))
+            for place in range(len(self.totals))
+        ]
+        outer = Cells(len(groups), noisy, keys, spreads=spreads, within=cells.within)
         if isinstance(self.inside, (KeyFormula, Constant)):
             return Estimate(as_it_reads(self.inside, outer))
         estimate = self.inside.of(outer)
@@ -120,7 +125,24 @@ class Summed:
                         slope = slope + moved
                     beyond += float(np.square(factor)) * float(np.sum(found[place][2][group].get(measure, 0.0)))
                 squares[measure][group] = float(np.square(together + float(np.sqrt(np.square(slope).sum())))) + beyond
+        for place, bent in estimate.far.items():  # told in one of the measures, by how much the total moves
+            measure = min(self.totals[place].measures)
+            unit = widest[measure] if widest else 0.0
+            squares[measure] = squares[measure] + (bent * np.square(spreads[place] / unit) if unit > 0 else 0.0)
         return Estimate(estimate.value, {}, squares)
+
+
+def _spreads(moves: tuple[list[Slopes], list[Slopes]], widest: Sequence[float]) -> Floats:
+    """The deviation of a total in each group, all noises pointing one way."""
+    return np.array(
+        [
+            np.sqrt(
+                sum((float(np.abs(slope).sum() * widest[measure]) ** 2 for measure, slope in near.items()), 0.0)
+                + sum((float(np.sum(part) * widest[measure] ** 2) for measure, part in far.items()), 0.0)
+            )
+            for near, far in zip(*moves, strict=True)
+        ]
+    )
 
 
 @dataclass(frozen=True, slots=True)
