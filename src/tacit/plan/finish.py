@@ -36,7 +36,8 @@ _HALF_A_STEP = 0.26
 """In deviations: what the noise of one measure, in whole steps, may lie beyond a 95 % bound of the continuous law.
 
 k steps have the probability of the continuous law from k - 1/2 to k + 1/2, and a bound that is half a step farther
-holds at least as much. An answer in whole numbers is rounded up instead, and several noises smooth each other.
+holds at least as much. A running total is on the same steps. An answer in whole numbers is rounded up instead, and
+noises of several measures smooth each other.
 """
 
 
@@ -119,8 +120,11 @@ def finish(
 
 def deviation_of(output: OutputPlan, estimate: Estimate, spreads: Sequence[float | Floats]) -> Floats:
     """The deviation that is told of an output, with half a step for an answer that is not whole and of one measure."""
-    stepped = output.kind != "integer" and len(output.formula.measures) == 1
-    return estimate.deviation([each + _HALF_A_STEP for each in spreads] if stepped else spreads)
+    spread = estimate.deviation(spreads)
+    if output.kind == "integer" or len(output.formula.measures) != 1:
+        return spread
+    (measure,) = output.formula.measures
+    return spread + _HALF_A_STEP * np.abs(estimate.slopes[measure]) if measure in estimate.slopes else spread
 
 
 def read_key(column: KeyColumn, raw: RawKey) -> Any:

@@ -126,23 +126,24 @@ class Summed:
                     beyond += float(np.square(factor)) * float(np.sum(found[place][2][group].get(measure, 0.0)))
                 squares[measure][group] = float(np.square(together + float(np.sqrt(np.square(slope).sum())))) + beyond
         for place, bent in estimate.far.items():  # told in one of the measures, by how much the total moves
-            measure = min(self.totals[place].measures)
-            unit = widest[measure] if widest else 0.0
-            squares[measure] = squares[measure] + (bent * np.square(spreads[place] / unit) if unit > 0 else 0.0)
+            for measure in sorted(self.totals[place].measures)[:1]:
+                unit = np.float64(widest[measure] if widest else 0.0)
+                more = bent * np.square(spreads[place] / unit) if unit > 0 else np.zeros(len(groups))
+                squares[measure] = squares[measure] + np.where(np.isnan(more), 0.0, more)
         return Estimate(estimate.value, {}, squares)
 
 
 def _spreads(moves: tuple[list[Slopes], list[Slopes]], widest: Sequence[float]) -> Floats:
     """The deviation of a total in each group, all noises pointing one way."""
-    return np.array(
-        [
-            np.sqrt(
-                sum((float(np.abs(slope).sum() * widest[measure]) ** 2 for measure, slope in near.items()), 0.0)
-                + sum((float(np.sum(part) * widest[measure] ** 2) for measure, part in far.items()), 0.0)
-            )
-            for near, far in zip(*moves, strict=True)
-        ]
-    )
+    found = []
+    for near, far in zip(*moves, strict=True):
+        total = np.float64(0.0)
+        for measure, slope in near.items():
+            total = total + np.square(np.abs(slope).sum() * widest[measure])
+        for measure, squares in far.items():
+            total = total + np.sum(squares) * np.square(np.float64(widest[measure]))
+        found.append(np.sqrt(total))
+    return np.array(found, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
