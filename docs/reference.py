@@ -31,6 +31,7 @@ ROOMS = (
     "tacit.statistics",
     "tacit.learning",
     "tacit.synthesis",
+    "tacit.synthesis",
     "tacit.local",
     "tacit.streaming",
     "tacit.federated",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import tacit.audit as audit
     import tacit.learning as learning
     import tacit.statistics as statistics
+    import tacit.synthesis as synthesis
     from tacit.answer import Answer
     from tacit.curator import Curator, protect
     from tacit.curator import open_policy as open
@@ -55,9 +56,10 @@ __all__ = [
     "open",
     "protect",
     "statistics",
+    "synthesis",
 ]
 
-_ROOMS: Final = ("audit", "learning", "statistics")
+_ROOMS: Final = ("audit", "learning", "statistics", "synthesis")
 
 # name -> its room, and what it is called there
 _HOME: Final = {
