@@ -127,6 +127,7 @@ PEERS: dict[str, tuple[Environment, ...]] = {
     "engines": (SPARK,),
     "accuracy": (TUMULT, SMARTNOISE),
     "statistics": (DIFFPRIVLIB, TUMULT),
+    "learning": (DIFFPRIVLIB,),
 }
 
 

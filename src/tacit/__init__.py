@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     import tacit.audit as audit
     import tacit.learning as learning
+    import tacit.local as local
     import tacit.statistics as statistics
     import tacit.synthesis as synthesis
     from tacit.answer import Answer
@@ -52,6 +53,7 @@ __all__ = [
     "between",
     "date_between",
     "learning",
+    "local",
     "one_of",
     "open",
     "protect",
@@ -59,7 +61,7 @@ __all__ = [
     "synthesis",
 ]
 
-_ROOMS: Final = ("audit", "learning", "statistics", "synthesis")
+_ROOMS: Final = ("audit", "learning", "local", "statistics", "synthesis")
 
 # name -> its room, and what it is called there
 _HOME: Final = {

@@ -165,3 +165,25 @@ def test_a_file_with_nothing_in_it_gets_a_sentence_or_an_answer(folder: Path, co
         assert begun.exit_code in (1, 2)
         assert "people.csv" in begun.stderr
         assert re.search("empty|no column|line 1|header|cannot be read", begun.stderr), begun.stderr
+
+
+NOT_TEXT = {
+    "parquet": (b"PAR1\x15\x04\x15", "Parquet"),
+    "gzip": (b"\x1f\x8b\x08\x00" + bytes(range(200)), "gzip"),
+    "spreadsheet": (b"PK\x03\x04\x14\x00\x06\x00", "spreadsheet"),
+    "picture": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4, "not a text"),
+    "zeros": (bytes(3000), "not a text"),
+    "noise": (bytes((n * n * 31 + n // 3) % 256 for n in range(5000)), "not a text"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_TEXT)
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_a_file_that_is_no_text_is_refused_in_a_sentence(folder: Path, name: str, ending: str) -> None:
+    content, word = NOT_TEXT[name]
+    (folder / f"people.{ending}").write_bytes(content)
+    begun = run("init", f"people.{ending}")
+    assert begun.exit_code == 1
+    assert word in begun.stderr
+    assert "Please" in begun.stderr or "Save" in begun.stderr
+    assert not (folder / "people.toml").exists()

@@ -64,6 +64,7 @@ def test_questions_and_studies_become_a_page_for_one_charge(folder: Path) -> Non
     page = (folder / "site" / "index.html").read_text()
     assert "<title>Our clinic</title>" in page
     assert "<figure>" in page
+    assert "there has been one release so far, this page included, worth epsilon 1" in page
     figures = json.loads((folder / "site" / "statistics.json").read_text())
     assert len(figures["statistics"]["Ages"]["columns"]["value"]["values"]) == 3
     again = run("clinic.toml", "site.toml", "--epsilon", "1", "--to", "site", "--json")
@@ -79,6 +80,7 @@ def test_questions_and_studies_become_a_page_for_one_charge(folder: Path) -> Non
         ("x = 1", "a table [statistics]"),
         ("[statistics]\nA = 3", "a question in SQL, or a study with its columns"),
         ("[statistics]\nA = { study = 'medain', of = 'visits.age' }", "one of ab_test,"),
+        ("[statistics]\nA = { study = 'estimate', of = 'visits.age' }", "one of ab_test,"),
         ("[statistics]\nA = { study = 'planned', of = 'visits.age' }", "one of ab_test,"),
         ("[statistics]\nA = { study = 'median', of = 'visits.age', k = 1 }", "option of median"),
         ("[statistics]\nA = { study = 'median', of = 'visits.age', epsilon = 1 }", "given to publish"),

@@ -102,6 +102,17 @@ class Standing:
             )
         return told
 
+    @property
+    def for_readers(self) -> str:
+        """The same for readers of a publication, whom neither the next question nor a failure concerns."""
+        many = f"have been {self.answers:,} releases" if self.answers > 1 else "has been one release"
+        delta = f" at delta {written(self.budget.delta)}" if self.budget.delta else ""
+        whole = f"epsilon {written(self.budget.epsilon)}"
+        return (
+            f"Of these data there {many} so far, this page included, worth epsilon {up(self.worth)}{delta} "
+            f"together; all that may ever be released of them is worth {whole}."
+        )
+
     def _more(self) -> str:
         price = "" if self.last is None else f" ({price_of(self.last)})"
         if self.more is None:

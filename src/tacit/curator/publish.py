@@ -121,7 +121,8 @@ def publish(
             name: reported(answers[name], float(exact_level)) if name in answers else found[name].reported()
             for name in wanted
         }
-        files = write_report(folder, str(title), shown, receipt, float(exact_level))
+        standing = curator.budget().for_readers
+        files = write_report(folder, str(title), shown, receipt, float(exact_level), standing)
     return Publication(results, receipt, files, joint.repeated)
 
 

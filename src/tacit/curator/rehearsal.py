@@ -7,21 +7,24 @@ whoever comes to its till is told of by `Reached`, before a turn is taken or a r
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from tacit.curator.till import Order, Till
+from tacit.curator.till import Compute, Order, Till
 from tacit.loss.worth import Asked
 
 if TYPE_CHECKING:
     from tacit.curator.curator import Curator
 
+Trial: TypeAlias = Callable[[Order, Compute], Any]
+
 
 class Reached(Exception):  # no refusal: nothing is wrong
-    """Something came to the till with this order."""
+    """Something came to the till with this order; `tried` is what a trial made of it, where there was one."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: Order, tried: Any = None) -> None:
         super().__init__("A rehearsal was stopped before anything was paid.")
-        self.order = order
+        self.order, self.tried = order, tried
 
     @property
     def asked(self) -> Asked:
@@ -38,21 +41,22 @@ class Reached(Exception):  # no refusal: nothing is wrong
 class _Closed(Till):
     """A till where nothing is sold."""
 
-    def __init__(self, till: Till) -> None:
+    def __init__(self, till: Till, trial: Trial | None) -> None:
+        self._trial = trial
         self.ledger, self.engine = till.ledger, till.engine
         self._tables, self._enrolled = till._tables, till._enrolled
 
-    def buy(self, order: Order, *_: Any, **__: Any) -> NoReturn:
+    def buy(self, order: Order, compute: Compute, *_: Any, **__: Any) -> NoReturn:
         """Nothing is sold."""
-        raise Reached(order)
+        raise Reached(order, None if self._trial is None else self._trial(order, compute))
 
     def open(self, order: Order, *_: Any, **__: Any) -> NoReturn:
         """Nothing is sold."""
         raise Reached(order)
 
 
-def rehearsed(curator: Curator) -> Curator:
-    """The same curator, with a closed till."""
+def rehearsed(curator: Curator, trial: Trial | None = None) -> Curator:
+    """The same curator, with a closed till. A trial may do something else with what would have been computed."""
     dry = copy.copy(curator)
-    dry._till = _Closed(curator._till)
+    dry._till = _Closed(curator._till, trial)
     return dry

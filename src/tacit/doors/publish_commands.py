@@ -94,7 +94,8 @@ def _statistic(name: str, said: Any) -> object:
         raise parameters.refuse(f"statistic {name!r}", "a question in SQL, or a study with its columns", said, _HOW)
     from tacit import statistics
 
-    study, known = said["study"], [each for each in statistics.__all__ if each.islower() and each != "planned"]
+    known = [each for each in statistics.__all__ if each.islower() and each not in ("estimate", "planned")]
+    study = said["study"]
     if study not in known:
         raise parameters.refuse(f"study of {name!r}", f"one of {', '.join(known)}", study)
     options = {key: value for key, value in said.items() if key not in ("study", "of")}

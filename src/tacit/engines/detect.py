@@ -16,6 +16,7 @@ from itertools import islice
 from typing import Final
 
 from tacit.engines.csv_records import Grammar, plain, texts
+from tacit.engines.not_text import refuse_what_is_not_text
 from tacit.errors import EngineError
 from tacit.policy.reading import CsvReading, Encoding
 
@@ -34,7 +35,9 @@ _GROUPED: Final = {
 def csv_reading(path: str) -> CsvReading:
     """How this file seems to be written."""
     encoding = _encoding(path)
-    text = _beginning(path, _LOOKED_AT).decode(encoding, "replace").removeprefix("\ufeff")
+    beginning = _beginning(path, _LOOKED_AT)
+    refuse_what_is_not_text(path, beginning, encoding)
+    text = beginning.decode(encoding, "replace").removeprefix("\ufeff")
     sample = (text[: text.rfind("\n") + 1] or text + "\n").encode()
     comment = "#" if _has_comments(sample.decode()) else ""
     lines = re.sub(rb"(?m)^#.*\n", b"", sample) if comment else sample
@@ -73,6 +76,7 @@ def json_keys(paths: Sequence[str]) -> list[str]:
     """The keys of the first lines, in the order in which they come up. A usable name has no quotes."""
     found: dict[str, None] = {}
     for path in paths:
+        refuse_what_is_not_text(path, _beginning(path, _LOOKED_AT), "utf-8")
         for line in islice(_lines(path), _LINES):
             try:
                 value = json.loads(line)

@@ -16,31 +16,57 @@ import importlib.util
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from tacit.learning.choosing.coverage import maximum_coverage, set_cover
+    from tacit.learning.choosing.k_median import k_median
+    from tacit.learning.choosing.vertex_cover import vertex_cover
+    from tacit.learning.clusters import KMeans
     from tacit.learning.components import PCA, StandardScaler
     from tacit.learning.discriminant import LinearDiscriminantAnalysis
+    from tacit.learning.evaluating import evaluate
+    from tacit.learning.evaluation import Evaluation
+    from tacit.learning.files import load
     from tacit.learning.linear import LinearRegression, Ridge
     from tacit.learning.logistic import LogisticRegression
+    from tacit.learning.search import Search
     from tacit.learning.second_moments import SecondMoments
 
 __all__ = [
     "PCA",
+    "Evaluation",
+    "KMeans",
     "LinearDiscriminantAnalysis",
     "LinearRegression",
     "LogisticRegression",
     "Ridge",
+    "Search",
     "SecondMoments",
     "StandardScaler",
+    "evaluate",
+    "k_median",
+    "load",
+    "maximum_coverage",
+    "set_cover",
+    "vertex_cover",
 ]
 
 # name -> the file that it lives in
 _HOME: Final = {
     "PCA": "components",
+    "KMeans": "clusters",
     "LinearDiscriminantAnalysis": "discriminant",
     "LinearRegression": "linear",
     "LogisticRegression": "logistic",
     "Ridge": "linear",
+    "evaluate": "evaluating",
+    "load": "files",
+    "Evaluation": "evaluation",
+    "Search": "search",
     "SecondMoments": "second_moments",
     "StandardScaler": "components",
+    "k_median": "choosing.k_median",
+    "maximum_coverage": "choosing.coverage",
+    "set_cover": "choosing.coverage",
+    "vertex_cover": "choosing.vertex_cover",
 }
 
 

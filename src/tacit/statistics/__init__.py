@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tacit.statistics.counts.sorted_histogram import sorted_histogram
     from tacit.statistics.counts.table import table
     from tacit.statistics.counts.table_sets import tables
-    from tacit.statistics.estimating import StudyEstimate, estimate
+    from tacit.statistics.estimating import ExpectedWidth, StudyEstimate, estimate
     from tacit.statistics.finding import Column, Content, Finding
     from tacit.statistics.frameworks.by_sensitivity import DistanceToProperty, ProposeTestRelease, SmoothSensitivity
     from tacit.statistics.frameworks.sample_and_aggregate import SampleAndAggregate
@@ -55,6 +55,7 @@ __all__ = [
     "Column",
     "Content",
     "DistanceToProperty",
+    "ExpectedWidth",
     "Finding",
     "Monitor",
     "Planned",
@@ -114,6 +115,7 @@ _HOME: Final = {
     "Content": "finding",
     "DistanceToProperty": "frameworks.by_sensitivity",
     "Finding": "finding",
+    "ExpectedWidth": "estimating",
     "StudyEstimate": "estimating",
     "estimate": "estimating",
     "Monitor": "counts.monitor",

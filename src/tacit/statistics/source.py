@@ -80,6 +80,14 @@ class Opened(ABC):
 Compute: TypeAlias = Callable[[Opened, BitSource], Content]
 
 
+class Stage(ABC):
+    """What a rehearsal hands over where a curator would run queries: rows that nobody has."""
+
+    @abstractmethod
+    def opened(self, source: Source) -> Opened:
+        """Rows with the columns of this source."""
+
+
 class Source(ABC):
     """Columns with public facts, and a way to pay for a look at them."""
 
@@ -181,7 +189,8 @@ class CuratorSource(Source):
         exact = parameters.level("level", level)
 
         def made(run: Any, receipt: Any) -> bytes:
-            content = compute(EngineRows(self.rows.plan, run), secure())
+            opened = run.opened(self) if isinstance(run, Stage) else EngineRows(self.rows.plan, run)
+            content = compute(opened, secure())
             return finding_of(content, self, price, float(exact), str(receipt.sequence)).to_bytes()
 
         whole = {**asked, "columns": [each.name for each in self.variables], "level": str(exact)}

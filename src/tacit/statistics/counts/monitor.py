@@ -118,6 +118,15 @@ class Monitor:
         )
 
 
+def expected_of(asked: Mapping[str, Any], epsilon: parameters.Number | None) -> tuple[str, ...]:
+    """How far from the threshold a count must lie to be told right, of a monitor that asked this; in a sentence."""
+    if asked.get("study") != "monitor" or epsilon is None:
+        return ()
+    session = AboveThreshold(asked["sensitivity"], epsilon, asked["threshold"], fires=asked["fires"], monotone=True)
+    right = [f"{session.error('0.95', many):,} for {many:,} question{'s' if many > 1 else ''}" for many in (1, 100)]
+    return (f"Counts are told right 95 of 100 times if they are off the threshold by {', by '.join(right)}.",)
+
+
 class _Counts(ABC):
     """Where counts come from."""
 
