@@ -64,10 +64,12 @@ def test_the_names_of_tacit_are_frozen() -> None:
         "between",
         "date_between",
         "learning",
+        "local",
         "one_of",
         "open",
         "protect",
         "statistics",
+        "synthesis",
     ]
 
 

@@ -16,3 +16,7 @@ from tacit.synthesis.mst import mst
 from tacit.synthesis.synthetic import Synthetic, load
 
 __all__ = ["Drawn", "Synthetic", "aim", "independent", "load", "mst"]
+
+
+def __dir__() -> list[str]:
+    return __all__
