@@ -33,6 +33,8 @@ def all_models() -> list[Any]:
         learning.Ridge(**aimed),
         learning.LinearDiscriminantAnalysis(**sorted_out),
         learning.LogisticRegression(**sorted_out),
+        learning.LinearSVC(**sorted_out),
+        learning.Perceptron(**sorted_out),
         learning.PCA(**FACTS),
         learning.KMeans(3, **FACTS),
         learning.StandardScaler(**FACTS),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tacit.learning.discriminant import LinearDiscriminantAnalysis
     from tacit.learning.linear import LinearRegression, Ridge
     from tacit.learning.logistic import LogisticRegression
+    from tacit.learning.margins import LinearSVC, Perceptron
     from tacit.learning.second_moments import SecondMoments
 
 __all__ = [
@@ -28,7 +29,9 @@ __all__ = [
     "KMeans",
     "LinearDiscriminantAnalysis",
     "LinearRegression",
+    "LinearSVC",
     "LogisticRegression",
+    "Perceptron",
     "Ridge",
     "SecondMoments",
     "StandardScaler",
@@ -40,7 +43,9 @@ _HOME: Final = {
     "KMeans": "clusters",
     "LinearDiscriminantAnalysis": "discriminant",
     "LinearRegression": "linear",
+    "LinearSVC": "margins",
     "LogisticRegression": "logistic",
+    "Perceptron": "margins",
     "Ridge": "linear",
     "SecondMoments": "second_moments",
     "StandardScaler": "components",
