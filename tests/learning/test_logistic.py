@@ -15,7 +15,7 @@ from tacit.errors import ParameterError, QuestionError
 from tacit.learning.balls import shrunk
 from tacit.learning.columns import Feature
 from tacit.learning.linear_rounds import GRADIENT, NEWTON, Rounds, plan_rounds
-from tacit.learning.residuals import FINE, HINGE, LOGISTIC, PERCEPTRON
+from tacit.learning.margin_losses import FINE, HINGE, LOGISTIC, PERCEPTRON
 from tacit.learning.rounds import PRODUCT, SQUARE, WEIGHT, gradient, grid_rows, moved, products, sums_by_class
 from tacit.loss import compose, events
 from tacit.mechanisms import Gaussian, Laplace

@@ -35,7 +35,7 @@ from tacit import parameters
 from tacit.curator import Price
 from tacit.learning.calibrated import Noise, Part, calibrated, deviation
 from tacit.learning.columns import Feature, Reals
-from tacit.learning.residuals import FINE, Loss
+from tacit.learning.margin_losses import FINE, Loss
 from tacit.learning.rounds import PRODUCT, SQUARE, Short, gradient, grid_rows, moved, products, sums_by_class
 from tacit.mechanisms import Gaussian
 from tacit.noise import BitSource

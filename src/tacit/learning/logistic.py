@@ -1,6 +1,6 @@
 """`LogisticRegression` for two or many classes, by noisy Newton steps or by noisy gradients with momentum.
 
-Theorem, assumptions and source: `linear_rounds`; the residuals are probability less truth (`residuals`).
+Theorem, assumptions and source: `linear_rounds`; the residuals are probability less truth (`margin_losses`).
 
 Which method is best is decided by public numbers: Newton steps with two classes and a delta, gradients otherwise.
 
@@ -21,7 +21,7 @@ from tacit.errors import QuestionError
 from tacit.learning.columns import Reals
 from tacit.learning.discriminant import Deciding, Scoring, in_order
 from tacit.learning.linear_rounds import GRADIENT, NEWTON, Rounds, plan_rounds
-from tacit.learning.residuals import FINE, LOGISTIC, Loss
+from tacit.learning.margin_losses import FINE, LOGISTIC, Loss
 from tacit.learning.second_moments import SecondMoments
 from tacit.learning.training import training
 from tacit.noise import BitSource

@@ -1,7 +1,7 @@
 """`LinearSVC` and `Perceptron`: lines with a margin, on the same rounds of noisy sums as logistic regression.
 
 Theorem, assumptions and source: `linear_rounds`; the residuals are those of Huber's hinge, or of the rows on the wrong
-side (`residuals`). A round of the perceptron is a noisy sum of the rows that it gets wrong: a statistical query.
+side (`margin_losses`). A round of the perceptron is a noisy sum of the rows that it gets wrong: a statistical query.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 from tacit.learning.linear_rounds import GRADIENT, NEWTON
 from tacit.learning.logistic import LearnedInRounds
-from tacit.learning.residuals import HINGE, PERCEPTRON
+from tacit.learning.margin_losses import HINGE, PERCEPTRON
 
 
 class LinearSVC(LearnedInRounds):

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from tacit.learning.balls import shrunk
 from tacit.learning.columns import Feature, Reals
-from tacit.learning.residuals import FINE, Loss
+from tacit.learning.margin_losses import FINE, Loss
 from tacit.statistics.source import Whole
 
 Short: TypeAlias = NDArray[np.int16]
