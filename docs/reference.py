@@ -30,6 +30,7 @@ ROOMS = (
     "tacit.policy",
     "tacit.statistics",
     "tacit.learning",
+    "tacit.local",
     "tacit.synthesis",
     "tacit.local",
     "tacit.streaming",

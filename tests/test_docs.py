@@ -118,6 +118,7 @@ def documented(page: str) -> set[str]:
         ("tacit.audit.attacks", "attacks.md"),
         ("tacit.statistics", "statistics/*.md"),
         ("tacit.learning", "learning.md"),
+        ("tacit.local", "local.md"),
     ],
 )
 def test_every_public_name_is_documented(room: str, page: str) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     import tacit.audit as audit
     import tacit.learning as learning
+    import tacit.local as local
     import tacit.statistics as statistics
     from tacit.answer import Answer
     from tacit.curator import Curator, protect
@@ -51,13 +52,14 @@ __all__ = [
     "between",
     "date_between",
     "learning",
+    "local",
     "one_of",
     "open",
     "protect",
     "statistics",
 ]
 
-_ROOMS: Final = ("audit", "learning", "statistics")
+_ROOMS: Final = ("audit", "learning", "local", "statistics")
 
 # name -> its room, and what it is called there
 _HOME: Final = {

@@ -125,7 +125,7 @@ def _plain(result: Reported) -> dict[str, Any]:
     return {"columns": columns, "title": result.title, "notes": list(result.notes)}
 
 
-def _table(columns: Sequence[Drawn]) -> str:
+def html_table(columns: Sequence[Drawn]) -> str:
     """The first rows; all of them are in the CSV."""
 
     def side(each: Drawn) -> str:
@@ -163,12 +163,12 @@ def _page(
 ) -> str:
     parts = [
         f"<h1>{html.escape(safe(title))}</h1>",
-        *(f"<p>{html.escape(each)}</p>" for each in (*_reader(receipt, level), standing)),
+        *(f"<p>{html.escape(each)}</p>" for each in (*reader_of(receipt, "this page", level), standing)),
     ]
     for name, result in results.items():
         parts.append(f"<h2>{html.escape(safe(name))}</h2>")
         parts += drawings(result.columns, result.drawing)
-        parts.append(_table(result.columns))
+        parts.append(html_table(result.columns))
         own = () if result.level in (None, level) else (f"Ranges of this one: {100 * (result.level or 0):g} %.",)
         parts += [f'<p class="soft">{html.escape(safe(note))}</p>' for note in (*own, *result.notes)]
         parts.append(f'<p class="soft"><a href="{names[name]}.csv">{names[name]}.csv</a></p>')
@@ -176,20 +176,27 @@ def _page(
     return page(title, "".join(parts))
 
 
-def _reader(receipt: Mapping[str, str], level: float) -> tuple[str, str]:
-    """What the reader of a page should know, in plain words; and the same in the words of the field."""
+def reader_of(receipt: Mapping[str, str], what: str, level: float | None) -> tuple[str, str]:
+    """What the reader of a page should know, in plain words; and the same in the words of the field.
+
+    Without a level nothing is said about ranges.
+    """
     epsilon, delta = receipt["epsilon"], receipt["delta"]
     factor = math.exp(min(float(Fraction(epsilon)), 700.0))
     person = safe(_one(receipt["unit"]))
     slip = f", but for a chance of {readable(delta)}" if Fraction(delta) else ""
     words = (
         f"Noise was added to these figures, so that they say little about any one {person}: with one {person} more "
-        f"or less in the data, no result becomes more than {factor:,.3g} times as likely{slip}. Beside each figure "
-        f"stands a range. In {100 * level:g} of 100 cases it holds the figure as it would be without noise."
+        f"or less in the data, no result becomes more than {factor:,.3g} times as likely{slip}."
     )
+    if level is not None:
+        words += (
+            f" Beside each figure stands a range. In {100 * level:g} of 100 cases it holds the figure as it would be "
+            "without noise."
+        )
     exact = (
         f"Differential privacy by tacit: epsilon = {readable(epsilon)}, delta = {readable(delta)}, for all of "
-        f"this page together; neighbours differ by {safe(receipt['unit'])}, added or removed. "
+        f"{what} together; neighbours differ by {safe(receipt['unit'])}, added or removed. "
         f"Ledger entry {receipt['entry']}."
     )
     return words, exact

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from tacit.learning.clusters import KMeans
     from tacit.learning.components import PCA, StandardScaler
     from tacit.learning.discriminant import LinearDiscriminantAnalysis
+    from tacit.learning.evaluating import evaluate
+    from tacit.learning.evaluation import Evaluation
+    from tacit.learning.files import load
     from tacit.learning.linear import LinearRegression, Ridge
     from tacit.learning.logistic import LogisticRegression
     from tacit.learning.margins import LinearSVC, Perceptron
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PCA",
+    "Evaluation",
     "KMeans",
     "LinearDiscriminantAnalysis",
     "LinearRegression",
@@ -35,6 +39,8 @@ __all__ = [
     "Ridge",
     "SecondMoments",
     "StandardScaler",
+    "evaluate",
+    "load",
 ]
 
 # name -> the file that it lives in
@@ -47,6 +53,9 @@ _HOME: Final = {
     "LogisticRegression": "logistic",
     "Perceptron": "margins",
     "Ridge": "linear",
+    "evaluate": "evaluating",
+    "load": "files",
+    "Evaluation": "evaluation",
     "SecondMoments": "second_moments",
     "StandardScaler": "components",
 }

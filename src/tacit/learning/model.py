@@ -8,17 +8,21 @@ the same model.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tacit import parameters
 from tacit.learning.columns import Feature, Reals, vectors
 from tacit.learning.training import columns_of
+from tacit.statistics.estimating import StudyEstimate, estimate
 from tacit.statistics.finding import Finding
 from tacit.statistics.moments.additive import budget
 
@@ -45,7 +49,43 @@ class Model(BaseEstimator):
     def _keep(self, finding: Finding | None, features: Sequence[Feature]) -> None:
         self._features = tuple(features)
         self.finding_ = finding
+        self._day = datetime.now(UTC).date().isoformat()
         self.receipt_ = {} if finding is None else finding.receipt
+
+    # -- before paying, and afterwards ----------------------------------------------------------------
+
+    def estimate(self, X: Any, y: Any = None) -> StudyEstimate:  # noqa: N803
+        """What `fit` with these rows of a curator would cost. Free: nothing is charged, run or read."""
+        return estimate(clone(self).fit, X, y)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the fitted model to a JSON file, which `learning.load` reads."""
+        from tacit.learning.files import save
+
+        return save(self, path)
+
+    def card(self) -> str:
+        """A page about the fitted model, as HTML."""
+        from tacit.learning.cards import model_card
+
+        return model_card(self)
+
+    def save_card(self, path: str | Path) -> Path:
+        """Write the page to a file."""
+        target = Path(path)
+        target.write_text(self.card(), encoding="utf-8")
+        return target
+
+    def _rehearse(self) -> None:
+        """Use the model for one made-up row, the middle of everything: a file that cannot is malformed."""
+        check_is_fitted(self)
+        row: list[Any] = [each.middle if each.options is None else each.labels[0] for each in self._features]
+        kind = object if any(each.options is not None for each in self._features) else np.float64
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for name in ("predict", "predict_proba", "decision_function", "transform"):
+                if hasattr(self, name):
+                    np.asarray(getattr(self, name)(np.array([row], dtype=kind)))
 
     def _vectors(self, data: Any) -> Reals:
         """The rows to predict for, as vectors."""

@@ -165,6 +165,7 @@ def _from(
         raise QuestionError("There is no feature beside the target.")
     model._keep(release.finding_, features)
     model.n_features_in_ = len(features)
+    model._target_name = target.name if target else None
     model.feature_names_in_ = np.array([each.name for each in features], dtype=object)
     names = [each.name for each in features]
     return moments, names, target.name if target else None, target.labels if target and kind == "class" else ()

@@ -85,6 +85,7 @@ def _of_rows(model: Any, source: Source, target: Any, kind: str | None) -> Train
         _at_least_two(classes)
     ordered = source.of(*(each.name for each in (*features, *((found,) if found else ()))))
     _remember(model, [each.name for each in features])
+    model._target_name = aim
     return Training(ordered, features, found, classes)
 
 
