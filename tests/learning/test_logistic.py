@@ -13,6 +13,7 @@ import tacit
 from tacit import learning
 from tacit.errors import ParameterError, QuestionError
 from tacit.learning.balls import shrunk
+from tacit.learning.centred import weights_of_products
 from tacit.learning.columns import Feature
 from tacit.learning.linear_rounds import GRADIENT, NEWTON, Rounds, plan_rounds
 from tacit.learning.margin_losses import FINE, HINGE, LOGISTIC, PERCEPTRON
@@ -64,7 +65,7 @@ def test_a_units_rows_move_every_kind_of_sums_by_at_most_its_sensitivity() -> No
         sizes = [size_of(sums, made.noises[0]), 0.0]
         if method == NEWTON:
             upper = np.triu_indices(len(whole))
-            sizes[1] = size_of(products(whole)[upper] * made._weights_of_products(upper), made.noises[1])
+            sizes[1] = size_of(products(whole)[upper] * weights_of_products(upper, made.noises[1]), made.noises[1])
         sizes.append(size_of(gradient(whole, classes, weights, made.reach, loss), made.noises[-1]))
         assert max(sizes) <= 1
         kind = int(isinstance(made.noises[0], Laplace))

@@ -33,11 +33,20 @@ import numpy as np
 
 from tacit import parameters
 from tacit.curator import Price
-from tacit.learning.calibrated import Noise, Part, calibrated, deviation
+from tacit.learning.calibrated import Noise, calibrated
+from tacit.learning.centred import middle_of, noisy_products
 from tacit.learning.columns import Feature, Reals
 from tacit.learning.margin_losses import FINE, Loss
-from tacit.learning.rounds import PRODUCT, SQUARE, Short, gradient, grid_rows, moved, products, sums_by_class
-from tacit.mechanisms import Gaussian
+from tacit.learning.rounds import (
+    Short,
+    gradient,
+    gradients_part,
+    grid_rows,
+    moved,
+    products_part,
+    sums_by_class,
+    sums_part,
+)
 from tacit.noise import BitSource
 from tacit.statistics.source import Whole
 
@@ -107,7 +116,7 @@ class Rounds:
         rows = grid_rows(codes[:, :-1], self.features, meanings[:-1])
         exact = sums_by_class(rows, classes, self.classes, self.first_constant, self.first_reach)
         sums = np.asarray(self.noises[0].release(exact, bits=bits), dtype=np.float64)
-        count, centre = self._middle(sums)
+        count, centre = middle_of(sums, self.first_constant, self.noises[0])
         rows = moved(rows, centre.astype(np.int64), self.reach, self.constant)
         shape = self._shape(rows, count, bits) if self.method == NEWTON else None
         weights = np.zeros((len(rows), self.scores))
@@ -122,33 +131,13 @@ class Rounds:
                 total, kept = total + weights, kept + 1
         return Learned(total / kept, centre, sums)
 
-    def _middle(self, sums: Reals) -> tuple[float, Reals]:
-        """The number of rows, and their mean, held back as far as noise alone would move it."""
-        count = max(float(sums[:, 0].sum()) / self.first_constant, 1.0)
-        mean = sums[:, 1:].sum(axis=0) / count
-        noise = len(mean) * self.classes * (deviation(self.noises[0]) / count) ** 2
-        size = float(mean @ mean)
-        kept = max(0.0, 1 - noise / size) if size > 0 else 0.0
-        return count, np.clip(np.rint(mean * kept), -FINE, FINE)
-
     def _shape(self, rows: Short, count: float, bits: BitSource) -> Reals:
         """The inverse of the largest curvature there can be, from noisy products."""
-        size = len(rows)
-        upper = np.triu_indices(size)
-        factors = self._weights_of_products(upper)
-        noisy = np.asarray(self.noises[1].release(products(rows)[upper] * factors, bits=bits), dtype=np.float64)
-        matrix = np.zeros((size, size))
-        matrix[upper] = noisy / factors / (float(self.reach) ** 2 * count)
-        matrix = matrix + np.triu(matrix, 1).T
-        spread = deviation(self.noises[1]) / (float(factors.max()) * float(self.reach) ** 2 * count)
-        values, directions = np.linalg.eigh(matrix)
-        lifted = np.maximum(values, 0.0) + 2 * spread * math.sqrt(size) + 1e-6
+        scale = float(self.reach) ** 2 * count
+        matrix, deviations = noisy_products(rows, self.noises[1], bits)
+        values, directions = np.linalg.eigh(matrix / scale)
+        lifted = np.maximum(values, 0.0) + 2 * float(deviations.min()) / scale * math.sqrt(len(rows)) + 1e-6
         return np.asarray((directions / (self.curvature * lifted)) @ directions.T)
-
-    def _weights_of_products(self, upper: tuple[Whole, Whole]) -> Whole:
-        if not isinstance(self.noises[1], Gaussian):
-            return np.ones(len(upper[0]), dtype=np.int64)
-        return np.where(upper[0] == upper[1], SQUARE, PRODUCT)
 
 
 def constant_of(reach: int) -> int:
@@ -168,32 +157,20 @@ def plan_rounds(
     method: str,
 ) -> Rounds:
     """The rounds for a budget, from public numbers."""
-    width = sum(each.size for each in features) + 1
-    if width - 1 > _MOST_COORDINATES:
+    coordinates = sum(each.size for each in features)
+    if coordinates > _MOST_COORDINATES:
         allowed = f"at most {_MOST_COORDINATES:,} coordinates, one for each listed value"
-        raise parameters.refuse("columns", allowed, width - 1)
+        raise parameters.refuse("columns", allowed, coordinates)
     longest = math.isqrt(len(features) * FINE * FINE)
     first_radius, first_share = _FIRST_OF_TWO if classes == 2 else _FIRST_OF_MANY
     first_reach, reach = math.floor(first_radius * longest), math.floor(_REACH * longest)
     count, step = _schedule(classes, epsilon, delta, method)
-    scores = 1 if classes == 2 else classes
-    first_constant, constant, r = first_reach // 3, constant_of(reach), rows_per_unit
-    root, several = math.isqrt(width - 1) + 1, math.isqrt(scores - 1) + 1  # at least the square roots
-    taxicab, squared = constant + root * reach, constant**2 + reach**2
-    parts = [
-        Part(
-            r * (first_constant + root * first_reach),
-            r * r * (first_constant**2 + first_reach**2),
-            width * classes,
-            first_share,
-        )
-    ]
+    r, constant, scores = rows_per_unit, constant_of(reach), 1 if classes == 2 else classes
+    parts = [sums_part(r, first_reach // 3, first_reach, coordinates, classes, first_share)]
     if method == NEWTON:
-        pairs = width * (width + 1) // 2
-        most = (taxicab**2 + squared) // 2 + 1
-        parts.append(Part(r * most, (r * SQUARE * squared) ** 2, pairs, _PRODUCTS_SHARE))
+        parts.append(products_part(r, constant, reach, coordinates, _PRODUCTS_SHARE))
     left = 1 - sum((each.share for each in parts), Fraction(0))
-    parts.append(Part(r * FINE * several * taxicab, (r * FINE) ** 2 * squared, width * scores, left, count))
+    parts.append(gradients_part(r, constant, reach, coordinates, scores, left, count))
     noises, price = calibrated(parts, epsilon, delta)
     return Rounds(features, classes, loss, curvature, method, count, step, first_reach, reach, noises, price)
 

@@ -20,13 +20,16 @@ r rows of a unit move any of them r times as far, by the triangle inequality.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.learning.balls import shrunk
+from tacit.learning.calibrated import Part
 from tacit.learning.columns import Feature, Reals
 from tacit.learning.margin_losses import FINE, Loss
 from tacit.statistics.source import Whole
@@ -111,3 +114,31 @@ def gradient(rows: Short, classes: Whole, weights: Reals, scale: int, loss: Loss
         found = loss.residuals(scores, classes[part], scale * WEIGHT)
         total += (block @ found.T).astype(np.int64)  # exact: below 2**27, of at most 2**13 rows
     return total
+
+
+def sums_part(r: int, constant: int, reach: int, coordinates: int, classes: int, share: Fraction) -> Part:
+    """The sums by class as a part of the budget, where a unit has r rows."""
+    taxicab, squared = _norms(constant, reach, coordinates)
+    return Part(r * taxicab, r * r * squared, (coordinates + 1) * classes, share)
+
+
+def products_part(r: int, constant: int, reach: int, coordinates: int, share: Fraction) -> Part:
+    """The sums of products as a part of the budget."""
+    taxicab, squared = _norms(constant, reach, coordinates)
+    pairs = (coordinates + 1) * (coordinates + 2) // 2
+    return Part(r * ((taxicab**2 + squared) // 2 + 1), (r * SQUARE * squared) ** 2, pairs, share, weight=PRODUCT)
+
+
+def gradients_part(
+    r: int, constant: int, reach: int, coordinates: int, scores: int, share: Fraction, count: int
+) -> Part:
+    """Gradients as a part of the budget."""
+    taxicab, squared = _norms(constant, reach, coordinates)
+    several = math.isqrt(scores - 1) + 1  # at least the root
+    return Part(r * FINE * several * taxicab, (r * FINE) ** 2 * squared, (coordinates + 1) * scores, share, count)
+
+
+def _norms(constant: int, reach: int, coordinates: int) -> tuple[int, int]:
+    """The L1 norm and the squared L2 norm of (constant, row), at most: a row of d coordinates has d**(1/2) reach."""
+    root = math.isqrt(coordinates - 1) + 1
+    return constant + root * reach, constant**2 + reach**2
