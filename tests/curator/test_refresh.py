@@ -80,8 +80,8 @@ def test_a_registration_that_was_killed_leaves_no_rows_behind(tmp_path: Path) ->
         from tacit.engines import working_copy
         import tacit
         filled = working_copy._fill
-        def killed(connection, policy, secret, frames, workshop, progress):
-            filled(connection, policy, secret, frames, workshop, progress)
+        def killed(*given):
+            filled(*given)
             os.kill(os.getpid(), signal.SIGKILL)
         working_copy._fill = killed
         tacit.open(sys.argv[1])

@@ -332,3 +332,16 @@ def test_a_copy_made_anew_under_the_same_bounds_is_read_by_a_worker_that_starts_
         DuckDBEngine.register(policy, anew=True).close()
         engine._worker.close()
         assert opened(engine, COUNT) == {(): [5]}
+
+
+def test_a_kept_copy_of_another_frame_is_not_read_by_a_worker_that_starts_again(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    policy = people(Source("frame", "t"), tmp_path, working_copy="p.copy")
+    one, other = (pa.table({"u": list(range(n)), "age": [10.0] * n, "sex": ["F"] * n}) for n in (3, 7))
+    with DuckDBEngine.register(policy, frames={"t": one}) as engine:
+        DuckDBEngine.register(policy, frames={"t": other}).close()  # elsewhere, under the same path
+        assert opened(engine, COUNT) == {(): [3]}
+        assert engine.is_stale()
+        engine._worker.close()
+        with pytest.raises(EngineError):
+            engine.run(COUNT)

@@ -20,7 +20,7 @@ def test_one_row_more_changes_nobody_elses(name: str) -> None:
     form = FORMS[name]
     drawn: list[Growing] = []
 
-    @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), database=None)
     @given(growing(form))
     def draw(one: Growing) -> None:
         drawn.append(one)
@@ -28,4 +28,4 @@ def test_one_row_more_changes_nobody_elses(name: str) -> None:
     draw()
     with duckdb.connect(config={"threads": 1}) as connection:
         compared, _ = compare_many(connection, form, drawn)
-    assert compared >= 15, "too few of the drawn rows were registered for this to say anything"
+    assert compared >= 9, "too few of the drawn rows were registered for this to say anything"

@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import tacit
+from tacit.curator import Curator
 from tacit.doors.cli import app
 from tacit.engines.postgres_engine import PostgresEngine
 from tacit.errors import EngineError
@@ -159,6 +160,27 @@ def test_refresh_removes_older_copies_whoever_uses_them(place: Place, tmp_path: 
     toml.write_text(toml.read_text().replace('"clinic_copy"', '"query"'))
     assert CliRunner().invoke(app, ["refresh", str(toml)]).exit_code == 2
     assert "several times the work" in CliRunner().invoke(app, ["check", str(toml)]).stdout
+
+
+def test_a_refresh_just_before_the_charge_is_told_for_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the last look at the copy and the first question to it: nothing is paid, nobody is stopped."""
+    with Curator(place.policy()) as curator:
+        engine: Any = curator._engine
+        looked = engine.is_stale
+
+        def refreshed_meanwhile() -> bool:
+            found = looked()
+            monkeypatch.setattr(engine, "is_stale", looked)
+            PostgresEngine.register(place.policy(), anew=True).close()
+            return bool(found)
+
+        monkeypatch.setattr(engine, "is_stale", refreshed_meanwhile)
+        before = curator.spent()
+        with pytest.raises(EngineError, match="A source changed"):
+            curator.ask("SELECT count(*) AS n FROM visits", 1)
+        assert curator.spent() == before
+        curator.refresh()
+        assert len(curator.ask("SELECT count(*) AS n FROM visits", 1)) == 1
 
 
 def test_without_a_copy_what_is_certain_to_fail_is_told_before_anybody_pays(

@@ -12,9 +12,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from tacit.curator import Curator
+from tacit.loss.budget import Budget
+from tacit.policy import Column, ColumnUnit, Policy, Source, Table
 from tests.curator import bomb_tables, bombs
 from tests.curator.hostile_tables import Pair
 from tests.postgres_server import Server
@@ -123,6 +126,30 @@ def test_what_duckdb_knows_of_a_column_is_what_the_policy_says(in_memory: Pair) 
             seen.append(found)
     assert seen[0] == seen[1]
     assert (seen[0]["visits", "age"]["min"], seen[0]["visits", "age"]["max"]) == (0, 120)
+
+
+def test_nobodys_rows_cost_no_column_in_blocks_where_there_are_none() -> None:
+    """Their mark is one constant in every block but the last, and a total reads no ranks."""
+    rows = pa.table({"pid": range(300_000), "age": [n % 100 for n in range(300_000)]})
+    stated = Policy(
+        "totals",
+        {"t": Table("t", Source("frame", "t"), ColumnUnit("pid"), 1, {"age": Column("age", "integer", 0, 120)})},
+        Budget(10, "0.5"),
+    )
+    with Curator(stated, frames={"t": rows}) as curator:
+        path = curator._engine._worker._path  # type: ignore[attr-defined]
+        text = curator.planned("SELECT count(*), sum(age) FROM t", 1).queries[0].text()  # type: ignore[union-attr]
+        with duckdb.connect(path, read_only=True, config={"threads": 1}) as connection:
+            marks = connection.execute(
+                "SELECT row_group_id, any_value(compression) FROM pragma_storage_info('tacit_rows.t') "
+                "WHERE column_name = 'tacit_end' AND segment_type <> 'VALIDITY' GROUP BY ALL ORDER BY ALL"
+            ).fetchall()
+            plan = str(connection.execute(f"EXPLAIN {text}").fetchall())
+            counted = connection.execute("SELECT count(*), min(age), max(age) FROM tacit_copy.t").fetchall()
+    assert len(marks) > 1
+    assert {compression for _, compression in marks[:-1]} == {"Constant"}
+    assert "tacit_rank" not in plan
+    assert counted == [(300_000, 0, 99)]
 
 
 def test_a_person_with_a_rare_value_does_not_change_a_plan(in_memory: Pair) -> None:

@@ -41,13 +41,24 @@ def all_models() -> list[Any]:
     ]
 
 
-@parametrize_with_checks(all_models())
+def searches() -> list[Any]:
+    """Models whose parameters are searched for."""
+    facts: dict[str, Any] = {"bounds": (-100, 100)}
+    line = learning.Ridge(**facts, target_bounds=(-1000, 1000))
+    classes = learning.LinearDiscriminantAnalysis(**facts, classes="declared public")
+    return [
+        learning.Search(line, {"alpha": [0.1, 10.0]}, epsilon=5, delta=1e-5),
+        learning.Search(classes, {}, epsilon=5, law="logarithmic"),
+    ]
+
+
+@parametrize_with_checks([*all_models(), *searches()])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
 def test_every_model_passes_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-@pytest.mark.parametrize("model", all_models(), ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("model", [*all_models(), *searches()], ids=lambda model: type(model).__name__)
 def test_no_tag_but_two_excuses_a_model(model: Any) -> None:
     tags = get_tags(model)
     assert tags.non_deterministic
@@ -58,7 +69,7 @@ def test_no_tag_but_two_excuses_a_model(model: Any) -> None:
 
 def test_every_public_model_is_checked() -> None:
     public = {name for name in learning.__all__ if hasattr(getattr(learning, name), "fit")}
-    assert {type(model).__name__ for model in all_models()} == public
+    assert {type(model).__name__ for model in [*all_models(), *searches()]} == public
 
 
 def some_rows(count: int = 300) -> tuple[pd.DataFrame, Any, Any]:

@@ -100,7 +100,7 @@ def losses_only(law: truth.Law) -> truth.Law:
 @given(st.lists(st.integers(0, len(LAWS) - 1), min_size=1, max_size=2), st.sampled_from([0.1, 1e-2, 1e-4]))
 @example([0, 2, 4], 1e-4)
 @example([1, 3, 5], 1e-2)
-@settings(max_examples=14, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_mixtures_bracket_all_outcomes_enumerated(which: list[int], target: float) -> None:
     entries: Entries = {}
     for index in which:

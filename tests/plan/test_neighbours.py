@@ -24,7 +24,7 @@ from tests.plan.changes import check_neighbours
 from tests.plan.copies import clinic, public, table
 from tests.plan.worlds import Store
 
-CASES = int(os.environ.get("TACIT_CASES", "90"))
+CASES = int(os.environ.get("TACIT_CASES", "40"))
 PHASES = tuple(phase for phase in Phase if phase != Phase.shrink or os.environ.get("TACIT_SHRINK") != "off")
 WORDS = ("a", "b", "", "Ä", "long word")
 
@@ -258,14 +258,14 @@ def test_neighbours_never_differ_by_more_than_the_planned_sensitivity(
     compare(views, made, asked)
 
 
-@settings(max_examples=max(1, CASES // 9), phases=PHASES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=max(1, CASES // 8), phases=PHASES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(*CASE)
 def test_neighbours_on_postgresql_never_differ_by_more(postgres_worlds: Store, made: Any, asked: list[str]) -> None:
     compare(postgres_worlds, made, asked)
 
 
 @pytest.mark.spark
-@settings(max_examples=max(1, CASES // 22), phases=PHASES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=max(1, CASES // 10), phases=PHASES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(*CASE)
 def test_neighbours_on_spark_never_differ_by_more(spark_worlds: Store, made: Any, asked: list[str]) -> None:
     compare(spark_worlds, made, asked)

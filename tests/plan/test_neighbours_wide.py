@@ -27,7 +27,7 @@ from tests.plan.copies import FRAME, clinic, public, table
 from tests.plan.test_neighbours import PHASES
 from tests.plan.worlds import Rows, Store
 
-CASES = int(os.environ.get("TACIT_CASES", "60"))
+CASES = int(os.environ.get("TACIT_CASES", "36"))
 
 
 @st.composite
@@ -358,7 +358,7 @@ def test_no_unit_moves_a_wide_question_by_more_than_planned(
     compare(views, made, asked, groups)
 
 
-@settings(max_examples=max(1, CASES // 3), phases=PHASES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=max(1, CASES // 4), phases=PHASES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(*CASE)
 def test_no_unit_moves_a_wide_question_on_postgresql_by_more(
     postgres_worlds: Store, made: Any, asked: list[str], groups: int | None
@@ -367,7 +367,7 @@ def test_no_unit_moves_a_wide_question_on_postgresql_by_more(
 
 
 @pytest.mark.spark
-@settings(max_examples=max(1, CASES // 15), phases=PHASES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=max(1, CASES // 9), phases=PHASES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(*CASE)
 def test_no_unit_moves_a_wide_question_on_spark_by_more(
     spark_worlds: Store, made: Any, asked: list[str], groups: int | None
@@ -380,7 +380,7 @@ def test_most_of_these_questions_are_planned() -> None:
     found: Counter[bool] = Counter()
 
     @settings(
-        max_examples=60,
+        max_examples=40,
         derandomize=True,
         database=None,
         deadline=None,

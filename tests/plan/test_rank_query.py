@@ -79,7 +79,7 @@ TABLES = st.lists(
 PLACES = st.one_of(st.sampled_from([0, POINTS - 1]), st.integers(699, 706), st.integers(0, POINTS - 1))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(TABLES, WINDOWS, st.integers(0, 6), st.sampled_from([(9, 9, 5, 9), (1, 3, 2, 1), (1, 1, 3, 2), (12, 12, 1, 1)]))
 def test_leaves_near_the_wanted_ranks_come_back_with_their_exact_ranks(
     rows: list[tuple[Any, ...]], windows: list[Window], grain: int, passes: tuple[int, int, int, int]
@@ -141,7 +141,7 @@ def test_what_leaves_the_engine_does_not_grow_with_the_rows() -> None:
     assert found[1] < 1.2 * found[0]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(TABLES, st.lists(st.tuples(PLACES, PLACES, PLACES), min_size=1, max_size=12), st.integers(0, 3))
 def test_a_probe_counts_the_rows_on_either_side_of_a_point(
     rows: list[tuple[Any, ...]], places: list[tuple[int, ...]], start: int
@@ -162,7 +162,7 @@ def test_a_probe_counts_the_rows_on_either_side_of_a_point(
         assert (number in found) == bool(inside)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(TABLES, st.lists(st.tuples(PLACES, PLACES), min_size=1, max_size=12), st.integers(0, 3))
 def test_a_reading_returns_all_rows_of_a_stretch(
     rows: list[tuple[Any, ...]], places: list[tuple[int, ...]], start: int

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -42,9 +45,17 @@ def tally(curator: tacit.Curator, query: Any) -> Counter[Any]:
     return found
 
 
-@pytest.mark.parametrize("sql", SELECTS)
-@pytest.mark.parametrize("rows", [1, 3])
-def test_neighbours_differ_in_at_most_rows_per_unit_rows(sql: str, rows: int) -> None:
+@dataclass(frozen=True)
+class Worlds:
+    """Nine units with as many rows as each may have, and the same without one of them, for some of them."""
+
+    whole: tacit.Curator
+    less: list[tacit.Curator]
+
+
+@pytest.fixture(scope="module", params=[1, 3])
+def worlds(request: pytest.FixtureRequest) -> Iterator[Worlds]:
+    rows: int = request.param
     rng = np.random.default_rng(rows)
     size = 9 * rows  # as many as a unit may have: which ones are kept of more is drawn for each registration
     frame = pd.DataFrame(
@@ -55,17 +66,21 @@ def test_neighbours_differ_in_at_most_rows_per_unit_rows(sql: str, rows: int) ->
             "s": rng.choice(["a", "b", "c"], size),
         }
     )
-    with protected(frame, rows) as whole:
-        plan = plan_rows(sql, whole.policy)
-        names = [each.name for each in plan.variables]
-        query = plan.tally(names)
-        before = tally(whole, query)
-        assert sum(before.values()) > 0
-        for who in (0, 4, 8):
-            with protected(frame[frame.who != who], rows) as less:
-                after = tally(less, plan_rows(sql, less.policy).tally(names))
-            moved = sum(abs(before[key] - after[key]) for key in {*before, *after})
-            assert moved <= plan.rows_per_unit
+    with ExitStack() as opened:
+        whole = opened.enter_context(protected(frame, rows))
+        yield Worlds(whole, [opened.enter_context(protected(frame[frame.who != who], rows)) for who in (0, 4, 8)])
+
+
+@pytest.mark.parametrize("sql", SELECTS)
+def test_neighbours_differ_in_at_most_rows_per_unit_rows(worlds: Worlds, sql: str) -> None:
+    plan = plan_rows(sql, worlds.whole.policy)
+    names = [each.name for each in plan.variables]
+    before = tally(worlds.whole, plan.tally(names))
+    assert sum(before.values()) > 0
+    for less in worlds.less:
+        after = tally(less, plan_rows(sql, less.policy).tally(names))
+        moved = sum(abs(before[key] - after[key]) for key in {*before, *after})
+        assert moved <= plan.rows_per_unit
 
 
 def test_a_cut_counts_the_edges_at_or_below_a_code() -> None:

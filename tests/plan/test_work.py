@@ -30,7 +30,7 @@ from tests.plan.test_neighbours import PHASES
 from tests.plan.test_neighbours_wide import CASE, planned
 from tests.plan.worlds import Rows, names_and_kinds
 
-CASES = int(os.environ.get("TACIT_CASES", "60"))
+CASES = int(os.environ.get("TACIT_CASES", "36"))
 PICKS = st.sampled_from(
     [
         "SELECT median(n) FROM visits",

@@ -17,7 +17,7 @@ from tacit import statistics
 from tacit.curator.curator import Curator
 from tacit.engines.duckdb_engine import DuckDBEngine
 from tacit.errors import TacitError
-from tests.statistics.test_prices import STUDIES, clinic, event_of, own, priced
+from tests.statistics.test_prices import STUDIES, clinic, event_of, no_processes, own, priced
 
 __all__ = ["clinic"]
 WITHOUT_INTERVALS = {
@@ -43,7 +43,7 @@ def refused(*_: object, **__: object) -> None:
 @pytest.mark.parametrize("name", sorted(priced() & set(STUDIES)))
 def test_every_study_is_estimated_at_the_price_that_it_would_be_charged(clinic: Curator, name: str) -> None:
     before = clinic.ledger()
-    with patch.object(DuckDBEngine, "run", refused):
+    with no_processes(), patch.object(DuckDBEngine, "run", refused):
         found = statistics.estimate(STUDIES[name], clinic, epsilon="0.1")
     assert clinic.ledger() == before
     assert found.event.to_dict()["kind"] == event_of(clinic, name, epsilon="0.1").to_dict()["kind"]

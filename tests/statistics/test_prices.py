@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -24,6 +25,7 @@ from tacit.curator.till import Order, Till
 from tacit.errors import BudgetExceeded, ParameterError
 from tacit.loss.events import Event
 from tacit.loss.filters import Spent, choose_filter
+from tacit.statistics.frameworks.isolated import Isolated
 
 PLAIN, EDGES = "data.age", ["edges.a", "edges.b"]
 DATES = tuple(f"day{number}" for number in range(3))
@@ -196,6 +198,17 @@ weight = {{ type = "integer", between = [0, 7] }}
     return str(folder / "clinic.toml")
 
 
+@contextmanager
+def no_processes() -> Iterator[None]:
+    """Functions of the asker's own get no process: nothing is run, and starting one takes as long as many prices."""
+
+    def ready(*_: Any) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    with patch.object(Isolated, "ready", ready):
+        yield
+
+
 def event_of(clinic: Curator, name: str, **price: Any) -> Event:
     """What a study would be charged; it is stopped where it would be."""
     reached: list[Order] = []
@@ -204,7 +217,7 @@ def event_of(clinic: Curator, name: str, **price: Any) -> Event:
         reached.append(order)
         raise Reached
 
-    with patch.object(Till, "buy", stop), patch.object(Till, "open", stop), pytest.raises(Reached):
+    with no_processes(), patch.object(Till, "buy", stop), patch.object(Till, "open", stop), pytest.raises(Reached):
         STUDIES[name](clinic, **price)
     return reached[0].event
 

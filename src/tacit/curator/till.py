@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
@@ -42,6 +42,7 @@ INTERRUPTED: Final = (
     "This was interrupted before it was answered, and is not drawn again. What was charged stays charged. "
     "Ask at another price."
 )
+AWAY: Final = "The database did not begin to answer. Nothing was charged. Ask again."
 OTHER_HOST: Final = 60.0
 """Seconds that another host, which paid for the same, is waited for."""
 _PAUSE: Final = 0.25
@@ -80,10 +81,12 @@ class Till:
                 return _sent(stored), True
             if self.engine.is_stale():
                 raise EngineError(STALE)
-            receipt = self._charged(order, asker)
-            if receipt.repeated:
-                return _sent(self._cut_off(receipt)), True
-            return _sent(self._made(receipt, compute)), False
+            with ExitStack() as opened:
+                run = self._begun(opened)
+                receipt = self._charged(order, asker)
+                if not receipt.repeated:
+                    return _sent(self._made(receipt, compute, run, opened.pop_all())), False
+            return _sent(self._cut_off(receipt)), True
 
     def open(self, order: Order, asker: str) -> Session:
         """A charge of its own, for a study that takes its questions one by one. Nothing of it is stored."""
@@ -113,6 +116,17 @@ class Till:
         if self._enrolled:
             self.ledger.filter(asker)
 
+    def _begun(self, opened: ExitStack) -> Run:
+        """The moment whose rows are asked, begun before the charge, which reads no row.
+
+        What is certain to fail is told here for nothing: a copy that was removed since it was looked at, say.
+        """
+        try:
+            return opened.enter_context(self.engine.moment())
+        except EngineError:
+            pass
+        raise EngineError(STALE if self.engine.is_stale() else AWAY)
+
     def _charged(self, order: Order, asker: str, *, goes_on: bool = False) -> Receipt:
         try:
             return self.ledger.charge(asker, order.key, order.text, order.event, goes_on=goes_on, asked=order.asked)
@@ -122,10 +136,10 @@ class Till:
             self.interrupted(order.key)
             raise
 
-    def _made(self, receipt: Receipt, compute: Compute) -> bytes | Failed | None:
+    def _made(self, receipt: Receipt, compute: Compute, run: Run, opened: ExitStack) -> bytes | Failed | None:
         kept: bytes | Failed | None = None
         try:
-            with self.engine.moment() as run:
+            with opened:
                 payload = compute(run, receipt)
             kept = self.ledger.store_answer(receipt, payload)
         except Exception:  # noqa: BLE001, S110  # which kind it is, and its words, may have to do with a row

@@ -32,14 +32,15 @@ _BUILD_MEMORY: Final = 3 * 2**30
 class DuckDBEngine:
     """The tables of one policy, ready to be asked. Close it when done, or use it in a `with` statement."""
 
-    def __init__(self, policy: Policy, path: Path, schema: Schema, limits: Limits, fingerprint: str) -> None:
+    def __init__(self, policy: Policy, path: Path, schema: Schema, limits: Limits, fingerprint: str, mark: str) -> None:
         self._policy = policy
         self._path = path
         self._schema = schema
         self._fingerprint = fingerprint
         # A worker that starts again finds another copy there, if the policy was changed and opened meanwhile. A plan
         # made for these bounds must not read rows that were bounded by others, so the worker looks whose copy it is.
-        program = Program(setup={"digest": working_copy.digest(policy)})
+        self._mark = mark
+        program = Program(setup={"digest": mark})
         self._worker = Worker(str(path.absolute()), limits, program)  # the worker runs in another folder
         self._seen = _identity(path)
         folder = path.parent if policy.working_copy is None else None
@@ -62,6 +63,7 @@ class DuckDBEngine:
         # Taken first: a source that changes from here on is noticed, at the latest when a question is asked.
         fingerprint = sources.fingerprint(policy)
         path = working_copy.path_of(policy)
+        mark = working_copy.mark(policy)
         try:
             if working_copy.is_current(policy, path) and not anew:
                 schema = working_copy.describe(policy, frames)
@@ -69,10 +71,9 @@ class DuckDBEngine:
                 if secret is None:
                     in_file = policy.working_copy is not None
                     secret = Secret.in_file(path.with_name(path.name + ".secret")) if in_file else Secret.in_memory()
-                schema = working_copy.build(
-                    policy, secret, path, frames, memory=_BUILD_MEMORY, threads=limits.threads, progress=progress
-                )
-            engine = cls(policy, path, schema, limits, fingerprint)
+                room = {"memory": _BUILD_MEMORY, "threads": limits.threads}
+                schema = working_copy.build(policy, secret, path, frames, mark=mark, **room, progress=progress)
+            engine = cls(policy, path, schema, limits, fingerprint, mark)
         except BaseException:
             if policy.working_copy is None:
                 shutil.rmtree(path.parent, ignore_errors=True)
@@ -106,7 +107,7 @@ class DuckDBEngine:
         if self._policy.working_copy is None:
             return False  # in a folder of its own
         found = _identity(self._path)
-        if found != self._seen and working_copy.is_of(self._policy, self._path):
+        if found != self._seen and working_copy.is_of(self._mark, self._path):
             self._seen = found  # made anew, under the same bounds
         return found != self._seen
 

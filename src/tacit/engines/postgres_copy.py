@@ -96,6 +96,11 @@ class PostgresFlavour:
         """64 bits; whole numbers and text have the same hash on every server."""
         return f"hash_record_extended(ROW({values}), 0)"
 
+    @staticmethod
+    def hashed(unit: str, whole: bool) -> str:
+        """64 bits of a unit, a whole number or a text; equal units have equal ones."""
+        return f"hashint8extended({unit}, 0)" if whole else f"hashtextextended({unit}, 0)"
+
     def order(self, table: str) -> str:
         """A SHA-256, which is compared as bytes."""
         label = quoting.text(f":{table}:")

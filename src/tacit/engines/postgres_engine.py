@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlglot import exp
 
 from tacit.engines import postgres_copy, postgres_sources
+from tacit.engines.additive import less_cut
 from tacit.engines.dialects import COPY, Place, text
 from tacit.engines.engine import Pushed, Run
 from tacit.engines.exact import Exact
@@ -36,9 +37,10 @@ from tacit.engines.postgres_opening import letters_of, readable, role_of
 from tacit.engines.postgres_session import Rows, Session
 from tacit.engines.process import FAILED, Limits
 from tacit.engines.quoting import identifier
-from tacit.engines.registration import RANK, copy_of, sparing_copy_of
+from tacit.engines.registration import RANK, copy_of
 from tacit.engines.secret import Secret
 from tacit.engines.sources import Relation
+from tacit.engines.sparing import Sparing, sparing_copy_of
 from tacit.engines.working_copy import Progress
 from tacit.errors import EngineError
 from tacit.policy.check import Schema, check
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     import psycopg
 
 _TRIES: Final = 10
+_CUT: Final = "tacit_cut"
 
 QUERY: Final = "query"
 """What `working_copy` says where there shall be no copy."""
@@ -68,7 +71,7 @@ class Registered:
     role: str | None = None
     structure: str = ""
     selects: Mapping[str, str] = field(default_factory=dict)
-    sparing: Mapping[str, str] = field(default_factory=dict)
+    sparing: Mapping[str, Sparing] = field(default_factory=dict)
     probes: Mapping[str, str] = field(default_factory=dict)
     key: str | None = field(default=None, repr=False)
     token: str = ""
@@ -176,11 +179,18 @@ class PostgresEngine:
             return text(query, "postgres", Place(self._found.copy.schema, self._found.letters))
         used = Counter(table.name for table in query.find_all(exp.Table) if table.db == COPY)
         names = {name: f"tacit_copy_{place}" for place, name in enumerate(self._found.selects) if name in used}
-        written = text(query, "postgres", Place(letters=self._found.letters, queries=names))
         # whether ranks are wanted is asked of the whole question: a name is enough
-        selects = self._found.selects
-        if not any(column.name == RANK for column in query.find_all(exp.Column)):
-            selects = {**selects, **self._found.sparing}
+        ranked = any(column.name == RANK for column in query.find_all(exp.Column))
+        sparing = {} if ranked else {name: each for name, each in self._found.sparing.items() if name in used}
+        if len(used) == len(sparing) == 1 and (sums := less_cut(query, _CUT)) is not None:
+            ((name, parts),) = sparing.items()
+            written = text(sums, "postgres", Place(letters=self._found.letters, queries=names))
+            return (
+                f"WITH tacit_many AS MATERIALIZED ({parts.many}), {identifier(names[name])} AS ({parts.every}), "
+                f"{identifier(_CUT)} AS ({parts.cut()}) {written}"
+            )
+        written = text(query, "postgres", Place(letters=self._found.letters, queries=names))
+        selects = {**self._found.selects, **{name: each.copy() for name, each in sparing.items()}}
         # Computed once, because a query that reads a table twice must see the same rows, ranks and units both times;
         # woven into the query, which saves writing all rows down, where it plainly stands in one place.
         asks_inside = any(each.args.get("query") for each in query.find_all(exp.In))
@@ -233,6 +243,7 @@ def _without_copy(connection: psycopg.Connection[Any], policy: Policy, secret: S
     check(policy, schema)
     postgres_sources.refuse_far_floats(connection, policy, relations)
     flavour = PostgresFlavour(_RANK_KEY)
+    spared = partial(sparing_copy_of, policy, relations=relations, flavour=flavour, hashed=flavour.hashed)
     # the same for one row of each
     first = {name: Relation(f"(SELECT * FROM {each.sql} LIMIT 1)", each.types) for name, each in relations.items()}  # noqa: S608
     return Registered(
@@ -241,7 +252,7 @@ def _without_copy(connection: psycopg.Connection[Any], policy: Policy, secret: S
         role=role_of(connection),
         structure=postgres_sources.structure(connection, policy),
         selects={name: copy_of(policy, name, relations, flavour, dense=False) for name in policy.tables},
-        sparing={name: found for name in policy.tables if (found := sparing_copy_of(policy, name, relations, flavour))},
+        sparing={name: found for name in policy.tables if (found := spared(name))},
         probes={name: copy_of(policy, name, first, flavour, dense=False) for name in policy.tables},
         key=None if secret is None else secret.key_for("ranks"),
         token="" if postgres_sources.is_watched(connection, policy) else secrets.token_hex(16),

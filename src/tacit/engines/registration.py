@@ -36,8 +36,9 @@ SCHEMA: Final = "tacit_copy"
 ROWS: Final = "tacit_rows"
 """In DuckDB: where the rows of private tables are, of which the copy shows those that are somebody's."""
 RANK: Final = "tacit_rank"
-_ROW: Final = "tacit_row"
-_ONCE: Final = " OFFSET 0"  # keeps an optimiser from computing an expression where it is tested and where it is used
+_END: Final = "tacit_end"
+ROW: Final = "tacit_row"
+"""How a source's row is called where it is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +125,16 @@ def statements(policy: Policy, relations: Mapping[str, Relation], secret: Secret
             yield Statement(name, f"CREATE TABLE {there} AS {body}")
             continue
         rows = quoting.identifier(ROWS, name)
-        yield Statement(name, f"CREATE TABLE {rows} AS {body}")
-        yield Statement(name, f"INSERT INTO {rows} (tacit_unit, tacit_rank{_names(table, lead=', ')}) {_ends(table)}")
-        yield Statement(name, f"CREATE VIEW {there} AS SELECT * FROM {rows} WHERE {RANK} > 0")
+        # In all blocks but the last the mark is one constant, so an engine sees without looking that nobody's rows are
+        # not there; a condition on ranks would read a whole column more.
+        columns = f"tacit_unit, {RANK}{names_of(table, lead=', ')}"
+        yield Statement(name, f"CREATE TABLE {rows} AS SELECT *, CAST(0 AS TINYINT) AS {_END} FROM ({body}) AS tacit_t")
+        yield Statement(name, f"INSERT INTO {rows} ({columns}, {_END}) {_ends(table)}")
+        yield Statement(name, f"CREATE VIEW {there} AS SELECT {columns} FROM {rows} WHERE {_END} = 0")
 
 
 def _ends(table: Table) -> str:
-    """Rows that are nobody's, ranked 0, with the least and the greatest of what each column can hold, and with NULL.
+    """Rows that are nobody's, marked 1, with the least and the greatest of what each column can hold, and with NULL.
 
     An engine that keeps the least and the greatest value of every column plans by them: one person with a value that
     no other has would change how a question is answered for everybody. With these rows they are what the policy says.
@@ -141,7 +145,7 @@ def _ends(table: Table) -> str:
         least.append(low)
         greatest.append(high)
         missing.append("NULL" if column.nullable else low)
-    return "VALUES " + ", ".join(f"({', '.join(row)})" for row in (least, greatest, missing))
+    return "VALUES " + ", ".join(f"({', '.join(row)}, 1)" for row in (least, greatest, missing))
 
 
 def _ends_of(column: Column) -> tuple[str, str]:
@@ -164,8 +168,8 @@ def copy_of(policy: Policy, name: str, relations: Mapping[str, Relation], flavou
     if table.public:
         if not table.columns:
             raise PolicyError(f"tables.{table.name}.columns: a public table needs at least one column.")
-        rows = _bounded(table, _typed(table, relations[name], "NULL", "", flavour), flavour, dense=False)
-        return f"SELECT {_names(table)} FROM ({rows}) AS tacit_rows"
+        rows = bounded_rows(table, typed_rows(table, relations[name], "NULL", "", flavour), flavour, dense=False)
+        return f"SELECT {names_of(table)} FROM ({rows}) AS tacit_rows"
     return _private(policy, table, relations, flavour, dense)
 
 
@@ -176,52 +180,20 @@ def units_are_whole(policy: Policy, relations: Mapping[str, Relation]) -> bool:
 
 
 def _private(policy: Policy, table: Table, relations: Mapping[str, Relation], flavour: Flavour, dense: bool) -> str:
-    columns = _names(table, lead=", ")
+    columns = names_of(table, lead=", ")
     relation = relations[table.name]
     if isinstance(table.unit, RowUnit):
-        rows = _bounded(table, _typed(table, relation, "1", "", flavour), flavour, dense=False)
+        rows = bounded_rows(table, typed_rows(table, relation, "1", "", flavour), flavour, dense=False)
         return (
             f"SELECT {flavour.number()} AS tacit_unit, CAST(1 AS INTEGER) AS tacit_rank{columns} "
             f"FROM ({rows}) AS tacit_rows"
         )
-    unit, joins = _whose(policy, table, relations, flavour)
-    rows = _bounded(table, _typed(table, relation, unit, joins, flavour), flavour, dense)
+    unit, joins = whose(policy, table, relations, flavour)
+    rows = bounded_rows(table, typed_rows(table, relation, unit, joins, flavour), flavour, dense)
     return _ranked(table, rows, flavour)
 
 
-def sparing_copy_of(policy: Policy, name: str, relations: Mapping[str, Relation], flavour: Flavour) -> str | None:
-    """The rows of `copy_of` without their ranks, for an engine that has to find them again for every question.
-
-    Of a unit with at most `rows_per_unit` rows all are kept, so the rows of the others alone are ranked, by the same
-    rule: it is the same copy. Units are counted before anything is cleaned, which can only leave more units to be
-    ranked. None where that is not so: where of the rows that share a key one is kept, or nothing is bounded.
-
-    A unit called 0 is always among those that are ranked, be there one or not: where there are none to rank, the server
-    would leave out reading the table for them, and the clock would tell of one person with many rows.
-    """
-    table = policy.tables[name]
-    if table.public or table.key is not None or isinstance(table.unit, RowUnit):
-        return None
-    unit, joins = _whose(policy, table, relations, flavour)
-    source = f"{relations[name].sql} AS {_ROW}{joins}"
-    many = (
-        f"SELECT tacit_key FROM (SELECT {unit} AS tacit_key FROM {source}) AS tacit_all "
-        f"WHERE tacit_key IS NOT NULL GROUP BY tacit_key HAVING count(*) > {table.rows_per_unit:d} UNION ALL SELECT '0'"
-    )
-    columns = _names(table, lead=", ")
-    typed = _typed(table, relations[name], unit, joins, flavour)
-    few, others = (
-        _bounded(table, f"{typed} WHERE {unit} {where} (SELECT tacit_key FROM tacit_many)", flavour, False, _ONCE)
-        for where in ("NOT IN", "IN")
-    )
-    return (
-        f"WITH tacit_many AS MATERIALIZED ({many}) "
-        f"SELECT tacit_unit, CAST(NULL AS INTEGER) AS tacit_rank{columns} FROM ({few}) AS tacit_few "
-        f"UNION ALL {_ranked(table, others, flavour)}"
-    )
-
-
-def _whose(policy: Policy, table: Table, relations: Mapping[str, Relation], flavour: Flavour) -> tuple[str, str]:
+def whose(policy: Policy, table: Table, relations: Mapping[str, Relation], flavour: Flavour) -> tuple[str, str]:
     """The unit of a row, NULL where it leads to several, and the joins that this needs."""
     least, greatest, joins = _unit(policy, table.name, relations, flavour, units_are_whole(policy, relations))
     return (least if least == greatest else f"CASE WHEN {least} = {greatest} THEN {least} END"), joins
@@ -229,7 +201,13 @@ def _whose(policy: Policy, table: Table, relations: Mapping[str, Relation], flav
 
 def _ranked(table: Table, rows: str, flavour: Flavour) -> str:
     """The first `rows_per_unit` of each unit's rows, in the secret order."""
-    columns = _names(table, lead=", ")
+    ranked = with_ranks(table, rows, flavour)
+    return f"SELECT * FROM ({ranked}) AS tacit_ranked WHERE tacit_rank <= {table.rows_per_unit:d}"
+
+
+def with_ranks(table: Table, rows: str, flavour: Flavour) -> str:
+    """Every row, with its place among its unit's rows in the secret order."""
+    columns = names_of(table, lead=", ")
     twins = (
         f"SELECT tacit_unit, tacit_digest{columns}, row_number() OVER alike - rank() OVER alike AS tacit_twin "
         f"FROM (SELECT tacit_unit, {flavour.digest(f'tacit_key{columns}')} AS tacit_digest{columns} "
@@ -239,15 +217,8 @@ def _ranked(table: Table, rows: str, flavour: Flavour) -> str:
     order = flavour.order(table.name)
     if table.key is not None:
         twins, order = _one_of_each_key(table, columns, twins, order), "tacit_keyed"
-    ranked = (
-        f"SELECT tacit_unit{columns}, "
-        f"CAST(row_number() OVER (PARTITION BY tacit_unit ORDER BY {order}) AS INTEGER) AS tacit_rank "
-        f"FROM ({twins}) AS tacit_twins"
-    )
-    return (
-        f"SELECT tacit_unit, tacit_rank{columns} FROM ({ranked}) AS tacit_ranked "
-        f"WHERE tacit_rank <= {table.rows_per_unit:d}"
-    )
+    rank = f"CAST(row_number() OVER (PARTITION BY tacit_unit ORDER BY {order}) AS INTEGER) AS tacit_rank"
+    return f"SELECT tacit_unit, {rank}{columns} FROM ({twins}) AS tacit_twins"
 
 
 def unit_and_columns(
@@ -257,9 +228,9 @@ def unit_and_columns(
     relation = relations[table.name]
     unit, joins = "1", ""
     if not table.public and not isinstance(table.unit, RowUnit):
-        unit, joins = _whose(policy, table, relations, flavour)
+        unit, joins = whose(policy, table, relations, flavour)
     columns = [
-        (quoting.identifier(_ROW, relation.name_of(name)), _as_read(table, relation, column, flavour))
+        (quoting.identifier(ROW, relation.name_of(name)), _as_read(table, relation, column, flavour))
         for name, column in table.columns.items()
     ]
     return unit, joins, columns
@@ -275,16 +246,16 @@ def _one_of_each_key(table: Table, columns: str, rows: str, order: str) -> str:
     )
 
 
-def _typed(table: Table, relation: Relation, unit: str, joins: str, flavour: Flavour) -> str:
+def typed_rows(table: Table, relation: Relation, unit: str, joins: str, flavour: Flavour) -> str:
     parts = [f"{unit} AS tacit_key"]
     for name, column in table.columns.items():
         parts.append(f"{_as_read(table, relation, column, flavour)} AS {quoting.identifier(name)}")
-    return f"SELECT {', '.join(parts)} FROM {relation.sql} AS {_ROW}{joins}"
+    return f"SELECT {', '.join(parts)} FROM {relation.sql} AS {ROW}{joins}"
 
 
 def _as_read(table: Table, relation: Relation, column: Column, flavour: Flavour) -> str:
     """A column of the source in the plain type that `bound` expects."""
-    found = quoting.identifier(_ROW, relation.name_of(column.name))
+    found = quoting.identifier(ROW, relation.name_of(column.name))
     if column.kind in ("integer", "real"):
         found = plain_number(table.source.reading, found)
     return flavour.read(column, _type(table, relation, column.name), found)
@@ -301,7 +272,7 @@ def plain_number(reading: CsvReading, text: str) -> str:
     return commas if reading.thousands == "." else f"CASE WHEN {text} LIKE '%.%' THEN NULL ELSE {commas} END"
 
 
-def _bounded(table: Table, typed: str, flavour: Flavour, dense: bool, fence: str = "") -> str:
+def bounded_rows(table: Table, typed: str, flavour: Flavour, dense: bool, fence: str = "") -> str:
     parts = ["tacit_key", "tacit_units.id AS tacit_unit" if dense else "tacit_key AS tacit_unit"]
     parts += [
         f"{flavour.bound(column, quoting.identifier('tacit_typed', name))} AS {quoting.identifier(name)}"
@@ -317,7 +288,7 @@ def _bounded(table: Table, typed: str, flavour: Flavour, dense: bool, fence: str
 
 
 def _unit(
-    policy: Policy, name: str, relations: Mapping[str, Relation], flavour: Flavour, plain: bool, row: str = _ROW
+    policy: Policy, name: str, relations: Mapping[str, Relation], flavour: Flavour, plain: bool, row: str = ROW
 ) -> tuple[str, str, str]:
     """The least and the greatest of the units that a row leads to, and the joins that this needs.
 
@@ -389,5 +360,5 @@ def _type(table: Table, relation: Relation, column: str) -> str:
     return found
 
 
-def _names(table: Table, lead: str = "") -> str:
+def names_of(table: Table, lead: str = "") -> str:
     return lead + ", ".join(quoting.identifier(name) for name in table.columns) if table.columns else ""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import secrets
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -28,10 +29,16 @@ from tacit.errors import EngineError, PolicyError
 from tacit.policy.check import Schema, check
 from tacit.policy.policy import Policy
 
-VERSION: Final = 3
+VERSION: Final = 4
 _MEMORY: Final = Path("/dev/shm")  # noqa: S108  # the private folder inside it is made by mkdtemp
 Progress = Callable[[str, int, int], None]
 """Told the table that is next, the number of steps done, and of all steps."""
+
+
+def mark(policy: Policy) -> str:
+    """What an engine knows its copy by: the digest, and of frames, which nothing tells apart, the registration too."""
+    in_frames = any(table.source.format == "frame" for table in policy.tables.values())
+    return digest(policy) + (f" {secrets.token_hex(16)}" if in_frames else "")
 
 
 def digest(policy: Policy) -> str:
@@ -75,10 +82,10 @@ def is_current(policy: Policy, path: Path) -> bool:
 
 
 @as_keyboard_interrupts()
-def is_of(policy: Policy, path: Path) -> bool:
+def is_of(mark: str, path: Path) -> bool:
     """Whether the file is a finished copy under these very bounds, of whatever moment."""
     found = _about(path)
-    return found is not None and found[0] == digest(policy)
+    return found is not None and found[0] == mark
 
 
 def _about(path: Path) -> tuple[str, str] | None:
@@ -100,6 +107,7 @@ def build(
     path: Path,
     frames: Mapping[str, Any],
     *,
+    mark: str,
     memory: int,
     threads: int,
     progress: Progress | None = None,
@@ -121,7 +129,7 @@ def build(
             "temp_directory": str(workshop / "spill"),
         }
         with duckdb.connect(str(draft), config=config) as connection:
-            schema = _fill(connection, policy, secret, frames, workshop, progress)
+            schema = _fill(connection, policy, secret, frames, workshop, mark, progress)
         draft.chmod(0o600)
         os.replace(draft, path)
         return schema
@@ -149,6 +157,7 @@ def _fill(
     secret: Secret,
     frames: Mapping[str, Any],
     workshop: Path,
+    mark: str,
     progress: Progress | None,
 ) -> Schema:
     import duckdb
@@ -178,7 +187,7 @@ def _fill(
             ) from None
     if sources.fingerprint(policy) != before:
         raise EngineError("A source changed while it was being registered. Register it again when it is at rest.")
-    about = ", ".join(quoting.text(value) for value in (digest(policy), before))
+    about = ", ".join(quoting.text(value) for value in (mark, before))
     connection.execute("CREATE TABLE tacit_about (digest VARCHAR, fingerprint VARCHAR)")
     connection.execute(f"INSERT INTO tacit_about VALUES ({about})")
     execute(connection, "CHECKPOINT")

@@ -16,6 +16,9 @@ import importlib.util
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from tacit.learning.choosing.coverage import maximum_coverage, set_cover
+    from tacit.learning.choosing.k_median import k_median
+    from tacit.learning.choosing.vertex_cover import vertex_cover
     from tacit.learning.clusters import KMeans
     from tacit.learning.components import PCA, StandardScaler
     from tacit.learning.discriminant import LinearDiscriminantAnalysis
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from tacit.learning.linear import LinearRegression, Ridge
     from tacit.learning.logistic import LogisticRegression
     from tacit.learning.margins import LinearSVC, Perceptron
+    from tacit.learning.search import Search
     from tacit.learning.second_moments import SecondMoments
 
 __all__ = [
@@ -37,10 +41,15 @@ __all__ = [
     "LogisticRegression",
     "Perceptron",
     "Ridge",
+    "Search",
     "SecondMoments",
     "StandardScaler",
     "evaluate",
+    "k_median",
     "load",
+    "maximum_coverage",
+    "set_cover",
+    "vertex_cover",
 ]
 
 # name -> the file that it lives in
@@ -56,8 +65,13 @@ _HOME: Final = {
     "evaluate": "evaluating",
     "load": "files",
     "Evaluation": "evaluation",
+    "Search": "search",
     "SecondMoments": "second_moments",
     "StandardScaler": "components",
+    "k_median": "choosing.k_median",
+    "maximum_coverage": "choosing.coverage",
+    "set_cover": "choosing.coverage",
+    "vertex_cover": "choosing.vertex_cover",
 }
 
 

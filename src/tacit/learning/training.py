@@ -14,7 +14,7 @@ floating point (`sums`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -50,8 +50,19 @@ class Training:
         return self.features if self.target is None else (*self.features, self.target)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Through:
+    """Data on their way to a model, whose source is replaced: to be told a price, or where it is paid for already."""
+
+    data: Any
+    stand_in: Callable[[Training], Source]
+
+
 def training(model: Any, data: Any, target: Any, kind: str | None) -> Training:
     """What `fit(data, target)` means. `kind` is "number", "class", or None where there is no target."""
+    if isinstance(data, Through):
+        found = training(model, data.data, target, kind)
+        return replace(found, source=data.stand_in(found))
     if isinstance(data, Curator):
         raise parameters.refuse("X", 'rows of a curator, curator.rows("SELECT ..."), or arrays', "a curator")
     if isinstance(data, (Rows, Source)):

@@ -69,8 +69,19 @@ def _about(node: tree.Scalar, scope: Scope) -> Iterator[str]:
     yield from ()
 
 
+def _may_tell(*sides: tree.Scalar) -> bool:
+    """Whether a note can come of these: of columns and NULLs alone. The rest is not read again, level by level."""
+    return any(
+        isinstance(side, tree.Name)
+        or any(isinstance(each, tree.Literal) and each.value is None for each in tree.walk(side))
+        for side in sides
+    )
+
+
 @_about.register
 def _(node: tree.Compare, scope: Scope) -> Iterator[str]:
+    if not _may_tell(node.left, node.right):
+        return
     left, right = value_of(node.left, scope), value_of(node.right, scope)
     if isinstance(left, Nothing) or isinstance(right, Nothing):
         yield "A comparison with NULL is never true, so it leaves no row: write IS NULL or IS NOT NULL"
@@ -84,6 +95,8 @@ def _(node: tree.Compare, scope: Scope) -> Iterator[str]:
 
 @_about.register
 def _(node: tree.In, scope: Scope) -> Iterator[str]:
+    if not isinstance(node.operand, tree.Name):
+        return
     operand = value_of(node.operand, scope)
     for value in node.values:
         yield from _against("=", operand, value_of(value, scope), node.operand)
@@ -91,8 +104,10 @@ def _(node: tree.In, scope: Scope) -> Iterator[str]:
 
 @_about.register
 def _(node: tree.Like, scope: Scope) -> Iterator[str]:
+    if not isinstance(node.operand, tree.Name):
+        return
     operand = value_of(node.operand, scope)
-    if not isinstance(node.operand, tree.Name) or not isinstance(operand, Text) or operand.values is None:
+    if not isinstance(operand, Text) or operand.values is None:
         return
     if not node.pattern.isascii() or not all(each.isascii() for each in operand.values):
         return  # engines differ in the case of other letters

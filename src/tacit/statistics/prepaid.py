@@ -108,6 +108,12 @@ class Prepaid(_StandIn):
         made._left = self._left
         return made
 
+    def sharing(self, source: Source) -> Prepaid:
+        """Another source of the same rows, paid from the same allowance."""
+        made = Prepaid(source, self._opened, self._bits, Fraction(0), only=self._only, entry=self._entry)
+        made._left = self._left
+        return made
+
     def release(
         self,
         asked: Mapping[str, Any],
@@ -140,6 +146,41 @@ def price_of(
     except _Stopped as stopped:
         return dict(stopped.asked), stopped.price
     raise QuestionError("The study released nothing from the data that it was given.")
+
+
+def price_within(study: Callable[[Callable[[Source], Source]], Any]) -> tuple[dict[str, Any], Price]:
+    """The same for a study that makes its source itself: it is given what to put in its place."""
+    try:
+        study(lambda source: _Stopping(source, None))
+    except _Stopped as stopped:
+        return dict(stopped.asked), stopped.price
+    raise QuestionError("The study released nothing from the data that it was given.")
+
+
+class Replayed(_StandIn):
+    """Data whose finding is there already: a study of them is handed it, and sees nothing else."""
+
+    def __init__(self, source: Source, finding: Finding) -> None:
+        super().__init__(source, None)
+        self._finding = finding
+
+    def of(self, *columns: str) -> Replayed:
+        """Some of the columns: the finding is the same."""
+        made = Replayed(self._source, self._finding)
+        made._known = tuple(self._source.variable(name) for name in columns)
+        return made
+
+    def release(
+        self,
+        asked: Mapping[str, Any],
+        price: Price,
+        compute: Compute,
+        *,
+        level: parameters.Number = "0.95",
+        analyst: str | None = None,
+    ) -> Finding:
+        """The finding."""
+        return self._finding
 
 
 def rehearsal(source: Source, bits: BitSource, epsilon: Fraction) -> Prepaid:

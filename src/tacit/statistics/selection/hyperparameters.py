@@ -24,9 +24,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -38,8 +38,10 @@ from tacit.mechanisms.candidates import public_candidates
 from tacit.noise import BitSource, secure, uniform_below
 from tacit.statistics.finding import Content, Finding, column
 from tacit.statistics.prepaid import Prepaid, rehearsal
-from tacit.statistics.selection.trials import law_of
+from tacit.statistics.selection.trials import Trials, law_of
 from tacit.statistics.source import Opened, source_of
+
+Kept = TypeVar("Kept")
 
 
 def choose_hyperparameters(
@@ -78,15 +80,11 @@ def choose_hyperparameters(
         raise parameters.refuse("run", allowed, wrong, hint) from wrong
 
     def compute(opened: Opened, bits: BitSource) -> Content:
-        best: tuple[float, int, Mapping[str, Any]] | None = None
-        for _ in range(number.draw(bits)):
-            place = uniform_below(len(options), None, bits)
-            outcome: tuple[float, Mapping[str, Any]] = (-math.inf, {})
-            with contextlib.suppress(Exception):  # its words could tell of runs that are not released
-                outcome = _outcome(run(options[place], Prepaid(source, opened, bits, each), each))
-            if best is None or (outcome[0], -place) > (best[0], -best[1]):
-                best = (outcome[0], place, outcome[1])
-        score, place, kept = (math.nan, -1, {}) if best is None else best
+        def made(place: int) -> tuple[float, dict[str, Any]]:
+            return _outcome(run(options[place], Prepaid(source, opened, bits, each), each))
+
+        best = best_run(number, len(options), made, bits)
+        score, place, kept = (math.nan, -1, None) if best is None else best
         columns = (
             column("candidate", [None if place < 0 else _plain(options[place])]),
             column("score", [float(score)]),
@@ -95,7 +93,7 @@ def choose_hyperparameters(
             f"The best of about {float(parameters.rational('trials', trials)):g} private runs with epsilon "
             f"{float(each):.4g} each ({law} number of them). The score is that of the run, with its noise."
         )
-        return Content("The best candidate", columns, (note,), dict(kept))
+        return Content("The best candidate", columns, (note,), dict(kept or {}))
 
     asked = {
         "study": "choose_hyperparameters",
@@ -105,6 +103,24 @@ def choose_hyperparameters(
         "epsilon": str(whole),
     }
     return source.release(asked, Price(events.Pure(whole), whole), compute, level=level, analyst=analyst)
+
+
+def best_run(
+    number: Trials, candidates: int, run: Callable[[int], tuple[float, Kept]], bits: BitSource
+) -> tuple[float, int, Kept | None] | None:
+    """The best of a random number of runs, each of a candidate drawn uniformly: score, candidate, what was kept.
+
+    A run that fails has the worst score and keeps nothing; None where there was no run.
+    """
+    best: tuple[float, int, Kept | None] | None = None
+    for _ in range(number.draw(bits)):
+        place = uniform_below(candidates, None, bits)
+        outcome: tuple[float, Kept | None] = (-math.inf, None)
+        with contextlib.suppress(Exception):  # its words could tell of runs that are not released
+            outcome = run(place)
+        if best is None or (outcome[0], -place) > (best[0], -best[1]):
+            best = (outcome[0], place, outcome[1])
+    return best
 
 
 def _outcome(returned: Any) -> tuple[float, dict[str, Any]]:

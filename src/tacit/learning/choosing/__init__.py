@@ -1,0 +1,1 @@
+"""Combinatorial choices: sets, places and vertices, drawn one by one by exponential weights."""
