@@ -16,11 +16,13 @@ import importlib.util
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from tacit.learning.boosted_bins import BoostedBinsClassifier, BoostedBinsRegressor
     from tacit.learning.choosing.coverage import maximum_coverage, set_cover
     from tacit.learning.choosing.k_median import k_median
     from tacit.learning.choosing.vertex_cover import vertex_cover
     from tacit.learning.clusters import KMeans
     from tacit.learning.components import PCA, StandardScaler
+    from tacit.learning.discretizer import KBinsDiscretizer
     from tacit.learning.discriminant import LinearDiscriminantAnalysis
     from tacit.learning.evaluating import evaluate
     from tacit.learning.evaluation import Evaluation
@@ -28,18 +30,28 @@ if TYPE_CHECKING:
     from tacit.learning.linear import LinearRegression, Ridge
     from tacit.learning.logistic import LogisticRegression
     from tacit.learning.margins import LinearSVC, Perceptron
+    from tacit.learning.minimising import minimise
+    from tacit.learning.naive_bayes import CategoricalNB, GaussianNB
     from tacit.learning.search import Search
     from tacit.learning.second_moments import SecondMoments
+    from tacit.learning.trees import DecisionTreeClassifier, RandomForestClassifier
 
 __all__ = [
     "PCA",
+    "BoostedBinsClassifier",
+    "BoostedBinsRegressor",
+    "CategoricalNB",
+    "DecisionTreeClassifier",
     "Evaluation",
+    "GaussianNB",
+    "KBinsDiscretizer",
     "KMeans",
     "LinearDiscriminantAnalysis",
     "LinearRegression",
     "LinearSVC",
     "LogisticRegression",
     "Perceptron",
+    "RandomForestClassifier",
     "Ridge",
     "Search",
     "SecondMoments",
@@ -48,6 +60,7 @@ __all__ = [
     "k_median",
     "load",
     "maximum_coverage",
+    "minimise",
     "set_cover",
     "vertex_cover",
 ]
@@ -55,12 +68,19 @@ __all__ = [
 # name -> the file that it lives in
 _HOME: Final = {
     "PCA": "components",
+    "BoostedBinsClassifier": "boosted_bins",
+    "BoostedBinsRegressor": "boosted_bins",
+    "CategoricalNB": "naive_bayes",
+    "DecisionTreeClassifier": "trees",
+    "GaussianNB": "naive_bayes",
+    "KBinsDiscretizer": "discretizer",
     "KMeans": "clusters",
     "LinearDiscriminantAnalysis": "discriminant",
     "LinearRegression": "linear",
     "LinearSVC": "margins",
     "LogisticRegression": "logistic",
     "Perceptron": "margins",
+    "RandomForestClassifier": "trees",
     "Ridge": "linear",
     "evaluate": "evaluating",
     "load": "files",
@@ -70,6 +90,7 @@ _HOME: Final = {
     "StandardScaler": "components",
     "k_median": "choosing.k_median",
     "maximum_coverage": "choosing.coverage",
+    "minimise": "minimising",
     "set_cover": "choosing.coverage",
     "vertex_cover": "choosing.vertex_cover",
 }

@@ -112,8 +112,7 @@ class Rounds:
         """All rounds. The last of the codes is the place of the row's class; rows of no listed class are left out."""
         classes = codes[:, -1]
         known = (classes >= 0) & (classes < self.classes)
-        codes, classes = codes[known], classes[known]
-        rows = grid_rows(codes[:, :-1], self.features, meanings[:-1])
+        rows, classes = grid_rows(codes[:, :-1], self.features, meanings[:-1])[:, known], classes[known]
         exact = sums_by_class(rows, classes, self.classes, self.first_constant, self.first_reach)
         sums = np.asarray(self.noises[0].release(exact, bits=bits), dtype=np.float64)
         count, centre = middle_of(sums, self.first_constant, self.noises[0])
