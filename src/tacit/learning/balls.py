@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from tacit.learning.columns import Reals
+from tacit.statistics.source import Whole
 
 _DOWN = 1 - 2.0**-40  # far more than a root and a quotient can be off
 
@@ -21,3 +22,8 @@ def shrunk(rows: Reals, reach: int) -> Reals:
     factors = np.where(squares > most, reach / np.sqrt(np.maximum(squares, 1.0)) * _DOWN, 1.0)
     cut = np.trunc(rows * factors)
     return np.asarray(cut * (np.einsum("ij,ij->j", cut, cut) <= most))
+
+
+def shrunk_rows(rows: Whole, reach: int) -> Whole:
+    """The same for whole numbers with one row in each line."""
+    return np.asarray(shrunk(rows.T.astype(np.float64), reach).T, dtype=np.int64)
