@@ -58,6 +58,8 @@ SHORT: dict[str, tuple[Callable[[], Attempt], float]] = {
         0.9,
     ),
     "inversion": (lambda: attacks.model_inversion(delta=TINY, people=15, hidden=16), 0.9),
+    "learned": (lambda: attacks.membership_in_learned(delta=TINY, candidates=60, features=150, pairs=2), 0.85),
+    "learned inversion": (lambda: attacks.inversion_of_learned(delta=TINY, people=25, line_up=10), 0.9),
     "inversion, linear": (lambda: attacks.model_inversion(delta=TINY, people=15, hidden=0), 0.9),
     "regression": (lambda: attacks.training_point_of_regression(delta=TINY, trials=100), 1.0),
     "network": (lambda: attacks.training_point_of_network(delta=TINY, trials=60), 1.0),

@@ -115,6 +115,17 @@ def test_a_regression_has_its_r2_and_its_mean_absolute_error() -> None:
         _ = found.curve
 
 
+def test_the_noise_of_all_groups_together_is_the_sum_of_theirs() -> None:
+    frame = people(200)
+    model = GaussianNB().fit(frame[["age", "bmi"]], frame["smoker"])
+    found = learning.evaluate(model, rows_of(clinic(frame)), "smoker", by="ward", bins=4, epsilon=1)
+    (_, whole, many), (_, one, single), *_ = found._parts()
+    assert (many, single) == (3, 1)
+    accuracy = found._shares(whole, many)["accuracy"]
+    assert (accuracy.hit_cells, accuracy.miss_cells) == (3 * 4, 3 * 6)  # with the cells of no prediction
+    assert found._area(whole, many).noise.variance == pytest.approx(3 * found._area(one, single).noise.variance)
+
+
 def test_three_classes_have_an_error_rate_each_and_no_curve() -> None:
     frame = people()
     model = DecisionTreeClassifier(max_depth=3).fit(frame[["age", "bmi"]], frame["ward"])
@@ -177,6 +188,10 @@ def test_several_rows_of_a_unit_are_counted_and_sampling_is_not_promised() -> No
     event = events.from_json(numbers.receipt["event"])
     assert isinstance(event, events.DiscreteLaplace)
     assert event.sensitivity == 3 * 5 * GRID**2
+    gaussian = learning.evaluate(line, rows_of(clinic(frame, 3)), "charge", epsilon=1, delta="0.01")
+    event = events.from_json(gaussian.receipt["event"])
+    assert isinstance(event, events.DiscreteGaussian)
+    assert float(event.sensitivity) == pytest.approx(3 * 5**0.5 * GRID**2)
 
 
 def test_a_row_moves_one_cell_by_one_whatever_the_other_rows_are() -> None:
@@ -313,6 +328,9 @@ def test_arrays_state_their_groups_and_their_bounds() -> None:
         learning.evaluate(model, X, frame["smoker"], epsilon=1, by=frame["sex"])
     found = learning.evaluate(model, X, frame["smoker"], by=frame["sex"], groups=["F", "M"], **SURE)
     assert found["accuracy"] == pytest.approx(model.score(X, frame["smoker"]))
+    assert not learning.evaluate(model, X[::-1], frame["smoker"][::-1], epsilon=2).repeated
+    assert not learning.evaluate(model, X + 1, frame["smoker"], epsilon=2).repeated
+    assert learning.evaluate(model, X + 1, frame["smoker"], epsilon=2).repeated
     with pytest.raises(ParameterError, match="target_bounds"):
         learning.evaluate(LinearRegression().fit(X, frame["charge"]), X, frame["charge"], epsilon=1)
     with pytest.raises(ParameterError, match="2 columns"):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import pickle
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -91,9 +93,15 @@ def test_the_charge_stands_before_the_first_row_is_read(monkeypatch: pytest.Monk
     seen: list[int] = []
     moment = curator._till.engine.moment
 
-    def watched(*given: Any) -> Any:
-        seen.append(spent(curator))
-        return moment(*given)
+    @contextlib.contextmanager
+    def watched() -> Iterator[Any]:
+        with moment() as run:
+
+            def asked(query: Any) -> Any:
+                seen.append(spent(curator))
+                return run(query)
+
+            yield asked
 
     monkeypatch.setattr(curator._till.engine, "moment", watched)
     learning.SecondMoments(epsilon=1).fit(curator.rows(COLUMNS))

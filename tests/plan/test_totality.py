@@ -23,7 +23,7 @@ from tacit.errors import ParameterError, QuestionError
 from tacit.plan import KnownKeys, Plan, finish, make_plan
 from tacit.plan.columns import KeyColumn
 from tacit.plan.finish import read_key
-from tacit.plan.floats import LARGEST
+from tacit.plan.floats import LARGEST, as_whole
 from tacit.policy import Column
 from tacit.question import read
 from tests.plan.copies import VISITS, clinic
@@ -193,6 +193,12 @@ def test_what_floats_would_not_hold_is_refused_while_it_is_planned(text: str) ->
         warnings.simplefilter("error")
         with pytest.raises((QuestionError, ParameterError), match=r"1e[12]00|too wide|larger|digits"):
             make_plan(read(text), wide, epsilon=1)
+
+
+@pytest.mark.parametrize("value", [float("inf"), 1e308, 2.0**63, 10**400, Fraction(10**400, 3)])
+def test_a_number_beyond_whole_ones_of_64_bits_is_the_last_of_them(value: Any) -> None:
+    assert (as_whole(value), as_whole(-value)) == (2**63 - 1, -(2**63) + 1)
+    assert as_whole(float("nan")) is None
 
 
 def test_the_largest_constant_is_told() -> None:

@@ -83,7 +83,11 @@ class Till:
                 raise EngineError(STALE)
             with ExitStack() as opened:
                 run = self._begun(opened)
-                receipt = self._charged(order, asker)
+                try:
+                    receipt = self._charged(order, asker)
+                except TacitError:
+                    opened.close()  # nothing went wrong with the moment: a refusal ends it as it should end
+                    raise
                 if not receipt.repeated:
                     return _sent(self._made(receipt, compute, run, opened.pop_all())), False
             return _sent(self._cut_off(receipt)), True

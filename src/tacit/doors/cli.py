@@ -18,6 +18,7 @@ from tacit.doors.audit_commands import audit
 from tacit.doors.common import REFUSED, aside
 from tacit.doors.completion import completion
 from tacit.doors.demo_command import demo
+from tacit.doors.learning_commands import evaluate, predict, train
 from tacit.doors.ledger_commands import ledger
 from tacit.doors.policy_commands import check, init
 from tacit.doors.publish_commands import publish
@@ -101,6 +102,9 @@ app.command()(explain)
 app.command()(ask)
 app.command()(suggest)
 app.command()(publish)
+app.command()(train)
+app.command()(predict)
+app.command()(evaluate)
 app.command()(refresh)
 app.command()(risk)
 app.command()(completion)

@@ -11,7 +11,8 @@ from tacit.doors.common import read_policy
 
 Epsilon = Annotated[str | None, typer.Option(help="What it may cost, e.g. 0.5. The policy has a default.")]
 Delta = Annotated[
-    str | None, typer.Option(help="Needed to name groups that are not public, and beside --rho, e.g. 1e-7.")
+    str | None,
+    typer.Option(help="Needed to name groups that are not public, by some models, and beside --rho, e.g. 1e-7."),
 ]
 Rho = Annotated[
     str | None, typer.Option(help="What it may cost in zCDP instead, with a delta: --rho 0.01 --delta 1e-7.")

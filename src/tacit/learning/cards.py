@@ -32,7 +32,7 @@ def model_card(model: Model) -> str:
     title = f"{name} for {target}" if target else name
     parts = [_heading(title), _said(_opening(model)), _paid(model.receipt_)]
     parts += ["<h2>Facts</h2>", _facts(_model_facts(model))]
-    weights = _weights(model)
+    weights = weights_of(model)
     if weights is not None:
         parts += [
             "<h2>Coefficients</h2>",
@@ -118,7 +118,7 @@ def _facts(rows: Sequence[tuple[str, str]]) -> str:
     return f"<table><tbody>{lines}</tbody></table>"
 
 
-def _weights(model: Model) -> list[Drawn] | None:
+def weights_of(model: Model) -> list[Drawn] | None:
     """The coefficients of one line, or of one line for each class, with their intervals where the model has them."""
     if not hasattr(model, "coef_"):
         return None

@@ -20,6 +20,7 @@ from tacit.audit.attacks.error_messages import error_messages
 from tacit.audit.attacks.floating_point import floating_point
 from tacit.audit.attacks.homogeneity import homogeneity, two_women
 from tacit.audit.attacks.inversion import model_inversion
+from tacit.audit.attacks.learned_models import inversion_of_learned, membership_in_learned
 from tacit.audit.attacks.linkage import link, linkage
 from tacit.audit.attacks.membership_in_means import membership_in_means
 from tacit.audit.attacks.membership_in_models import membership_by_likelihood_ratio, membership_by_loss
@@ -39,6 +40,8 @@ ATTACKS: Final[tuple[Callable[[], Attempt], ...]] = (
     membership_by_loss,
     membership_by_likelihood_ratio,
     model_inversion,
+    membership_in_learned,
+    inversion_of_learned,
     training_point_of_regression,
     training_point_of_network,
     floating_point,
@@ -58,10 +61,12 @@ __all__ = [
     "error_messages",
     "floating_point",
     "homogeneity",
+    "inversion_of_learned",
     "link",
     "linkage",
     "membership_by_likelihood_ratio",
     "membership_by_loss",
+    "membership_in_learned",
     "membership_in_means",
     "model_inversion",
     "phase_transition",

@@ -49,7 +49,7 @@ def membership_by_loss(
     seed: int = 1,
 ) -> Attempt:
     """Tell by its loss whether a row was in a model's training data."""
-    return _attack("membership by loss", _by_loss, epsilon, delta, candidates, features, pairs, seed)
+    return _attack("membership by loss", by_loss, epsilon, delta, candidates, features, pairs, seed)
 
 
 def membership_by_likelihood_ratio(
@@ -99,7 +99,7 @@ def _seen(made_up: Candidates, train: Train) -> Reals:
     return np.array([margins(model, made_up.rows, made_up.labels) for model in models])
 
 
-def _by_loss(seen: Reals, members: Guesses) -> Guesses:
+def by_loss(seen: Reals, members: Guesses) -> Guesses:
     """A small loss is a large margin: above half-way between what members and others have in the shadow models."""
     shadows, inside = seen[1:], members[1:]
     threshold = (np.median(shadows[inside]) + np.median(shadows[~inside])) / 2
