@@ -32,6 +32,8 @@ ROOMS = (
     "tacit.learning",
     "tacit.local",
     "tacit.synthesis",
+    "tacit.synthesis",
+    "tacit.local",
     "tacit.streaming",
     "tacit.federated",
     "tacit.audit",
