@@ -78,6 +78,8 @@ def test_with_many_rounds_the_price_does_not_depend_on_their_number() -> None:
     assert own == pytest.approx(math.log1p(1 / greedy.telescoped_factor(delta)), rel=1e-6)
     grid = np.linspace(0.01, 20, 20_000)
     assert greedy.telescoped_factor(delta) >= ((grid + math.log(1e6)) / (1 - np.exp(-grid))).min()
+    several = greedy.plan_greedy(400, 7, Fraction(1), delta)
+    assert several.each.factor == few.each.factor / 7  # a unit's rows share one worth
     pure = greedy.plan_greedy(3, 1, Fraction(1), delta)  # a few rounds are composed as they are
     assert isinstance(pure.price.event, events.Repeated)
     assert compose([pure.price.event]).delta(1) <= 1e-6
@@ -159,8 +161,8 @@ def test_orders_of_neighbouring_graphs_are_within_epsilon_by_enumeration(epsilon
 
 @pytest.mark.statistical
 def test_vertices_are_drawn_by_their_law() -> None:
-    edges = [(0, 1), (0, 2), (0, 3)]
-    weights = vertex_cover.public_weights(4, Fraction(3))
+    edges = [(0, 1), (1, 2), (2, 3)]  # once a vertex is gone, its edges count no more
+    weights = vertex_cover.public_weights(4, Fraction(9))
     bits, graph = secure(), graph_of(4, edges)
     drawn(lambda: tuple(vertex_cover.draw_order(graph, weights, bits)), cover_law(4, edges, weights))
 
@@ -324,6 +326,9 @@ def test_k_median_chooses_places_among_the_rows() -> None:
     found = learning.k_median(rows, places=places, k=2, epsilon=1, bounds=(0, 100))
     assert sorted(found["place"]) == [1, 3]
     assert set(found["x0"]) == {10.0, 80.0}
+    charged = events.from_json(found.receipt["event"])
+    assert isinstance(charged, events.Repeated)
+    assert charged.count == 2 + 2 + 1  # greedy choices, swaps, and the last one
     better = learning.k_median(rows, places=places, k=2, swaps=40, epsilon=1, delta=1e-6, bounds=(0, 100))
     assert compose([events.from_json(better.receipt["event"])]).delta(1) <= 1e-6
 
