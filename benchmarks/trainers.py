@@ -39,9 +39,13 @@ def main() -> str:
     ]
     worst = 0.0
     for name in names():
-        found = [max(audited(name, epsilon, CANARIES).epsilon for _ in range(REPETITIONS)) for epsilon in (CLAIM, LIE)]
-        worst = max(worst, found[0])
-        lines.append(f"| {name} | {found[0]:.3f} | {found[1]:.3f} |")
+        measured = max(audited(name, CLAIM, CANARIES).epsilon for _ in range(REPETITIONS))
+        worst = max(worst, measured)
+        try:
+            noticed = f"{max(audited(name, LIE, CANARIES).epsilon for _ in range(REPETITIONS)):.3f}"
+        except ValueError:  # noise so small has no event that can be written down
+            noticed = "not made"
+        lines.append(f"| {name} | {measured:.3f} | {noticed} |")
         print(lines[-1], flush=True)
     lines += ["", f"The largest at the claim: {worst:.3f}; bar met: {'yes' if worst <= CLAIM else 'NO'}."]
     return "\n".join(lines)
