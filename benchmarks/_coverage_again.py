@@ -1,6 +1,7 @@
-"""What a study computes from its rows alone, remembered: a sweep asks the same of the same rows some hundred times.
+"""What a sweep would work out some hundred times over, remembered: it asks the same of the same rows again and again.
 
-Only exact numbers are kept, by the rows they were made of; noise, choices and intervals are drawn and worked out anew.
+Only exact numbers are kept, by the rows they were made of, and what follows from public parameters alone: the scale
+that a price buys, and what a price is worth. Noise, choices and intervals are drawn and worked out anew.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
 
+from tacit.answer import release
+from tacit.loss import calibrate
 from tacit.statistics import source
 from tacit.statistics.order import interquartile, methods, trimmed
 
@@ -28,6 +31,14 @@ def _kept(function: Callable[..., Any], key: Callable[..., Any]) -> Callable[...
         return memory[name]
 
     return again
+
+
+def _parameters(*given: Any) -> Any:
+    return given
+
+
+def _question(plan: Any) -> Any:
+    return plan.event, plan.epsilon, plan.delta
 
 
 def _line(line: Any, smoothness: Any) -> Any:
@@ -49,4 +60,7 @@ def remembered() -> Iterator[None]:
             stack.enter_context(mock.patch.object(room, "smooth_sensitivity", kept))
         totals = _kept(source._FromArrays.totals, _asked)
         stack.enter_context(mock.patch.object(source._FromArrays, "totals", totals))
+        sigma = _kept(calibrate.discrete_gaussian_sigma, _parameters)
+        stack.enter_context(mock.patch.object(calibrate, "discrete_gaussian_sigma", sigma))
+        stack.enter_context(mock.patch.object(release, "worth", _kept(release.worth, _question)))
         yield

@@ -23,6 +23,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from _coverage_again import remembered
 from _coverage_cases import REGIMES, Tally
 from tacit.answer import Answer
 from tacit.answer.release import release
@@ -80,6 +81,20 @@ FORMS: Mapping[str, Form] = {
         "sum(x) - sum(y)",
         "2 * count(*) + 1",
         "count_if(b) / count(*)",
+        "1000 / count(*)",
+        "sum(x) * sum(y)",
+        "stddev_pop(x) / avg(x)",
+        "sqrt(sum(x))",
+        "ln(count(*))",
+        "exp(avg(x) / 50)",
+        "abs(avg(x) - avg(y))",
+        "sign(avg(x) - avg(y))",
+        "round(avg(x))",
+        "round(avg(x), 1)",
+        "floor(avg(x))",
+        "count(*) // 10",
+        "count(*) % 7",
+        "greatest(avg(x), avg(y))",
     ),
     "avg of a group": Form(_BY_WARD.format("avg(x)")),
     "variance of a group": Form(_BY_WARD.format("var_pop(x)")),
@@ -102,6 +117,13 @@ FORMS: Mapping[str, Form] = {
     "first, sum": Form(_BY_WARD.format("sum(x)") + " ORDER BY a DESC LIMIT 1", _BY_WARD.format("sum(x)")),
     "first, avg": Form(_BY_WARD.format("avg(x)") + " ORDER BY a DESC LIMIT 1", _BY_WARD.format("avg(x)")),
     "first, variance": Form(_BY_WARD.format("var_pop(x)") + " ORDER BY a DESC LIMIT 1", _BY_WARD.format("var_pop(x)")),
+    "first, ratio": Form(
+        _BY_WARD.format("sum(x) / sum(y)") + " ORDER BY a LIMIT 1", _BY_WARD.format("sum(x) / sum(y)")
+    ),
+    "first, intercept": Form(
+        _BY_WARD.format("regr_intercept(y, x)") + " ORDER BY a DESC LIMIT 1", _BY_WARD.format("regr_intercept(y, x)")
+    ),
+    "round of an answer": Form(f"SELECT round(sum(a) / 7) AS a FROM ({_BY_WARD.format('count(*)')})"),
     "max of an answer": Form(f"SELECT max(a) AS a FROM ({_BY_WARD.format('count(*)')})"),
     "max, avg": Form(f"SELECT max(a) AS a FROM ({_BY_WARD.format('avg(x)')})"),
     "max, variance": Form(f"SELECT max(a) AS a FROM ({_BY_WARD.format('var_pop(x)')})"),
@@ -207,11 +229,12 @@ def misses(name: str, regime: str, runs: int, *, gaussian: bool = False, seed: i
         release(plan, run, _RECEIPT, "one row", secure()) for _ in range(runs)
     )  # fmt: skip
     shown = missed = 0
-    for answer in answers:
-        for keys, ends in _ends(answer):
-            for end, truth in _pairs(ends, truths[keys]):
-                shown += 1
-                missed += not _held(end, truth)
+    with remembered():
+        for answer in answers:
+            for keys, ends in _ends(answer):
+                for end, truth in _pairs(ends, truths[keys]):
+                    shown += 1
+                    missed += not _held(end, truth)
     return shown, missed
 
 

@@ -1,8 +1,8 @@
 """Every trainer of `tacit.learning`, audited in one run: the epsilon that canaries measure, against the one it claims.
 
 Bar: the measured lower bound is below the claim at 99.9 % confidence, for every model there is. Beside it stands what
-the same canaries measure where the claim is a lie (noise for epsilon 10,000): a figure above the claim shows that the
-audit would notice.
+the same canaries measure where the claim is a lie (noise for epsilon 1,000,000): a figure above the claim shows that
+the audit would notice.
 
 Canary i has the largest value in feature i and the middle of the bounds in all others, and the second class (or the
 largest target); as many rows that are always there have the middle everywhere and the first class. A canary that seems
@@ -24,7 +24,7 @@ from tacit.audit.canaries import OneRun
 
 CANARIES = int(os.environ.get("TACIT_TRAINERS_CANARIES", "100"))
 REPETITIONS = int(os.environ.get("TACIT_TRAINERS_RUNS", "3"))
-CLAIM, DELTA, LIE = 1, 1e-5, 10_000
+CLAIM, DELTA, LIE = 1, 1e-5, 1_000_000
 REACH = 1.0
 
 
@@ -34,14 +34,18 @@ def main() -> str:
         "",
         f"{CANARIES} canaries, the largest of {REPETITIONS} runs, at 99.9 %, claim ({CLAIM}, {DELTA:g}).",
         "",
-        "| model | measured at the claim | measured at noise for epsilon 10,000 |",
+        "| model | measured at the claim | measured at noise for epsilon 1,000,000 |",
         "|---|---|---|",
     ]
     worst = 0.0
     for name in names():
-        found = [max(audited(name, epsilon, CANARIES).epsilon for _ in range(REPETITIONS)) for epsilon in (CLAIM, LIE)]
-        worst = max(worst, found[0])
-        lines.append(f"| {name} | {found[0]:.3f} | {found[1]:.3f} |")
+        measured = max(audited(name, CLAIM, CANARIES).epsilon for _ in range(REPETITIONS))
+        worst = max(worst, measured)
+        try:
+            noticed = f"{max(audited(name, LIE, CANARIES).epsilon for _ in range(REPETITIONS)):.3f}"
+        except ValueError:  # noise so small has no event that can be written down
+            noticed = "not made"
+        lines.append(f"| {name} | {measured:.3f} | {noticed} |")
         print(lines[-1], flush=True)
     lines += ["", f"The largest at the claim: {worst:.3f}; bar met: {'yes' if worst <= CLAIM else 'NO'}."]
     return "\n".join(lines)

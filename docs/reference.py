@@ -32,6 +32,7 @@ ROOMS = (
     "tacit.learning",
     "tacit.local",
     "tacit.synthesis",
+    "tacit.synthesis",
     "tacit.local",
     "tacit.streaming",
     "tacit.federated",

@@ -64,10 +64,12 @@ def test_the_names_of_tacit_are_frozen() -> None:
         "between",
         "date_between",
         "learning",
+        "local",
         "one_of",
         "open",
         "protect",
         "statistics",
+        "synthesis",
     ]
 
 
@@ -118,7 +120,14 @@ def test_rooms_are_there_after_importing_the_package_alone() -> None:
 
 
 ROOMS = ("answer", "audit.attacks", "audit.zoo", "curator", "ledger", "loss", "mechanisms", "noise", "policy")
-PUBLIC = [tacit, tacit.statistics, tacit.learning, tacit.audit, *(importlib.import_module(f"tacit.{r}") for r in ROOMS)]
+PUBLIC = [
+    tacit,
+    tacit.statistics,
+    tacit.learning,
+    tacit.synthesis,
+    tacit.audit,
+    *(importlib.import_module(f"tacit.{r}") for r in ROOMS),
+]
 
 
 @pytest.mark.parametrize("room", PUBLIC, ids=lambda room: str(room.__name__))

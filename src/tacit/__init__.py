@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import tacit.learning as learning
     import tacit.local as local
     import tacit.statistics as statistics
+    import tacit.synthesis as synthesis
     from tacit.answer import Answer
     from tacit.curator import Curator, protect
     from tacit.curator import open_policy as open
@@ -57,9 +58,10 @@ __all__ = [
     "open",
     "protect",
     "statistics",
+    "synthesis",
 ]
 
-_ROOMS: Final = ("audit", "learning", "local", "statistics")
+_ROOMS: Final = ("audit", "learning", "local", "statistics", "synthesis")
 
 # name -> its room, and what it is called there
 _HOME: Final = {

@@ -24,6 +24,11 @@ LOW = {
     "avg(x)": ["ties"],
     "first, avg": ["skew"],
     "max, variance": ["ties"],
+    # rounded numbers, and what is divided by what it moves with
+    "round(avg(x))": ["many columns"],
+    "count(*) // 10": ["plain"],
+    "count(*) % 7": ["narrow"],
+    "stddev_pop(x) / avg(x)": ["narrow"],
 }
 
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
 from tacit.curator import check_data
 from tacit.doors.cli import app
-from tacit.engines.quality import WARNING
+from tacit.engines.quality import WARNING, TableQuality
+from tacit.errors import TacitError
+from tests.engines.spark_session import MISSING
+from tests.postgres_server import Server
 
 POLICY = """\
 name = "clinic"
@@ -52,8 +57,7 @@ def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "clinic.toml"
 
 
-def test_every_fault_is_counted(policy: Path) -> None:
-    (table,) = check_data(policy).tables
+def _is_counted(table: TableQuality) -> None:
     assert (table.rows, table.without_unit, table.incomplete) == (8, 1, 1)
     assert (table.units, table.trimmed, table.trimmed_units) == (3, 2, 1)
     found = {each.name: each for each in table.columns}
@@ -62,6 +66,45 @@ def test_every_fault_is_counted(policy: Path) -> None:
     assert (charge.present, charge.unreadable, charge.outside) == (7, 1, 1)
     assert (sex.present, sex.unlisted, sex.never_met) == (7, 1, ("X",))
     assert (day.present, day.unreadable) == (7, 6)
+
+
+def test_every_fault_is_counted(policy: Path) -> None:
+    (table,) = check_data(policy).tables
+    _is_counted(table)
+
+
+def test_every_fault_is_counted_in_a_table_of_postgresql(postgres: Server, tmp_path: Path) -> None:
+    import psycopg
+
+    url = postgres.database("quality")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE visits (who text, age text, charge text, sex text, flag text, day text)")
+        with connection.cursor() as cursor:
+            marks = ", ".join("NULLIF(%s, '')" for _ in range(6))
+            cursor.executemany(f"INSERT INTO visits VALUES ({marks})", ROWS)
+    text = POLICY.replace('source = "visits.csv"', f'source = "{url}"\ntable = "public.visits"')
+    (tmp_path / "clinic.toml").write_text(text)
+    (table,) = check_data(tmp_path / "clinic.toml").tables
+    _is_counted(table)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("DROP TABLE visits")
+    with pytest.raises(TacitError):
+        check_data(tmp_path / "clinic.toml")
+
+
+@pytest.mark.spark
+def test_every_fault_is_counted_in_a_source_of_spark(tmp_path: Path) -> None:
+    if MISSING is not None:
+        pytest.skip(MISSING)
+    columns = ("who", "age", "charge", "sex", "flag", "day")
+    pq.write_table(
+        pa.table({name: [row[at] or None for row in ROWS] for at, name in enumerate(columns)}),
+        tmp_path / "visits.parquet",
+    )
+    text = POLICY.replace('source = "visits.csv"', 'source = "local[1]"\ntable = "visits.parquet"')
+    (tmp_path / "clinic.toml").write_text(text)
+    (table,) = check_data(tmp_path / "clinic.toml").tables
+    _is_counted(table)
 
 
 def test_it_is_marked_as_not_for_release_at_both_ends(policy: Path) -> None:

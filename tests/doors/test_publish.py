@@ -64,7 +64,8 @@ def test_questions_and_studies_become_a_page_for_one_charge(folder: Path) -> Non
     page = (folder / "site" / "index.html").read_text()
     assert "<title>Our clinic</title>" in page
     assert "<figure>" in page
-    assert "there has been one release so far, this page included, worth epsilon 1" in page
+    assert "Nothing else has been released of these data so far; all that may ever be released" in page
+    assert "No. 1 in the ledger" in page
     figures = json.loads((folder / "site" / "statistics.json").read_text())
     assert len(figures["statistics"]["Ages"]["columns"]["value"]["values"]) == 3
     again = run("clinic.toml", "site.toml", "--epsilon", "1", "--to", "site", "--json")

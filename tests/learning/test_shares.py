@@ -60,6 +60,7 @@ def test_an_interval_of_noise_alone_is_inside_the_one_that_counts_sampling_too()
     assert near is not None
     assert far is not None
     assert far[0] < near[0] < near[1] < far[1]
+    assert far[1] - far[0] > 1.2 * (near[1] - near[0])
 
 
 def test_the_area_is_that_of_scikit_learn_with_ties() -> None:

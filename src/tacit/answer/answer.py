@@ -116,7 +116,8 @@ class Answer:
         """For each noisy column an interval around every value that holds the exact one with about this probability.
 
         An interval is (low, high), None beside NULL, and of a histogram a dict with one for each bin.
-        About: several noises are combined to first order, and the wider of the normal and the Laplace law is taken.
+        About: several noises are combined by their slopes and by what quotients, products, roots and rounding add to
+        these at 95 % (`plan.bends`), and the wider of the normal and the Laplace law is taken.
         They cover the noise only, not what clamping and bounding left out.
         """
         wanted = float(parameters.level("level", level))

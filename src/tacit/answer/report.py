@@ -197,7 +197,7 @@ def reader_of(receipt: Mapping[str, str], what: str, level: float | None) -> tup
     exact = (
         f"Differential privacy by tacit: epsilon = {readable(epsilon)}, delta = {readable(delta)}, for all of "
         f"{what} together; neighbours differ by {safe(receipt['unit'])}, added or removed. "
-        f"Ledger entry {receipt['entry']}."
+        f"No. {receipt['number']} in the ledger."
     )
     return words, exact
 

@@ -105,12 +105,13 @@ class Standing:
     @property
     def for_readers(self) -> str:
         """The same for readers of a publication, whom neither the next question nor a failure concerns."""
-        many = f"have been {self.answers:,} releases" if self.answers > 1 else "has been one release"
+        most = f"all that may ever be released of them is worth epsilon {written(self.budget.epsilon)}"
+        if self.answers <= 1:
+            return f"Nothing else has been released of these data so far; {most}."
         delta = f" at delta {written(self.budget.delta)}" if self.budget.delta else ""
-        whole = f"epsilon {written(self.budget.epsilon)}"
         return (
-            f"Of these data there {many} so far, this page included, worth epsilon {up(self.worth)}{delta} "
-            f"together; all that may ever be released of them is worth {whole}."
+            f"Of these data there have been {self.answers:,} releases so far, this page included, worth epsilon "
+            f"{up(self.worth)}{delta} together; {most}."
         )
 
     def _more(self) -> str:

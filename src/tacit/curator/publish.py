@@ -112,6 +112,7 @@ def publish(
         "epsilon": parameters.as_text(whole),
         "delta": parameters.as_text(slip),
         "entry": joint.entry,
+        "number": str(curator.number_of(joint.entry) or joint.entry),  # counted as `tacit ledger` shows them
         "event": joint.event,
         "statistics": json.dumps(list(results)),
     }

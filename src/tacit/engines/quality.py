@@ -2,25 +2,22 @@
 
 NOT FOR RELEASE. For the owner alone: these are exact counts of private rows, without any noise, as `tacit risk` gives.
 No question, no ledger and no answer ever sees them. They are read with the very expressions that registration uses
-(`registration`, `cleaning`), so that what is counted here is what becomes of the rows there. Files and frames, read by
-DuckDB.
+(`registration` and an engine's `Flavour`), so that what is counted here is what becomes of the rows there. The SQL is
+plain enough for every engine; `check_rows` opens them.
 """
 
 # ruff: noqa: S608  # this is where SQL is written; names and values come from the policy, through `quoting`
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from tacit.engines import quoting
-from tacit.engines.registration import DuckDBFlavour, unit_and_columns
-from tacit.engines.secret import Secret
+from tacit.engines.registration import Flavour, unit_and_columns
 from tacit.engines.sources import Relation
-from tacit.errors import EngineError
 from tacit.policy.columns import Column
 from tacit.policy.policy import Policy, Table
 
@@ -92,58 +89,47 @@ class Quality:
         return "\n".join([*lines, WARNING])
 
 
-def quality(policy: Policy, frames: Mapping[str, Any] | None = None) -> Quality:
-    """Read every row once, and count."""
-    import duckdb
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """An engine that is open: how it runs a query, and what it words in its own way."""
 
-    from tacit.engines import working_copy
-
-    elsewhere = sorted({table.source.format for table in policy.tables.values()} & {"postgres", "spark"})
-    if elsewhere:
-        raise EngineError(
-            f"The quality of data is looked at in files and frames. These tables live in {elsewhere[0]}: "
-            "export a part of them to Parquet, and check a policy that names the files."
-        )
-    try:
-        with duckdb.connect() as connection, tempfile.TemporaryDirectory(prefix="tacit-") as workshop:
-            connection.execute("SET TimeZone = 'UTC'")
-            relations = working_copy.relations_of(connection, policy, frames or {})
-            relations = working_copy.prepared(connection, policy, relations, Path(workshop))
-            return Quality(tuple(_table(connection, policy, each, relations) for each in policy.tables.values()))
-    except duckdb.Error:
-        raise EngineError("The tables could not be read through. They must be whole and at rest.") from None
+    rows: Callable[[str], Sequence[Sequence[Any]]]
+    flavour: Flavour
+    double: Callable[[float], str]
 
 
-def _table(connection: Any, policy: Policy, table: Table, relations: Mapping[str, Relation]) -> TableQuality:
-    flavour = DuckDBFlavour(Secret.in_memory())
-    unit, joins, columns = unit_and_columns(policy, table, relations, flavour)
+def table_quality(reader: Reader, policy: Policy, table: Table, relations: Mapping[str, Relation]) -> TableQuality:
+    """Read every row of a table, and count."""
+    unit, joins, columns = unit_and_columns(policy, table, relations, reader.flavour)
     names = list(table.columns)
     parts = [f"{unit} AS tacit_key"]
     for place, (raw, read) in enumerate(columns):
         parts += [f"{raw} IS NOT NULL AS p{place}", f"{read} AS t{place}"]
     typed = f"SELECT {', '.join(parts)} FROM {relations[table.name].sql} AS tacit_row{joins}"
-    bounds = [f"{flavour.bound(table.columns[name], f't{place}')} AS b{place}" for place, name in enumerate(names)]
-    connection.execute(f"CREATE OR REPLACE TEMP TABLE tacit_quality AS SELECT *{_listed(bounds)} FROM ({typed})")
-    counts = ["count(*)", "count(*) FILTER (tacit_key IS NULL)"]
+    bounds = [
+        f"{reader.flavour.bound(table.columns[name], f't{place}')} AS b{place}" for place, name in enumerate(names)
+    ]
+    rows_of = f"(SELECT tacit_typed.*{_listed(bounds)} FROM ({typed}) AS tacit_typed) AS tacit_quality"
+    counts = ["count(*)", "count(*) FILTER (WHERE tacit_key IS NULL)"]
     for place, name in enumerate(names):
-        counts += _counts(table.columns[name], place)
-    rows, without, *found = connection.execute(f"SELECT {', '.join(counts)} FROM tacit_quality").fetchone()
+        counts += _counts(reader, table.columns[name], place)
+    ((rows, without, *found),) = reader.rows(f"SELECT {', '.join(counts)} FROM {rows_of}")
     if table.public:
         without = 0
     kept = [f"b{place} IS NOT NULL" for place, name in enumerate(names) if not table.columns[name].nullable]
     owned = " AND ".join(["TRUE" if table.public else "tacit_key IS NOT NULL", *kept])
-    (complete,) = connection.execute(f"SELECT count(*) FROM tacit_quality WHERE {owned}").fetchone()
+    ((complete,),) = reader.rows(f"SELECT count(*) FROM {rows_of} WHERE {owned}")
     units, trimmed, trimmed_units = rows, 0, 0
     if not table.public and policy.unit_of(table.name).unit is not None and unit != "1":
         most = int(table.rows_per_unit)
-        units, trimmed, trimmed_units = connection.execute(
-            f"SELECT count(*), coalesce(sum(greatest(n - {most:d}, 0)), 0), count(*) FILTER (n > {most:d}) FROM "
-            f"(SELECT count(*) AS n FROM tacit_quality WHERE {owned} GROUP BY tacit_key)"
-        ).fetchone()
+        ((units, trimmed, trimmed_units),) = reader.rows(
+            f"SELECT count(*), coalesce(sum(greatest(n - {most:d}, 0)), 0), count(*) FILTER (WHERE n > {most:d}) FROM "
+            f"(SELECT count(*) AS n FROM {rows_of} WHERE {owned} GROUP BY tacit_key) AS tacit_each"
+        )
     described = []
     for place, name in enumerate(names):
         present, unreadable, outside, unlisted = map(int, found[4 * place : 4 * place + 4])
-        never = _never_met(connection, table, name, place)
+        never = _never_met(reader, table, name, f"SELECT DISTINCT b{place} FROM {rows_of}")
         described.append(ColumnQuality(name, present, unreadable, outside, unlisted, never))
     incomplete = rows - without - complete
     return TableQuality(
@@ -155,32 +141,35 @@ def _listed(parts: list[str]) -> str:
     return "".join(f", {part}" for part in parts)
 
 
-def _counts(column: Column, place: int) -> list[str]:
+def _counts(reader: Reader, column: Column, place: int) -> list[str]:
     """How many values there are; and of these how many are unreadable, outside, unlisted."""
     real = column.kind == "real"
-    readable = f"t{place} IS NOT NULL" + (f" AND isfinite(t{place})" if real else "")
+    readable = f"t{place} IS NOT NULL"
+    if real:  # NaN is above every number on all engines
+        largest = sys.float_info.max
+        readable += f" AND t{place} >= {reader.double(-largest)} AND t{place} <= {reader.double(largest)}"
     outside, unlisted = "FALSE", "FALSE"
     if column.values is not None:
         unlisted = f"{readable} AND b{place} IS NULL"
     elif column.lower is not None and column.upper is not None:
         low, high = column.lower, column.upper
         least, most = (
-            (quoting.double(float(low)), quoting.double(float(high)))  # type: ignore[arg-type]
+            (reader.double(float(low)), reader.double(float(high)))  # type: ignore[arg-type]
             if real
             else (quoting.whole(int(column.to_grid(low))), quoting.whole(int(column.to_grid(high))))
         )
         outside = f"{readable} AND (t{place} < {least} OR t{place} > {most})"
     return [
-        f"count(*) FILTER (p{place})",
-        f"count(*) FILTER (p{place} AND NOT ({readable}))",
-        f"count(*) FILTER ({outside})",
-        f"count(*) FILTER ({unlisted})",
+        f"count(*) FILTER (WHERE p{place})",
+        f"count(*) FILTER (WHERE p{place} AND NOT ({readable}))",
+        f"count(*) FILTER (WHERE {outside})",
+        f"count(*) FILTER (WHERE {unlisted})",
     ]
 
 
-def _never_met(connection: Any, table: Table, name: str, place: int) -> tuple[object, ...]:
+def _never_met(reader: Reader, table: Table, name: str, values: str) -> tuple[object, ...]:
     column = table.columns[name]
     if column.values is None or column.grid_values is None:
         return ()
-    met = {row[0] for row in connection.execute(f"SELECT DISTINCT b{place} FROM tacit_quality").fetchall()}
+    met = {row[0] for row in reader.rows(values)}
     return tuple(value for value, held in zip(column.values, column.grid_values, strict=True) if held not in met)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tacit.learning.files import load
     from tacit.learning.linear import LinearRegression, Ridge
     from tacit.learning.logistic import LogisticRegression
+    from tacit.learning.minimising import minimise
     from tacit.learning.naive_bayes import CategoricalNB, GaussianNB
     from tacit.learning.search import Search
     from tacit.learning.second_moments import SecondMoments
@@ -56,6 +57,7 @@ __all__ = [
     "k_median",
     "load",
     "maximum_coverage",
+    "minimise",
     "set_cover",
     "vertex_cover",
 ]
@@ -83,6 +85,7 @@ _HOME: Final = {
     "StandardScaler": "components",
     "k_median": "choosing.k_median",
     "maximum_coverage": "choosing.coverage",
+    "minimise": "minimising",
     "set_cover": "choosing.coverage",
     "vertex_cover": "choosing.vertex_cover",
 }

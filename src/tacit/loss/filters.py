@@ -258,9 +258,10 @@ class AnyFilter(Filter):
     Every filter counts every release, also after its own limit is passed; the sums stand side by side (`Spent.beside`).
     Theorem. If filter k alone promises (epsilon, delta_k) for every k, this promises (epsilon, sum of delta_k).
     Proof. Sums only grow, and the last release of a finished transcript was admitted by some filter k: all along it
-    k's sum stayed within k's limit. So every transcript lies in some A_k, the set of those on which filter k never
-    refused. Compare with the same conversation stopped by filter k alone: along a transcript of A_k the two ask the
-    same, so P and Q give it the probabilities P_k and Q_k that it has there. Cut a set S of transcripts into disjoint
+    k's sum stayed within k's limit. So every transcript lies in some A_k, the set of those on which filter k admitted
+    every release. Compare with the same conversation under filter k alone: what is refused here is refused by every
+    filter, by k too, so along a transcript of A_k the two ask and answer the same, and P and Q give it the
+    probabilities P_k and Q_k that it has there. Cut a set S of transcripts into disjoint
     S_k, each within A_k. Then P(S) = sum P_k(S_k) <= sum (exp(epsilon) Q_k(S_k) + delta_k) = exp(epsilon) Q(S) +
     sum delta_k. A delta that an event has of its own is part of each filter's promise, and counted by each.
     A basic filter over pure events has delta_k = 0: to have it beside another one costs nothing.

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.plan.bends import stepped
 from tacit.plan.choices import mixed
 from tacit.plan.formulas import Cells, Constant, Estimate, Floats, Formula, KeyFormula, as_it_reads
 from tacit.plan.roots import root_slope, spread_of
@@ -36,12 +37,14 @@ class Curve:
         inner = self.inside.of(cells)
         with np.errstate(all="ignore"):
             value, slope = CURVES[self.function](inner.value)
-        if self.function == "sqrt" and not inner.far:
-            slope = root_slope(np.maximum(inner.value, 0.0), spread_of(inner, cells))
+        if self.function == "sqrt":
+            slope = root_slope(np.maximum(inner.value, 0.0), spread_of(inner, cells), cells.within)
         value = np.where(np.isfinite(value), value, np.nan)
         slope = np.where(np.isfinite(slope), slope, 0.0)
-        slopes = {measure: part * slope for measure, part in inner.slopes.items()}
-        return Estimate(value, slopes, {measure: part * np.square(slope) for measure, part in inner.far.items()})
+        found = inner.carried(value, slope)
+        if self.function == "trunc":
+            return Estimate(value, found.slopes, stepped((found.slopes, found.far), 1.0, cells.spreads, cells.within))
+        return found
 
 
 def _root(x: Floats) -> tuple[Floats, Floats]:

@@ -10,15 +10,15 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.mechanisms import KeySelection
-from tacit.plan.chosen import among, is_count, order_by_noise, rows_by_noise, unsure
+from tacit.mechanisms import Gaussian, KeySelection
+from tacit.plan.chosen import among, is_count, order_by_noise, reach, rows_by_noise, unsure
 from tacit.plan.columns import KeyColumn, RawKey
 from tacit.plan.floats import as_floats, as_real, as_whole
 from tacit.plan.formulas import Cells, Estimate, Floats, Formula, as_it_reads
@@ -36,7 +36,8 @@ _HALF_A_STEP = 0.26
 """In deviations: what the noise of one measure, in whole steps, may lie beyond a 95 % bound of the continuous law.
 
 k steps have the probability of the continuous law from k - 1/2 to k + 1/2, and a bound that is half a step farther
-holds at least as much. An answer in whole numbers is rounded up instead, and several noises smooth each other.
+holds at least as much. A running total is on the same steps. An answer in whole numbers is rounded up instead, and
+noises of several measures smooth each other.
 """
 
 
@@ -98,14 +99,15 @@ def finish(
         rows = rows[: plan.limit]
     rows_chosen = rows_by_noise(plan) or (len(rows) < whole and order_by_noise(plan))
     columns, deviations, counts = [], [], []
+    heavy = not all(isinstance(each.mechanism, Gaussian) for each in plan.measures)
     for output in plan.outputs:
-        estimate = output.formula.of(cells)
+        by_count = 2 if output.formula.measures & {*selected} else 1
+        counts.append(by_count * among(output.formula, cells, len(keys), rows_chosen=rows_chosen))
+        estimate = output.formula.of(replace(cells, within=reach(0.95, heavy, counts[-1])))
         values = as_it_reads(output.formula, cells)
         columns.append([_shown(output, values[row]) for row in rows])
         spread = deviation_of(output, estimate, spreads) if estimate.noisy and not output.picked else None
         deviations.append(None if spread is None else [float(spread[row]) for row in rows])
-        by_count = 2 if output.formula.measures & {*selected} else 1
-        counts.append(by_count * among(output.formula, cells, len(keys), rows_chosen=rows_chosen))
     return Finished(
         tuple(output.name for output in plan.outputs),
         tuple(output.kind for output in plan.outputs),
@@ -118,8 +120,11 @@ def finish(
 
 def deviation_of(output: OutputPlan, estimate: Estimate, spreads: Sequence[float | Floats]) -> Floats:
     """The deviation that is told of an output, with half a step for an answer that is not whole and of one measure."""
-    stepped = output.kind != "integer" and len(output.formula.measures) == 1 and not estimate.far
-    return estimate.deviation([each + _HALF_A_STEP for each in spreads] if stepped else spreads)
+    spread = estimate.deviation(spreads)
+    if output.kind == "integer" or len(output.formula.measures) != 1:
+        return spread
+    (measure,) = output.formula.measures
+    return spread + _HALF_A_STEP * np.abs(estimate.slopes[measure]) if measure in estimate.slopes else spread
 
 
 def read_key(column: KeyColumn, raw: RawKey) -> Any:

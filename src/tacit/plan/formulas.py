@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.plan.bends import Moves, flipped, product, quotient, stepped, wrapped
 from tacit.plan.floats import as_float
 
 Floats = NDArray[np.float64]
@@ -30,7 +31,8 @@ class Cells:
     """The cells of an answer: noisy measures in grid units, and the keys as they read.
 
     `left_out` says of each key where a cell's level leaves it out (1) and where not (0). `spreads` are the standard
-    deviations of the measures' noise. `chosen`: noisy values decided which cells these are.
+    deviations of the measures' noise. `chosen`: noisy values decided which cells these are. `within`: how many
+    deviations intervals will reach, which decides what bends add to slopes (`bends`); 0 for slopes alone.
     """
 
     size: int
@@ -39,6 +41,7 @@ class Cells:
     left_out: Sequence[Floats] = ()
     spreads: Sequence[float | Floats] = ()
     chosen: bool = False
+    within: float = 0.0
 
     def only(self, rows: Sequence[int], *, chosen: bool = False) -> Cells:
         """The cells at these places alone."""
@@ -46,14 +49,15 @@ class Cells:
         keys = [[column[row] for row in rows] for column in self.keys]
         spreads = [spread[places] if isinstance(spread, np.ndarray) else spread for spread in self.spreads]
         numbers, left_out = [part[places] for part in self.noisy], [part[places] for part in self.left_out]
-        return Cells(len(rows), numbers, keys, left_out, spreads, self.chosen or chosen)
+        return Cells(len(rows), numbers, keys, left_out, spreads, self.chosen or chosen, self.within)
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """Values with their slopes in the measures they depend on. Texts and dates have no slopes.
 
-    `far` holds, for values that add up several cells, the sum of the squared slopes in the other cells.
+    `far` holds, for values that add up several cells, the sum of the squared slopes in the other cells; and where a
+    value bends within what its noise may be, the squared slopes that this is worth (`bends`).
     """
 
     value: NDArray[Any]
@@ -64,6 +68,11 @@ class Estimate:
     def noisy(self) -> bool:
         """Whether there is noise in it."""
         return bool(self.slopes or self.far)
+
+    def carried(self, value: NDArray[Any], factor: Floats) -> Estimate:
+        """Another value, which moves by this factor as much."""
+        far = {measure: squares * np.square(factor) for measure, squares in self.far.items()}
+        return Estimate(value, {measure: slope * factor for measure, slope in self.slopes.items()}, far)
 
     def deviation(self, deviations: Sequence[float | Floats]) -> Floats:
         """The standard deviation that noise of these deviations (grid units) gives the value."""
@@ -195,7 +204,14 @@ class Mean:
         step = as_float(self.step)
         offset = step * cells.noisy[self.total] / count
         offset = np.clip(offset, as_float(self.low - self.centre), as_float(self.high - self.centre))
-        return Estimate(as_float(self.centre) + offset, {self.total: step / count, self.count: -offset / count})
+        slopes = {self.total: step / count, self.count: -offset / count}
+        far = over_count((slopes, {}), self.count, count, cells)
+        return Estimate(as_float(self.centre) + offset, slopes, far)
+
+
+def over_count(of: Moves, place: int, count: Floats, cells: Cells) -> dict[int, Floats]:
+    """What dividing by a noisy count adds to slopes and far slopes."""
+    return quotient(of, (count, {place: np.ones(cells.size)}, {}), cells.spreads, cells.within)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +247,10 @@ class Variance:
             self.squares: as_float(self.square_step) / count * factor,
             self.count: (2 * mean * mean - around) / count * factor,
         }
-        return Estimate(value, slopes)
+        off: Moves = ({self.total: as_float(self.step) / count, self.count: -mean / count}, {})
+        more: Moves = ({each: part * factor for each, part in off[0].items()}, {})
+        squared = product((slopes, {}), off, more, cells.spreads, cells.within)
+        return Estimate(value, slopes, over_count((slopes, squared), self.count, count, cells))
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +276,13 @@ class Operation:
                     slopes[measure] = slopes.get(measure, np.zeros(cells.size)) + slope * factor
                 for measure, squares in part.far.items():
                     far[measure] = far.get(measure, np.zeros(cells.size)) + squares * np.square(factor)
+        if self.op in ("/", "//"):
+            far = quotient((slopes, far), (b.value, b.slopes, b.far), cells.spreads, cells.within)
+            far = stepped((slopes, far), 1.0, cells.spreads, cells.within if self.op == "//" else 0.0)
+        elif self.op == "%":
+            far = wrapped((slopes, far), a.value, b.value, cells.spreads, cells.within)
+        elif self.op == "*":
+            far = product((slopes, far), (a.slopes, a.far), (b.slopes, b.far), cells.spreads, cells.within)
         return Estimate(value, slopes, far)
 
 
@@ -310,7 +336,12 @@ class Apply:
             # a number whose digits no float holds is round already
             "round": lambda x: np.where(np.abs(x) < 2.0**52, np.floor(x * scale + 0.5) / scale, x),
         }
-        return Estimate(functions[self.function](inner.value), inner.slopes, inner.far)
+        value, moves = functions[self.function](inner.value), (inner.slopes, inner.far)
+        if self.function == "sign":
+            far = flipped(moves, inner.value, cells.spreads, cells.within)
+        else:
+            far = stepped(moves, 1 / scale, cells.spreads, 0.0 if self.function == "abs" else cells.within)
+        return Estimate(value, inner.slopes, far)
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,5 +69,9 @@ class Beside:
 
     def of(self, cells: Cells) -> Estimate:
         own = cells.noisy[self.offset : self.offset + self.count]
-        inner = self.inside.of(Cells(cells.size, own, spreads=cells.spreads[self.offset : self.offset + self.count]))
-        return Estimate(inner.value, {self.offset + place: slope for place, slope in inner.slopes.items()})
+        spreads = cells.spreads[self.offset : self.offset + self.count]
+        inner = self.inside.of(Cells(cells.size, own, spreads=spreads, within=cells.within))
+        slopes, far = (
+            {self.offset + place: part for place, part in each.items()} for each in (inner.slopes, inner.far)
+        )
+        return Estimate(inner.value, slopes, far)

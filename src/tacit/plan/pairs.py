@@ -21,8 +21,9 @@ import numpy as np
 from sqlglot import exp
 
 from tacit.plan import arithmetic
+from tacit.plan.bends import Moves, product
 from tacit.plan.floats import as_float
-from tacit.plan.formulas import Cells, Estimate, Formula, Linear, Operation
+from tacit.plan.formulas import Cells, Estimate, Formula, Linear, Operation, over_count
 from tacit.plan.roots import Root, Squared
 from tacit.plan.values import Number, coarsened, constant, enclosed
 from tacit.question import tree
@@ -122,7 +123,13 @@ class Covariance:
             self.total_y: -mean_x * as_float(self.step_y) / count * factor,
             self.count: (2 * mean_x * mean_y - around) / count * factor,
         }
-        return Estimate(value, slopes)
+        off_x: Moves = ({self.total_x: as_float(self.step_x) / count, self.count: -mean_x / count}, {})
+        off_y: Moves = (
+            {self.total_y: as_float(self.step_y) / count * factor, self.count: -mean_y / count * factor},
+            {},
+        )
+        both = product((slopes, {}), off_x, off_y, cells.spreads, cells.within)
+        return Estimate(value, slopes, over_count((slopes, both), self.count, count, cells))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,4 +146,4 @@ class Held:
 
     def of(self, cells: Cells) -> Estimate:
         inner = self.inside.of(cells)
-        return Estimate(np.clip(inner.value, self.low, self.high), inner.slopes)
+        return Estimate(np.clip(inner.value, self.low, self.high), inner.slopes, inner.far)

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tacit.plan.bends import WITHIN_95, WITHIN_99
 from tacit.plan.formulas import Cells, Estimate, Floats, Formula
 
 _LEAST_ROOT = 1e-9
-WITHIN_95, WITHIN_99 = 2.1184, 3.2564  # deviations of Laplace noise that hold with these probabilities
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,10 @@ class Root:
     def of(self, cells: Cells) -> Estimate:
         inner = self.inside.of(cells)
         inside = np.maximum(inner.value, 0.0)
-        steepness = root_slope(inside, spread_of(inner, cells))
-        return Estimate(np.sqrt(inside), {measure: slope * steepness for measure, slope in inner.slopes.items()})
+        chord = root_slope(inside, spread_of(inner, cells), cells.within)
+        plain = root_slope(inside, np.zeros(cells.size))
+        found = inner.carried(np.sqrt(inside), chord)
+        return bent(found, np.minimum(chord, plain) / np.maximum(chord, plain))
 
 
 def spread_of(inner: Estimate, cells: Cells) -> Floats:
@@ -39,15 +41,25 @@ def spread_of(inner: Estimate, cells: Cells) -> Floats:
     return inner.deviation(cells.spreads) if cells.spreads else np.zeros(cells.size)
 
 
-def root_slope(x: Floats, deviation: Floats) -> Floats:
+def bent(estimate: Estimate, straight: Floats) -> Estimate:
+    """The same deviation, of which slopes tell only this share: what noise does to a bend does not cancel elsewhere."""
+    rest = 1 - np.square(straight)
+    far = dict(estimate.far)
+    for measure, slope in estimate.slopes.items():
+        far[measure] = far.get(measure, np.zeros(len(slope))) + np.square(slope) * rest
+    return Estimate(estimate.value, {each: slope * straight for each, slope in estimate.slopes.items()}, far)
+
+
+def root_slope(x: Floats, deviation: Floats, within: float = 0.0) -> Floats:
     """What a deviation of x is worth in its root, x not below zero: the slope of the chord, not of the curve.
 
     Where x is off by at most q deviations d, its root is off by at most the larger of sqrt(x) - sqrt(max(x - q d, 0))
-    and sqrt(x + q d) - sqrt(x); as shares of q d these are the slopes of two chords. q is the one of a 95 % interval,
-    or up to that of a 99 % one where this gives the steeper chord. For d = 0 it is the slope 1/(2 sqrt(x)).
+    and sqrt(x + q d) - sqrt(x); as shares of q d these are the slopes of two chords. q is what an interval will reach
+    (`within`), or up to half as much again where this gives the steeper chord. For d = 0 it is the slope 1/(2 sqrt(x)).
     """
+    least = within or WITHIN_95
     with np.errstate(all="ignore"):
-        off = np.clip(x / np.where(deviation > 0, deviation, 1.0), WITHIN_95, WITHIN_99) * deviation
+        off = np.clip(x / np.where(deviation > 0, deviation, 1.0), least, least * WITHIN_99 / WITHIN_95) * deviation
         root = np.sqrt(x)
         fall = root - np.sqrt(np.maximum(x - off, 0.0))
         rise = np.sqrt(x + off) - root
@@ -69,5 +81,5 @@ class Squared:
 
     def of(self, cells: Cells) -> Estimate:
         inner = self.inside.of(cells)
-        slope = 2 * np.abs(inner.value) + WITHIN_95 * spread_of(inner, cells)
-        return Estimate(inner.value * inner.value, {measure: part * slope for measure, part in inner.slopes.items()})
+        slope = 2 * np.abs(inner.value) + (cells.within or WITHIN_95) * spread_of(inner, cells)
+        return inner.carried(inner.value * inner.value, slope)

@@ -103,7 +103,12 @@ class Summed:
         used = sorted(self.inside.measures)
         found = {place: self.totals[place].of(cells, groups) for place in used}
         noisy = [found[place][0] if place in found else np.zeros(len(groups)) for place in range(len(self.totals))]
-        outer = Cells(len(groups), noisy, keys)
+        widest = [float(np.max(each, initial=0.0)) for each in cells.spreads]
+        spreads = [
+            _spreads(found[place][1:], widest) if place in found and widest else np.zeros(len(groups))
+            for place in range(len(self.totals))
+        ]
+        outer = Cells(len(groups), noisy, keys, spreads=spreads, within=cells.within)
         if isinstance(self.inside, (KeyFormula, Constant)):
             return Estimate(as_it_reads(self.inside, outer))
         estimate = self.inside.of(outer)
@@ -120,7 +125,25 @@ class Summed:
                         slope = slope + moved
                     beyond += float(np.square(factor)) * float(np.sum(found[place][2][group].get(measure, 0.0)))
                 squares[measure][group] = float(np.square(together + float(np.sqrt(np.square(slope).sum())))) + beyond
+        for place, bent in estimate.far.items():  # told in one of the measures, by how much the total moves
+            for measure in sorted(self.totals[place].measures)[:1]:
+                unit = np.float64(widest[measure] if widest else 0.0)
+                more = bent * np.square(spreads[place] / unit) if unit > 0 else np.zeros(len(groups))
+                squares[measure] = squares[measure] + np.where(np.isnan(more), 0.0, more)
         return Estimate(estimate.value, {}, squares)
+
+
+def _spreads(moves: tuple[list[Slopes], list[Slopes]], widest: Sequence[float]) -> Floats:
+    """The deviation of a total in each group, all noises pointing one way."""
+    found = []
+    for near, far in zip(*moves, strict=True):
+        total = np.float64(0.0)
+        for measure, slope in near.items():
+            total = total + np.square(np.abs(slope).sum() * widest[measure])
+        for measure, squares in far.items():
+            total = total + np.sum(squares) * np.square(np.float64(widest[measure]))
+        found.append(np.sqrt(total))
+    return np.array(found, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)

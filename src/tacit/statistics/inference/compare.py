@@ -20,7 +20,13 @@ from tacit import parameters
 from tacit.noise import BitSource
 from tacit.parameters import Number
 from tacit.statistics.finding import Content, Finding, column
-from tacit.statistics.inference.sampling import chance_of_difference, chance_of_mean, difference_law, sampling_variance
+from tacit.statistics.inference.sampling import (
+    chance_of_difference,
+    chance_of_mean,
+    chances_of_differences,
+    difference_law,
+    sampling_variance,
+)
 from tacit.statistics.inference.two_groups import groups_of, other_column, plan_groups, release_groups
 from tacit.statistics.moments.additive import budget
 from tacit.statistics.moments.bounded import bounded
@@ -72,10 +78,7 @@ def interval(first: Moments, second: Moments, level: float) -> tuple[float, floa
     """Between which shares of the bounds' distance the difference lies."""
     if not (first.enough and second.enough):
         return -1.0, 1.0
-    return not_rejected(
-        lambda difference: chance_of_difference(first, second, difference),
-        *(level, first.mean - second.mean, -1.0, 1.0),
-    )
+    return not_rejected(chances_of_differences(first, second), level, first.mean - second.mean, -1.0, 1.0)
 
 
 def chance(first: Moments, second: Moments) -> float:

@@ -17,11 +17,11 @@ Satterthwaite): 2 w**2/Var(w), where Var(w) is made of the noise's part (`Moment
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import special
 
 from tacit.statistics.moments.noise_sum import NoiseSum
 from tacit.statistics.moments.one_column import Moments
@@ -50,7 +50,7 @@ def heavier(chance: float, degrees: float) -> float:
     """A two-sided tail probability of a known variance, made one of a variance with so many degrees of freedom."""
     if not 0 < chance < 1 or math.isinf(degrees):
         return chance
-    return min(1.0, 2 * float(stats.t.sf(stats.norm.isf(chance / 2), degrees)))
+    return min(1.0, 2 * float(special.stdtr(degrees, special.ndtri(chance / 2))))
 
 
 def chance_of_mean(moments: Moments, share: float, code: float) -> float:
@@ -86,11 +86,17 @@ def _variances(moments: Moments, share: float) -> Reals:
     return np.asarray(np.clip(points, 0.0, most))
 
 
-def chance_of_difference(first: Moments, second: Moments, difference: float) -> float:
-    """The p-value of a difference of two populations' means (first - second), to first order in the noise."""
+def chances_of_differences(first: Moments, second: Moments) -> Callable[[float], float]:
+    """The p-value of any difference of two populations' means (first - second), to first order in the noise."""
     law = difference_law([first, second])
     doubt = sum(uncertainty(each) / each.count**4 for each in (first, second))
-    return heavier(law.beyond(abs(first.mean - second.mean - difference)), freedom(law.deviation**2, doubt))
+    degrees, found = freedom(law.deviation**2, doubt), first.mean - second.mean
+    return lambda difference: heavier(law.beyond(abs(found - difference)), degrees)
+
+
+def chance_of_difference(first: Moments, second: Moments, difference: float) -> float:
+    """The p-value of one difference."""
+    return chances_of_differences(first, second)(difference)
 
 
 def difference_law(groups: Sequence[Moments]) -> NoiseSum:

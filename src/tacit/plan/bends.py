@@ -1,0 +1,142 @@
+"""How far off quotients, products and squares of noisy numbers are beyond what their slopes tell.
+
+Promise: nothing but noisy numbers and the deviations of their noise comes in, and nothing raises. What comes out is
+added to `Estimate.far`: squared slopes, so that a stated number of deviations holds what it says where curves bend.
+q below is that number (`Cells.within`); 0 asks for slopes alone, which is what an expected deviation is made of.
+
+Theorem (a quotient). r = a/b, both noisy, b off by at most q deviations s, g = (q s/b)**2 < 1. a - r b is noise alone,
+so the r for which it is at most q of its deviations hold the true one with the probability of q. They lie within
+q (o sqrt(g) + sqrt(e (1 - g) + o**2))/(1 - g) of a/b, where o is the part of the deviation d of a/b that moves with b,
+and e = d**2 - o**2 the rest. (Fieller 1954, Some problems in interval estimation; noise of any correlation.) One end is
+nearer than that, so for a value that no noise chose, of which both ends may be missed, sqrt(d**2 + g o**2)/(1 - g) is
+enough: simulated in `tests/plan/test_bends.py`. Where g is 1 or more no bound holds; it is taken as `_MOST`, which
+leaves an interval some 25 to 50 times as wide as the slopes say.
+Theorem (a variance). With noises A, T, C on the sums of squares and of values and on the count n, mean m, and c the
+true count, the error of A/n - (T/n)**2 is linear in the noises, over c instead of n, plus ((T - m C)/c)**2 exactly;
+a covariance has the product of two such errors of means. Where these are within q deviations, so is their product
+within q**2 times both deviations.
+Theorem (steps). f rounds to multiples of a step, up, down or to the nearest: |f(a) - f(b)| is a multiple of the step
+and less than |a - b| + step, so it is at most |a - b| rounded up to one. A remainder moves as its dividend does, unless
+a multiple of the divisor may lie between; then, with remainders of one sign, it is off by less than the divisor.
+Theorem (a product). (a + A)(b + B) - a b = a B + b A + A B, and the last is likewise within q**2 times both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Slopes: TypeAlias = Mapping[int, Floats]
+Moves: TypeAlias = tuple[Slopes, Slopes]
+"""Slopes in measures, and far slopes, squared."""
+
+WITHIN_95, WITHIN_99 = 2.1184, 3.2564
+"""Deviations of Laplace noise that hold with these probabilities."""
+_MOST = 0.96
+_LEAST = 1e-6  # below it a quotient is as straight as floats can tell
+
+
+def variance_of(slopes: Slopes, far: Slopes, spreads: Sequence[float | Floats]) -> Floats | float:
+    """The variance that noise of these deviations gives a value."""
+    near = [np.square(slope * spreads[measure]) for measure, slope in slopes.items()]
+    return sum((*near, *(part * np.square(spreads[measure]) for measure, part in far.items())), np.float64(0.0))
+
+
+def quotient(
+    of: Moves,
+    divisor: tuple[Floats, Slopes, Slopes],
+    spreads: Sequence[float | Floats],
+    within: float,
+) -> dict[int, Floats]:
+    """The `far` of a quotient with these slopes and far slopes: its own, and what dividing by a noisy number adds."""
+    slopes, far = of
+    value, by, beyond = divisor
+    noisy = sorted({*by, *beyond})
+    if not spreads or not within or not noisy:
+        return dict(far)
+    with np.errstate(all="ignore"):
+        squared = np.asarray(variance_of(by, beyond, spreads))
+        whole = np.asarray(variance_of(slopes, far, spreads))
+        shared = sum((slopes[each] * by[each] * np.square(spreads[each]) for each in by if each in slopes), 0.0 * value)
+        own = np.minimum(np.where(squared > 0, np.square(shared) / squared, 0.0), whole)
+        share = np.minimum(within**2 * squared / np.square(value), _MOST)
+        if within > WITHIN_95:
+            reached = np.square(np.sqrt(own * share) + np.sqrt((whole - own) * (1 - share) + own))
+        else:
+            reached = whole + own * share
+        more = np.where(share > _LEAST, reached / np.square(1 - share) - whole, 0.0)
+        return _added(far, noisy[0], more, spreads)
+
+
+def product(
+    of: Moves, left: Moves, right: Moves, spreads: Sequence[float | Floats], within: float
+) -> dict[int, Floats]:
+    """The `far` of a value with these slopes: its own, and what two noises add that are multiplied with each other.
+
+    Their product is as likely to point one way as another, so variances add up; of a value that noise chose it may
+    point the way of the rest, and deviations do.
+    """
+    slopes, far = of
+    noisy = sorted({*left[0], *left[1]})
+    if not spreads or not within or not noisy or not (right[0] or right[1]):
+        return dict(far)
+    with np.errstate(all="ignore"):
+        both = np.asarray(variance_of(*left, spreads)) * np.asarray(variance_of(*right, spreads))
+        more = within**2 * both
+        if within > WITHIN_95:
+            more = more + 2 * within * np.sqrt(both * np.asarray(variance_of(slopes, far, spreads)))
+        return _added(far, noisy[0], more, spreads)
+
+
+def stepped(of: Moves, step: float, spreads: Sequence[float | Floats], within: float) -> dict[int, Floats]:
+    """The `far` of a value that is rounded to multiples of a step."""
+
+    def rounded(reach: Floats) -> Floats:
+        return np.asarray(np.ceil(reach / step) * step)
+
+    return _reaching(of, rounded, spreads, within)
+
+
+def wrapped(
+    of: Moves, dividend: Floats, divisor: Floats, spreads: Sequence[float | Floats], within: float
+) -> dict[int, Floats]:
+    """The `far` of a remainder."""
+
+    def at_most(reach: Floats) -> Floats:
+        size = np.abs(divisor)
+        same = np.trunc((dividend - reach) / size) == np.trunc((dividend + reach) / size)
+        one_sign = np.abs(dividend) > reach
+        return np.where(same & one_sign, reach, np.maximum(reach, np.where(one_sign, size, 2 * size)))
+
+    return _reaching(of, at_most, spreads, within)
+
+
+def flipped(of: Moves, value: Floats, spreads: Sequence[float | Floats], within: float) -> dict[int, Floats]:
+    """The `far` of a sign: it may be the other one where noise reaches zero."""
+    return _reaching(of, lambda reach: np.where(np.abs(value) > reach, reach, np.maximum(reach, 2.0)), spreads, within)
+
+
+def _reaching(
+    of: Moves, reached: Callable[[Floats], Floats], spreads: Sequence[float | Floats], within: float
+) -> dict[int, Floats]:
+    """The `far` that makes `within` deviations reach what this makes of the reach of the slopes."""
+    slopes, far = of
+    noisy = sorted({*slopes, *far})
+    if not spreads or not within or not noisy:
+        return dict(far)
+    with np.errstate(all="ignore"):
+        whole = np.asarray(variance_of(slopes, far, spreads))
+        more = np.square(reached(within * np.sqrt(whole)) / within) - whole
+        return _added(far, noisy[0], more, spreads)
+
+
+def _added(far: Slopes, measure: int, variance: Floats, spreads: Sequence[float | Floats]) -> dict[int, Floats]:
+    """So much more variance, told as a squared slope in one of the measures."""
+    unit = np.square(spreads[measure])
+    more = np.where(unit > 0, variance / np.where(unit > 0, unit, 1.0), 0.0)
+    more = np.where(np.isnan(more), 0.0, np.maximum(more, 0.0))
+    return {**far, measure: far[measure] + more if measure in far else more}

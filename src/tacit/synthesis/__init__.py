@@ -1,0 +1,22 @@
+"""Synthetic data: one release, then any number of questions.
+
+    twin = synthesis.mst(clinic.rows("SELECT age, sex, ward FROM people"), epsilon=1, delta=1e-6)
+    twin.sample(10_000).to_pandas()          # rows with the same columns, free
+    twin.marginal("sex", "ward")             # the model's table, with intervals where it was measured
+
+A method takes rows of a curator, or arrays with public facts, and is charged once, before it sees an exact number.
+"""
+
+from __future__ import annotations
+
+from tacit.synthesis.aim import aim
+from tacit.synthesis.drawn import Drawn
+from tacit.synthesis.independent import independent
+from tacit.synthesis.mst import mst
+from tacit.synthesis.synthetic import Synthetic, load
+
+__all__ = ["Drawn", "Synthetic", "aim", "independent", "load", "mst"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,233 @@
+"""`aim`: select, measure, fit, again and again: each round measures the table that the model gets most wrong.
+
+Theorem. Charged is `Concentrated(rho)`. The release starts with a table of every column, and goes on in rounds of one
+choice by the exponential mechanism of range eta and one table under discrete Gaussian noise of deviation sigma.
+  * A table has L2 sensitivity r (`counting`), so it costs r**2/(2 sigma**2); a choice costs eta**2/8 (bounded range:
+    Cesar and Rogers 2021). Scores are whole numbers of sensitivity GRID r w, w the largest weight (`scoring`).
+  * Before anything is released, its cost is added to what was spent, in exact arithmetic, and it is released only if
+    the sum stays at most rho (`Purse.pay` refuses otherwise). Costs are chosen by released numbers alone.
+So the sum of the costs is at most rho on every path, and the whole is rho-zCDP (the filter of Feldman and Zrnic 2021,
+as `tacit.loss.filters` proves it). The number of rounds, the candidates, their estimates and the annealing of sigma
+follow from public numbers and what was released; how long the fitting takes does too.
+
+Neighbours: one unit's rows, added or removed. Assumptions: the columns' facts and the workload are public.
+Source: McKenna, Mullins, Sheldon, Miklau 2022 ("AIM"). Different here: rare values are merged after the first tables
+(`merging`), which get a share of their own; the fit stops at the level of the noise (`model.fitting`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+
+from tacit import parameters
+from tacit.curator import Price
+from tacit.loss import events
+from tacit.loss.rounding import sqrt_up
+from tacit.mechanisms import Exponential, Gaussian
+from tacit.noise import BitSource
+from tacit.parameters import Number
+from tacit.statistics.counts.counting_noise import budget
+from tacit.statistics.domains import Bins
+from tacit.statistics.source import Opened, Whole, source_of
+from tacit.synthesis import scoring
+from tacit.synthesis.cells import Layout, layout_of
+from tacit.synthesis.counting import Exact
+from tacit.synthesis.merging import merged
+from tacit.synthesis.model.fitting import Fitted, alone, fit
+from tacit.synthesis.model.marginals import marginal
+from tacit.synthesis.model.tables import Columns, Table, cells
+from tacit.synthesis.model.trees import cells_with, neighbours_of, tree_of
+from tacit.synthesis.mst import known_tables, merged_columns, must_be_small
+from tacit.synthesis.released import Measurement, Release
+from tacit.synthesis.spending import rho_of
+from tacit.synthesis.synthetic import Synthetic, synthesised
+from tacit.synthesis.workloads import candidates_of
+
+Progress = Callable[[float], None]
+
+_FIRST: Final = Fraction(30, 100)  # of rho: for the single columns
+_CHOOSING: Final = Fraction(10, 100)  # of a round: for the choice
+_ROUNDS: Final = 8  # for each column, at most
+_STEPS, _LAST_STEPS = 40, 300
+_ANNEAL: Final = 4  # times the share: half the noise
+_UNTIL: Final = 0.8
+_MANY: Final = 1 << 60
+MOST_CELLS: Final = 1 << 19
+
+
+class Purse:
+    """What may be spent, and what was: exact, and never more."""
+
+    def __init__(self, rho: Fraction) -> None:
+        self.rho, self.spent = rho, Fraction(0)
+
+    @property
+    def left(self) -> Fraction:
+        """What is left."""
+        return self.rho - self.spent
+
+    def pay(self, cost: Fraction) -> None:
+        """Spend, or refuse."""
+        if cost < 0 or self.spent + cost > self.rho:
+            raise parameters.refuse("rho", f"at most {float(self.left):g}, what is left", float(cost))
+        self.spent += cost
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One round: the share of rho that it costs, and the noise that this allows."""
+
+    choice: Exponential
+    table: Gaussian
+    cost: Fraction
+
+    @classmethod
+    def of(cls, share: Fraction, rows: int, weight: int) -> Round:
+        """The noise for a share of rho; roots are rounded so that the cost is at most the share."""
+        eta = 1 / sqrt_up(1 / (8 * share * _CHOOSING))
+        choice = Exponential(sensitivity=scoring.sensitivity(rows, weight), epsilon=eta)
+        table = noise_for(share * (1 - _CHOOSING), rows)
+        return cls(choice, table, eta**2 / 8 + cost_of(table, rows))
+
+
+def noise_for(share: Fraction, rows: int) -> Gaussian:
+    """Noise for one table at this share of rho."""
+    return Gaussian(sensitivity=rows, sigma=rows * sqrt_up(1 / (2 * share)), size=_MANY)
+
+
+def cost_of(noise: Gaussian, rows: int) -> Fraction:
+    """What one table costs: r**2/(2 sigma**2)."""
+    return Fraction(rows) ** 2 / (2 * noise.event.sigma**2)
+
+
+def aim(
+    data: Any,
+    *,
+    epsilon: Number,
+    delta: Number,
+    workload: Any = None,
+    max_cells: int = MOST_CELLS,
+    bins: Mapping[str, Bins] | int | None = None,
+    bounds: Any = None,
+    values: Any = None,
+    analyst: str | None = None,
+    progress: Progress | None = None,
+) -> Synthetic:
+    """A table made by adaptive rounds: more precise than `mst`, and slower.
+
+    data: rows of a curator, or arrays with `bounds` and `values`. workload: the tables that matter: all pairs where it
+    is left out, a number of columns, sets of columns, or a mapping from sets to weights. max_cells: how large the model
+    may grow. bins: how columns of many numbers are cut. progress: called with the share of the budget that is used.
+    """
+    source = source_of(data, bounds=bounds, values=values)
+    exact_epsilon, exact_delta = budget(epsilon, delta)
+    layout = layout_of(source, bins, values)
+    must_be_small(layout)
+    most = parameters.whole("max_cells", max_cells, least=1)
+    candidates = candidates_of(workload, layout.names, layout.sizes)
+    rho = rho_of("aim", exact_epsilon, exact_delta)
+
+    def compute(opened: Opened, bits: BitSource) -> Release:
+        exact = Exact(opened, layout)
+        return adaptive(exact, layout, candidates, rho, source.rows_per_unit, most, bits, progress)
+
+    asked = {
+        "study": "synthesis",
+        "method": "aim",
+        "cells": layout.described(),
+        "workload": [[list(columns), weight] for columns, weight in candidates.items()],
+        "max_cells": most,
+    }
+    return synthesised(source, asked, Price(events.Concentrated(rho), exact_epsilon, exact_delta), compute, analyst)
+
+
+def adaptive(
+    exact: Exact,
+    layout: Layout,
+    candidates: Mapping[Columns, int],
+    rho: Fraction,
+    rows: int,
+    most: int,
+    bits: BitSource,
+    progress: Progress | None = None,
+) -> Release:
+    """The release itself."""
+    purse = Purse(rho)
+    exact.prepare(list(candidates))
+    count = len(layout.sizes)
+    measured = _singles(exact, count, purse, rows, bits)
+    merges, total = merged_columns(measured, measured[0].sigma)
+    sizes = [each.size for each in merges]
+    known = known_tables(measured, merges)
+    model = alone(known, total)
+    tables = model.cliques()
+    weight = max(candidates.values())
+    counts = {columns: merged(exact.table(columns), columns, merges) for columns in candidates}
+    share = purse.left / (_ROUNDS * count)
+    while purse.left > 0:
+        if purse.left < 2 * share:
+            share = purse.left  # the last round takes what is left
+        this = Round.of(share, rows, weight)
+        purse.pay(this.cost)
+        room = most * float(purse.spent / rho)
+        scores, estimates = _scores(counts, candidates, model, tables, this.table.scale, room)
+        listed = list(scores)
+        chosen = listed[
+            int(this.choice.choose(list(range(len(listed))), scores=[scores[c] for c in listed], bits=bits))
+        ]
+        noisy = this.table.release(counts[chosen], bits=bits)
+        measured.append(Measurement(chosen, np.asarray(noisy), this.table.scale, merged=True))
+        known = known_tables(measured, merges)
+        tree = tree_of([each.columns for each in known], sizes)
+        last = share == this.cost or purse.left < share / 1000
+        model = fit(tree, known, total, before=model, steps=_STEPS, until=_UNTIL)
+        tables = model.cliques()
+        moved = float(np.abs(marginal(tree, tables, chosen) * total - estimates[chosen]).sum())
+        if moved <= math.sqrt(2 / math.pi) * this.table.scale * counts[chosen].size:
+            share *= _ANNEAL  # what was measured is lost in the noise: less noise from here on
+        if progress is not None:
+            progress(float(purse.spent / rho))
+        if last:
+            break
+    model = fit(model.tree, known, total, before=model, steps=_LAST_STEPS, until=_UNTIL)
+    return Release("aim", layout.fields, tuple(measured), model, merges, {"spent": float(purse.spent / rho)})
+
+
+def _singles(exact: Exact, count: int, purse: Purse, rows: int, bits: BitSource) -> list[Measurement]:
+    """Every column by itself."""
+    noise = noise_for(purse.rho * _FIRST / count, rows)
+    found = []
+    for place in range(count):
+        purse.pay(cost_of(noise, rows))
+        found.append(Measurement((place,), np.asarray(noise.release(exact.table((place,)), bits=bits)), noise.scale))
+    return found
+
+
+def _scores(
+    counts: Mapping[Columns, Whole],
+    weights: Mapping[Columns, int],
+    model: Fitted,
+    tables: list[Table],
+    sigma: float,
+    room: float,
+) -> tuple[dict[Columns, int], dict[Columns, Table]]:
+    """For each candidate that keeps the model small: how far the model is off, less what its noise would be."""
+    tree = model.tree
+    joined = neighbours_of(tree.cliques, len(tree.sizes))
+    scores: dict[Columns, int] = {}
+    estimates: dict[Columns, Table] = {}
+    for columns, exact in counts.items():
+        fits = len(columns) == 1 or tree.holder(columns) is not None or cells_with(joined, columns, tree.sizes) <= room
+        if not fits:
+            continue
+        estimate = marginal(tree, tables, columns) * model.total
+        penalty = round(scoring.GRID * math.sqrt(2 / math.pi) * sigma * cells(columns, tree.sizes))
+        estimates[columns] = estimate
+        scores[columns] = weights[columns] * (scoring.distance(exact, scoring.on_grid(estimate)) - penalty)
+    return scores, estimates

@@ -1,0 +1,122 @@
+"""Rows that were drawn from a model, for other programs: numpy, pandas, polars, Arrow, Parquet, CSV.
+
+Names and types are those of the table's columns, whatever the values are. The libraries are looked for when they are
+asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.answer.exported import library
+from tacit.statistics.source import Whole
+from tacit.synthesis.cells import Field
+
+_TYPES: Final = {
+    "integer": "int64",
+    "real": "float64",
+    "text": "object",
+    "boolean": "bool",
+    "date": "datetime64[D]",
+    "timestamp": "datetime64[us]",
+}
+_DUCKDB: Final = {
+    "integer": "BIGINT",
+    "real": "DOUBLE",
+    "text": "VARCHAR",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Drawn:
+    """Synthetic rows: an array for each column."""
+
+    kinds: dict[str, str]
+    columns: dict[str, NDArray[Any]]
+
+    @classmethod
+    def of(cls, fields: Sequence[Field], cells: Sequence[Whole], generator: np.random.Generator) -> Drawn:
+        """Rows of cells as they read; inside a bin a value is drawn evenly."""
+        columns = {each.name: _read(each, own, generator) for each, own in zip(fields, cells, strict=True)}
+        return cls({each.name: each.kind for each in fields}, columns)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def __repr__(self) -> str:
+        return f"Drawn({len(self):,} rows of {', '.join(self.columns)})"
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """A column's values."""
+        return self.columns[name]
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame."""
+        return library("pandas").DataFrame(
+            {name: self._in_pandas(name, own) for name, own in self.columns.items()}, copy=False
+        )
+
+    def _in_pandas(self, name: str, own: NDArray[Any]) -> Any:
+        return own.astype("datetime64[us]") if self.kinds[name] == "date" else own
+
+    def to_polars(self) -> Any:
+        """A polars DataFrame."""
+        polars = library("polars")
+        return polars.DataFrame({name: polars.Series(name, self._listed(name)) for name in self.columns})
+
+    def to_arrow(self) -> Any:
+        """A pyarrow Table."""
+        arrow = library("pyarrow")
+        return arrow.table({name: arrow.array(self._listed(name)) for name in self.columns})
+
+    def _listed(self, name: str) -> Any:
+        own = self.columns[name]
+        return own.tolist() if own.dtype == object else own
+
+    def to_csv(self, path: str | Path) -> None:
+        """A file of comma-separated values with a header."""
+        self._written(Path(path), "FORMAT csv, HEADER")
+
+    def to_parquet(self, path: str | Path) -> None:
+        """A Parquet file."""
+        self._written(Path(path), "FORMAT parquet")
+
+    def _written(self, path: Path, how: str) -> None:
+        """By the engine that is always there, from arrays."""
+        import duckdb
+
+        rows = {f"c{place}": _for_duckdb(own) for place, own in enumerate(self.columns.values())}
+        named = ", ".join(
+            f'CAST(c{place} AS {_DUCKDB[self.kinds[name]]}) AS "{name.replace(chr(34), chr(34) * 2)}"'
+            for place, name in enumerate(self.columns)
+        )
+        target = path.as_posix().replace("'", "''")
+        with duckdb.connect() as connection:
+            connection.register("drawn_rows", rows)
+            connection.execute(f"COPY (SELECT {named} FROM drawn_rows) TO '{target}' ({how})")  # noqa: S608  # quoted
+
+
+def _for_duckdb(own: NDArray[Any]) -> NDArray[Any]:
+    return own.astype("datetime64[us]") if own.dtype.kind == "M" else own
+
+
+def _read(each: Field, cells: Whole, generator: np.random.Generator) -> NDArray[Any]:
+    if each.values is not None:
+        listed = np.empty(len(each.values), dtype=object)
+        listed[:] = each.values
+        return listed.astype(_TYPES[each.kind])[cells]
+    codes = each.inside(cells, generator)
+    if each.kind in ("date", "timestamp"):
+        return codes.astype(_TYPES[each.kind])
+    if each.kind == "integer":
+        return codes * int(each.step)
+    return codes.astype(np.float64) * float(each.step)

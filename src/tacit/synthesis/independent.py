@@ -1,0 +1,64 @@
+"""`independent`: every column by itself. The floor that every other method must beat.
+
+Theorem. A unit with at most r rows moves the counts of all d columns together by d r in L1 and r d**(1/2) in L2 at most
+(`counting`). They get discrete Laplace or discrete Gaussian noise, whichever is smaller for the budget
+(`statistics.counts.counting_noise`); the model is post-processing.
+
+Neighbours: one unit's rows, added or removed. Assumptions: the columns' facts are public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tacit.mechanisms import Laplace
+from tacit.noise import BitSource
+from tacit.parameters import Number
+from tacit.statistics.counts.counting_noise import budget, least_noise, price_of, variance_of
+from tacit.statistics.domains import Bins
+from tacit.statistics.source import Opened, source_of
+from tacit.synthesis.cells import layout_of
+from tacit.synthesis.counting import Exact
+from tacit.synthesis.merging import plain
+from tacit.synthesis.model.fitting import Measured, alone, total_of
+from tacit.synthesis.released import Measurement, Release
+from tacit.synthesis.synthetic import Synthetic, synthesised
+
+
+def independent(
+    data: Any,
+    *,
+    epsilon: Number,
+    delta: Number = 0,
+    bins: Mapping[str, Bins] | int | None = None,
+    bounds: Any = None,
+    values: Any = None,
+    analyst: str | None = None,
+) -> Synthetic:
+    """A table whose columns have the distributions of the data's, and nothing to do with each other.
+
+    data: rows of a curator, or arrays with `bounds` and `values`. bins: how columns of many numbers are cut.
+    """
+    source = source_of(data, bounds=bounds, values=values)
+    exact_epsilon, exact_delta = budget(epsilon, delta)
+    layout = layout_of(source, bins, values)
+    count, rows = len(layout.sizes), source.rows_per_unit
+    noise = least_noise(count * rows, count * rows**2, sum(layout.sizes), exact_epsilon, exact_delta)
+
+    def compute(opened: Opened, bits: BitSource) -> Release:
+        exact = Exact(opened, layout)
+        joined = np.concatenate([exact.table((place,)) for place in range(count)])
+        noisy = np.split(np.asarray(noise.release(joined, bits=bits)), np.cumsum(layout.sizes)[:-1])
+        sigma = variance_of(noise) ** 0.5
+        measured = tuple(Measurement((place,), own, sigma) for place, own in enumerate(noisy))
+        known = [Measured(each.columns, each.noisy.astype(np.float64), 1 / sigma**2) for each in measured]
+        merges = tuple(plain(size) for size in layout.sizes)
+        facts = {"noise": "laplace" if isinstance(noise, Laplace) else "gaussian"}
+        return Release("independent", layout.fields, measured, alone(known, total_of(known)), merges, facts)
+
+    asked = {"study": "synthesis", "method": "independent", "cells": layout.described()}
+    price = price_of(exact_epsilon, exact_delta, noise.event)
+    return synthesised(source, asked, price, compute, analyst)

@@ -1,0 +1,188 @@
+"""`mst`: a tree of pairs. All columns are measured, a spanning tree of pairs is chosen, and its tables are measured.
+
+Theorem. With r rows of a unit at most and d columns, the release is the composition of
+  * d tables of single columns under discrete Gaussian noise: each has L2 sensitivity r (`counting`);
+  * d - 1 choices by the exponential mechanism, each among pairs of columns that are not connected yet, by whole-number
+    scores of sensitivity GRID r (`scoring`): how far the pair's table is from that of independent columns;
+  * d - 1 tables of pairs under discrete Gaussian noise of L2 sensitivity r.
+All parameters are public and fixed beforehand; which pairs are candidates, which rare values are merged (`merging`) and
+the estimates in the scores follow from released numbers. So the composed event is what is charged, and its noise is the
+least for which the accountant says (epsilon, delta). Fitting the model is post-processing.
+
+Neighbours: one unit's rows, added or removed. Assumptions: the columns' facts are public.
+Source: McKenna, Miklau, Sheldon 2021 ("Winning the NIST contest"); McKenna, Sheldon, Miklau 2019 (the model).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+
+from tacit import parameters
+from tacit.curator import Price
+from tacit.loss import events
+from tacit.loss.rounding import sqrt_up
+from tacit.mechanisms import Exponential, Gaussian
+from tacit.noise import BitSource
+from tacit.parameters import Number
+from tacit.statistics.counts.counting_noise import budget
+from tacit.statistics.domains import Bins
+from tacit.statistics.source import Opened, source_of
+from tacit.synthesis import scoring
+from tacit.synthesis.cells import Layout, layout_of
+from tacit.synthesis.counting import Exact
+from tacit.synthesis.merging import Merge, merge_rare, merged
+from tacit.synthesis.model.fitting import Fitted, Measured, alone, fit, nearest, total_of
+from tacit.synthesis.model.tables import Columns
+from tacit.synthesis.model.trees import tree_of
+from tacit.synthesis.released import Measurement, Release, precision_of
+from tacit.synthesis.spending import rho_of, tightened
+from tacit.synthesis.synthetic import Synthetic, synthesised
+
+# of rho: for single columns, for choices, for pairs; found on a public table
+_SHARES: Final = (Fraction(50, 100), Fraction(10, 100), Fraction(40, 100))
+_RARE: Final = 3  # deviations of noise, below which a value is merged with others
+_MANY: Final = 1 << 60  # tables of any size
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The noise of each part."""
+
+    single: Gaussian
+    choice: Exponential | None
+    pair: Gaussian | None
+    columns: int
+
+    @property
+    def event(self) -> events.Event:
+        """All of it."""
+        singles = events.Repeated(self.single.event, self.columns)
+        if self.choice is None or self.pair is None:
+            return singles
+        more = [events.Repeated(each, self.columns - 1) for each in (self.choice.event, self.pair.event)]
+        return events.Composed((singles, *more))
+
+
+def plan_mst(columns: int, rows: int, epsilon: Fraction, delta: Fraction) -> Plan:
+    """The noise for a budget, from public numbers."""
+    rho = rho_of("mst", epsilon, delta)
+
+    def made(factor: Fraction) -> Plan:
+        first, choosing, second = _SHARES if columns > 1 else (Fraction(1), Fraction(0), Fraction(0))
+        single = _gaussian(rows, rho * first / columns, factor)
+        if columns == 1:
+            return Plan(single, None, None, 1)
+        eta = 1 / (sqrt_up((columns - 1) / (8 * rho * choosing)) * factor)
+        choice = Exponential(sensitivity=scoring.sensitivity(rows), epsilon=eta)
+        return Plan(single, choice, _gaussian(rows, rho * second / (columns - 1), factor), columns)
+
+    return tightened(made, lambda plan: plan.event, epsilon, delta)
+
+
+def _gaussian(rows: int, rho: Fraction, factor: Fraction) -> Gaussian:
+    return Gaussian(sensitivity=rows, sigma=rows * sqrt_up(1 / (2 * rho)) * factor, size=_MANY)
+
+
+def mst(
+    data: Any,
+    *,
+    epsilon: Number,
+    delta: Number,
+    bins: Mapping[str, Bins] | int | None = None,
+    bounds: Any = None,
+    values: Any = None,
+    analyst: str | None = None,
+) -> Synthetic:
+    """A table made of single columns and a tree of pairs: quick, and good where few dependencies matter.
+
+    data: rows of a curator, or arrays with `bounds` and `values`. bins: how columns of many numbers are cut.
+    """
+    source = source_of(data, bounds=bounds, values=values)
+    exact_epsilon, exact_delta = budget(epsilon, delta)
+    layout = layout_of(source, bins, values)
+    must_be_small(layout)
+    plan = plan_mst(len(layout.sizes), source.rows_per_unit, exact_epsilon, exact_delta)
+
+    def compute(opened: Opened, bits: BitSource) -> Release:
+        return measured_tree(plan, layout, Exact(opened, layout), bits)
+
+    asked = {"study": "synthesis", "method": "mst", "cells": layout.described()}
+    return synthesised(source, asked, Price(plan.event, exact_epsilon, exact_delta), compute, analyst)
+
+
+MOST_PAIR: Final = 1 << 22
+
+
+def must_be_small(layout: Layout) -> None:
+    """Refuse columns whose tables of pairs no machine holds."""
+    largest = sorted(layout.sizes)[-2:]
+    if len(largest) == 2 and largest[0] * largest[1] > MOST_PAIR:
+        hint = "Cut them into fewer bins: bins={...}."
+        raise parameters.refuse("cells", f"at most {MOST_PAIR:,} in a table of two columns", largest, hint)
+
+
+def measured_tree(plan: Plan, layout: Layout, exact: Exact, bits: BitSource) -> Release:
+    """The release itself."""
+    places = range(len(layout.sizes))
+    pairs: list[Columns] = list(itertools.combinations(places, 2))
+    exact.prepare([*((place,) for place in places), *pairs])
+    measured = [
+        Measurement((place,), np.asarray(plan.single.release(exact.table((place,)), bits=bits)), plan.single.scale)
+        for place in places
+    ]
+    merges, total = merged_columns(measured, plan.single.scale)
+    known = known_tables(measured, merges)
+    first = alone(known, total)
+    if plan.choice is not None and plan.pair is not None:
+        scores = pair_scores(exact, pairs, merges, first)
+        for edge in chosen_tree(plan.choice, scores, len(places), bits):
+            noisy = plan.pair.release(merged(exact.table(edge), edge, merges), bits=bits)
+            measured.append(Measurement(edge, np.asarray(noisy), plan.pair.scale, merged=True))
+    known = known_tables(measured, merges)
+    tree = tree_of([each.columns for each in known], [each.size for each in merges])
+    fitted = fit(tree, known, total, before=first)
+    return Release("mst", layout.fields, tuple(measured), fitted, merges)
+
+
+def merged_columns(measured: Sequence[Measurement], sigma: float) -> tuple[tuple[Merge, ...], float]:
+    """Rare values of single columns put together, and the number of rows."""
+    plainly = [Measured(each.columns, each.noisy.astype(np.float64), 1 / sigma**2) for each in measured]
+    total = total_of(plainly)
+    merges = [merge_rare(each.noisy, _RARE * sigma, nearest(each.noisy, total, sigma)) for each in plainly]
+    return tuple(merges), total
+
+
+def known_tables(measured: Sequence[Measurement], merges: Sequence[Merge]) -> list[Measured]:
+    """What was measured, over merged cells."""
+    return [Measured(each.columns, *precision_of(each, merges)) for each in measured]
+
+
+def pair_scores(exact: Exact, pairs: Sequence[Columns], merges: Sequence[Merge], first: Fitted) -> dict[Columns, int]:
+    """For each pair how far its table is from that of independent columns, in whole numbers."""
+    single = {clique[0]: table for clique, table in zip(first.tree.cliques, first.cliques(), strict=True)}
+    return {
+        (a, b): scoring.distance(
+            merged(exact.table((a, b)), (a, b), merges),
+            scoring.on_grid(np.multiply.outer(single[a], single[b]) * first.total),
+        )
+        for a, b in pairs
+    }
+
+
+def chosen_tree(choice: Exponential, scores: Mapping[Columns, int], columns: int, bits: BitSource) -> list[Columns]:
+    """Edges one by one, each among those that connect what is not connected yet."""
+    part = list(range(columns))
+    edges: list[Columns] = []
+    while len(edges) < columns - 1:
+        left = [(a, b) for a, b in scores if part[a] != part[b]]
+        place = choice.choose(list(range(len(left))), scores=[scores[each] for each in left], bits=bits)
+        a, b = left[int(place)]
+        edges.append((a, b))
+        part = [part[a] if each == part[b] else each for each in part]
+    return edges
