@@ -15,7 +15,7 @@ from tacit import learning
 from tacit.errors import ParameterError, QuestionError
 from tacit.learning.bins import cut_columns, read_bins, stated, uniform
 from tacit.learning.columns import Feature, features_of
-from tacit.loss import events
+from tacit.loss import compose, events
 from tacit.statistics.source import source_of
 from tests.learning.test_gram import clinic
 from tests.statistics.test_source import looked_at
@@ -75,6 +75,7 @@ def test_columns_share_the_price_and_several_rows_of_a_unit_are_counted() -> Non
     event = events.from_json(cut.receipt_["event"])
     assert isinstance(event, events.Composed)
     assert len(event.events) == 2
+    assert compose([event]).delta(1) == 0 < compose([event]).delta("0.95")
     assert cut.receipt_["rows_per_unit"] == "3"
     entries = len(curator.ledger())
     assert learning.KBinsDiscretizer(4, epsilon=1).fit(rows).finding_.repeated

@@ -40,7 +40,7 @@ from tacit.statistics.source import Whole
 
 _COUNT_SHARE = Fraction(5, 100)
 _LEAF_SHARE = Fraction(3, 10)
-_FEW = 30.0  # rows times epsilon: below, splits are random
+_FEW = 15.0  # rows times epsilon for each class: below, splits are random
 _RANDOM_DEPTH = 3
 _ROWS_OF_A_TREE = 400.0  # times epsilon
 _PART = 3  # one in so many candidates is looked at, where there are several trees
@@ -79,7 +79,7 @@ class Growing:
         clear = rows * float(self.epsilon) / r
         depth, trees = self.depth or depth_for(clear, self.classes), self.trees or trees_for(clear)
         own = self.epsilon * (1 - _COUNT_SHARE) / trees
-        chosen = own * (1 - _LEAF_SHARE) if clear >= _FEW else Fraction(0)
+        chosen = own * (1 - _LEAF_SHARE) if clear >= _FEW * self.classes else Fraction(0)
         field = _Field(self.bins, list(columns), target, counts, self.classes)
         splits, leaves = [], []
         for _ in range(trees):
@@ -98,8 +98,8 @@ class Growing:
 
 def depth_for(clear: float, classes: int) -> int:
     """How deep a tree is, by the number of rows times epsilon; more classes need more leaves."""
-    if clear < _FEW:
-        return _RANDOM_DEPTH
+    if clear < _FEW * classes:
+        return min(_RANDOM_DEPTH + math.floor(math.log2(classes / 2)), 8)
     return min(max(math.floor(math.log2(clear) / 2 - 1.5 + 0.6 * math.log2(classes / 2)), 1), 8)
 
 
