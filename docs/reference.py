@@ -32,8 +32,6 @@ ROOMS = (
     "tacit.learning",
     "tacit.local",
     "tacit.synthesis",
-    "tacit.synthesis",
-    "tacit.local",
     "tacit.streaming",
     "tacit.federated",
     "tacit.audit",

@@ -33,6 +33,8 @@ def all_models() -> list[Any]:
         learning.Ridge(**aimed),
         learning.LinearDiscriminantAnalysis(**sorted_out),
         learning.LogisticRegression(**sorted_out),
+        learning.LinearSVC(**sorted_out),
+        learning.Perceptron(**sorted_out),
         learning.GaussianNB(**sorted_out),
         learning.CategoricalNB(**sorted_out),
         learning.DecisionTreeClassifier(**sorted_out),

@@ -109,7 +109,7 @@ def test_released_entries_scatter_as_their_deviations_say() -> None:
     assert isinstance(given.source, ArraySource)
     fresh = ArraySource(given.source.known, given.source.columns, given.source.missing)  # it remembers nothing
     drawn = np.array([looked_at(fresh, lambda o: made.release(o, secure())[0]) for _ in range(300)])
-    _, deviations = looked_at(fresh, lambda o: made.release(o, secure()))
+    _, deviations, _ = looked_at(fresh, lambda o: made.release(o, secure()))
     ratios = np.square(drawn - truth.T @ truth).mean(axis=0) / np.square(deviations)
     assert (ratios > 0.55).all()
     assert (ratios < 1.6).all()

@@ -46,6 +46,18 @@ def test_a_commit_is_flushed_in_full(store: str) -> None:
         connection.close()
 
 
+def test_what_is_flushed_again_is_written_again_elsewhere(folder: Path, ledger: Ledger) -> None:
+    """After a flush that failed, the log may show what is on no disk: it must stand in the file itself."""
+    ledger.charge("ana", "key", "q", TENTH)
+    connection = SQLiteStore(folder / "ledger", 1.0)
+    connection.sync()
+    alone = folder / "without-its-log"
+    alone.write_bytes((folder / "ledger").read_bytes())
+    wanted = connection._one("SELECT count(*) FROM entries")
+    connection.close()
+    assert apsw.Connection(str(alone)).execute("SELECT count(*) FROM entries").fetchall() == [wanted]
+
+
 def test_a_library_with_the_known_bug_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apsw, "sqlite_lib_version", lambda: "3.51.2")
     with pytest.raises(LedgerError, match=r"3\.51\.3 or newer. Found 3\.51\.2"):

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tacit.learning.files import load
     from tacit.learning.linear import LinearRegression, Ridge
     from tacit.learning.logistic import LogisticRegression
+    from tacit.learning.margins import LinearSVC, Perceptron
     from tacit.learning.minimising import minimise
     from tacit.learning.naive_bayes import CategoricalNB, GaussianNB
     from tacit.learning.search import Search
@@ -47,7 +48,9 @@ __all__ = [
     "KMeans",
     "LinearDiscriminantAnalysis",
     "LinearRegression",
+    "LinearSVC",
     "LogisticRegression",
+    "Perceptron",
     "RandomForestClassifier",
     "Ridge",
     "Search",
@@ -74,7 +77,9 @@ _HOME: Final = {
     "KMeans": "clusters",
     "LinearDiscriminantAnalysis": "discriminant",
     "LinearRegression": "linear",
+    "LinearSVC": "margins",
     "LogisticRegression": "logistic",
+    "Perceptron": "margins",
     "RandomForestClassifier": "trees",
     "Ridge": "linear",
     "evaluate": "evaluating",

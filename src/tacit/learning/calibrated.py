@@ -29,13 +29,17 @@ _MORE_NOISE = Fraction(1, 1_000_000)  # than the least, where the accountant is 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A vector of at most `size` whole numbers that is released `count` times, with this share of the budget."""
+    """A vector of at most `size` whole numbers that is released `count` times, with this share of the budget.
+
+    Where its numbers are multiplied before they get Gaussian noise, `weight` says by how much.
+    """
 
     taxicab: int
     squared: int
     size: int
     share: Fraction
     count: int = 1
+    weight: int = 1
 
 
 def calibrated(parts: Sequence[Part], epsilon: Fraction, delta: Fraction) -> tuple[tuple[Noise, ...], Price]:
@@ -61,7 +65,7 @@ def calibrated(parts: Sequence[Part], epsilon: Fraction, delta: Fraction) -> tup
         middle = (less + more) / 2
         better = enough(middle)
         less, more, found = (middle, more, found) if better is None else (less, middle, better)
-    if _spread(pure) < _spread(found[0]):
+    if _spread(pure) < _spread(found[0]) - math.fsum(math.log(each.weight) for each in parts):
         return pure, price
     return found[0], Price(found[1], epsilon, delta)
 

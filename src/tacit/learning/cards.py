@@ -129,10 +129,9 @@ def weights_of(model: Model) -> list[Drawn] | None:
     ends = getattr(model, "coef_interval_", None)
     if len(coef) == 1 or ends is not None:
         low, high = (None, None) if ends is None else (tuple(each) for each in np.asarray(ends, dtype=float).T)
-        return [Drawn("coordinate", names), Drawn("coefficient", tuple(coef[0].tolist()), low, high)]
+        title = f"towards {model.classes_[1]}" if hasattr(model, "classes_") else "coefficient"
+        return [Drawn("coordinate", names), Drawn(title, tuple(coef[0].tolist()), low, high)]
     labels = getattr(model, "classes_", range(len(coef)))
-    if len(coef) == 2:
-        return [Drawn("coordinate", names), Drawn(f"towards {labels[1]}", tuple((coef[1] - coef[0]).tolist()))]
     many = [Drawn(f"towards {label}", tuple(own.tolist())) for label, own in zip(labels, coef, strict=True)]
     return [Drawn("coordinate", names), *many[:_MOST_SHOWN]]
 

@@ -48,7 +48,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         wanted = self.n_components
         if wanted is not None:
             wanted = parameters.whole("n_components", wanted, least=1)
-        moments, names, _, _ = moments_for(self, X, None, None, analyst)
+        moments, names, _, _ = moments_for(self, X, None, None, analyst, around_mean=True)
         half, middle = scales([moments.feature(name) for name in names])
         if wanted is not None and wanted > len(half):
             raise parameters.refuse("n_components", f"at most {len(half)}, the number of coordinates", wanted)

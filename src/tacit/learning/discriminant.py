@@ -23,7 +23,7 @@ from tacit.statistics.moments.positive import nearest_positive
 _SHARE = 0.5
 
 
-class Scoring(ClassifierMixin, Model):
+class Deciding(ClassifierMixin, Model):
     """A classifier by one linear score for each class (for two classes: one score), in units of the vectors."""
 
     classes_: Any
@@ -47,6 +47,10 @@ class Scoring(ClassifierMixin, Model):
         """The class with the largest score."""
         scores = self._scores(X)
         return self.classes_[np.argmax(scores, axis=1)]
+
+
+class Scoring(Deciding):
+    """One whose scores are logarithms of probabilities, up to a constant."""
 
     def predict_proba(self, X: Any) -> Reals:  # noqa: N803
         """Probabilities of the classes, in the order of `classes_`."""

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import parameters
+from tacit.curator import Price
 from tacit.learning.columns import Feature, Reals
 from tacit.learning.sums import exact_sums
 from tacit.noise import BitSource
@@ -49,6 +50,17 @@ class Design:
     products: bool
     length: int  # L
     noise: Additive
+
+    @property
+    def price(self) -> Price:
+        """What it costs."""
+        return self.noise.price
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What it is stored under. The kinds of the columns are in it: a truth value may be a number, or two values."""
+        kinds = [[each.name, each.size] for each in self.features]
+        return {"study": "second moments", "products": self.products, "coordinates": kinds}
 
     @property
     def pairs(self) -> list[tuple[int, int, int]]:
@@ -83,8 +95,8 @@ class Design:
         moved = factors[:, None] * factors * sums + crossed + crossed.T + np.outer(shifts, shifts) * first[0]
         return np.asarray(moved)
 
-    def release(self, opened: Opened, bits: BitSource) -> tuple[Reals, Reals]:
-        """The matrix with noise, in units of u, and the deviation of the noise of each entry."""
+    def release(self, opened: Opened, bits: BitSource) -> tuple[Reals, Reals, Reals]:
+        """The matrix with noise, in units of u, the deviation of the noise of each entry, and around what: 0."""
         noisy = self.noise.release(self.exact(opened), bits)
         size = 1 + sum(each.size for each in self.features)
         matrix, deviations = np.zeros((size, size)), np.zeros((size, size))
@@ -96,7 +108,7 @@ class Design:
             deviations[i, j] = deviations[j, i] = self.noise.deviation / one
             if i == 0 and listed[j]:
                 matrix[j, j], deviations[j, j] = matrix[i, j], deviations[i, j]
-        return matrix, deviations
+        return matrix, deviations, np.zeros(size - 1)
 
 
 def design(

@@ -1,9 +1,11 @@
 """`LinearRegression` and `Ridge` from noisy second moments.
 
-Theorem. The matrix of sums and products is released as in `gram`; the coefficients solve (C + ridge) b = c, with C and
-c the covariances of the features with each other and with the target: post-processing. C is the nearest matrix that can
-be a covariance, and the ridge lifts it by as much as the noise moves it in the direction it moves it most, so that
-directions which the noise hides get coefficients near 0 and not wild ones.
+Theorem. The matrix of sums and products is released as in `gram`, or around a released mean as in `centred`; the
+coefficients solve (C + ridge) b = c, with C and c the covariances of the features with each other and with the target:
+post-processing. Where the features' spread stands out of the noise in every direction, there is no ridge, and
+coefficients have intervals (`line_intervals`). Elsewhere C is the nearest matrix that can be a covariance, and the
+ridge lifts it by as much as the noise moves it in the direction it moves it most, so that directions which the noise
+hides get coefficients near 0 and not wild ones; how far that is from the truth nobody knows: no interval is given.
 
 Neighbours: one unit's rows, added or removed. Assumptions: bounds and listed values are public.
 Source: Vu, Slavkovic 2009; Wang 2018 (noisy sufficient statistics with a ridge).
@@ -18,6 +20,7 @@ from sklearn.base import RegressorMixin
 
 from tacit import parameters
 from tacit.learning.columns import Reals
+from tacit.learning.line_intervals import told_line
 from tacit.learning.model import Model, scales
 from tacit.learning.second_moments import moments_for
 
@@ -38,18 +41,25 @@ class _Linear(RegressorMixin, Model):
     def fit(self, X: Any, y: Any = None, *, analyst: str | None = None) -> Any:  # noqa: N803
         """Learn from rows of a curator and the name of the target, from arrays, or from `SecondMoments`, free."""
         alpha = self._alpha()
-        moments, names, target, _ = moments_for(self, X, y, "number", analyst)
+        moments, names, target, _ = moments_for(self, X, y, "number", analyst, around_mean=True)
         assert target is not None
         aim = moments.feature(target)
         half, middle = scales([moments.feature(name) for name in names])
         own, level = moments.mean(names), float(moments.mean([target])[0])
         whole = moments.covariance([*names, target])  # of all together: then no target is correlated beyond 1
         inner, crossed = whole[:-1, :-1], whole[:-1, -1]
-        self.ridge_ = _SHARE * moments.noise(names)
+        told = None if alpha > 0 else told_line(moments, names, target)
+        self.ridge_ = 0.0 if told is not None else _SHARE * moments.noise(names)
         held = inner + np.diag(self.ridge_ + alpha / (moments.count * np.square(half)) + 1e-12)
-        slopes = np.linalg.solve(held, crossed).astype(np.float64)
+        slopes = np.linalg.solve(held, crossed).astype(np.float64) if told is None else told.slopes
         self.coef_ = slopes * aim.half / half
         self.intercept_ = float(aim.middle + aim.half * level - self.coef_ @ (middle + half * own))
+        self.coef_interval_ = self.intercept_interval_ = None
+        if told is not None:
+            reach = told.reach[1:] * aim.half / half
+            self.coef_interval_ = np.stack([self.coef_ - reach, self.coef_ + reach], axis=1)
+            ends = np.array([-1.0, 1.0]) * told.reach[0] * aim.half
+            self.intercept_interval_ = self.intercept_ + ends
         self._line = (slopes, level - float(slopes @ own), aim.half, aim.middle)
         return self
 
@@ -65,6 +75,8 @@ class LinearRegression(_Linear):
 
     epsilon, delta: the price; without a delta the noise is Laplace's. bounds, values, target_bounds: public facts about
     arrays. `coef_` has one number for each coordinate: a number column's slope, or what a listed value adds.
+    `coef_interval_` and `intercept_interval_` hold, each with probability 0.95, the coefficients of the population that
+    the rows are a sample of; they are None where the noise hides a direction.
     """
 
     def __init__(
@@ -78,7 +90,10 @@ class LinearRegression(_Linear):
 
 
 class Ridge(_Linear):
-    """Least squares with a penalty alpha on the squared coefficients, beside the ridge for the noise."""
+    """Least squares with a penalty alpha on the squared coefficients, beside the ridge for the noise.
+
+    Coefficients that are held back have no intervals; with alpha = 0 they are those of `LinearRegression`.
+    """
 
     def __init__(
         self,

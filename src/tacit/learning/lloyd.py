@@ -22,8 +22,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tacit.learning.balls import shrunk_rows
 from tacit.learning.columns import Feature, Reals
-from tacit.learning.rounds import shrunk
 from tacit.statistics.source import Whole
 
 FINE = 1 << 16
@@ -74,7 +74,7 @@ def whole_sums(rows: Whole, homes: Whole, clusters: int, constant: int) -> Whole
 def steps(rows: Whole, homes: Whole, centres: Whole, radius: int, taxicab: bool) -> Whole:
     """The way from its centre to each row, shrunk to the radius, of which LENGTH is one."""
     ways = rows - centres[homes]
-    inside = shrunk_taxicab(ways, radius) if taxicab else shrunk(ways, radius)
+    inside = shrunk_taxicab(ways, radius) if taxicab else shrunk_rows(ways, radius)
     return np.asarray(np.sign(inside) * (np.abs(inside) * LENGTH // radius))
 
 

@@ -29,8 +29,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.learning.balls import shrunk
 from tacit.learning.columns import Reals
-from tacit.learning.rounds import FINE, WEIGHT, residuals, shrunk
+from tacit.learning.margin_losses import FINE, LOGISTIC
+from tacit.learning.rounds import WEIGHT
 from tacit.statistics.source import Whole
 
 __all__ = ["FINE", "WEIGHT", "Begun", "Loss", "ManyClasses", "Numbers", "TwoClasses", "proportions"]
@@ -184,7 +186,8 @@ class ManyClasses(_Classes):
         found = np.empty(scores.shape, dtype=np.int64)
         for start in range(0, len(scores), _BLOCK):
             block = slice(start, start + _BLOCK)
-            found[block] = shrunk(-residuals(scores[block].astype(np.int64), target[block], WEIGHT), _ROOT_HALF)
+            own = LOGISTIC.residuals(scores[block].T.astype(np.float64), target[block], WEIGHT)
+            found[block] = shrunk(-own, _ROOT_HALF).T
         return found
 
 

@@ -36,10 +36,10 @@ import numpy as np
 
 from tacit import parameters
 from tacit.errors import TacitError
+from tacit.learning.balls import shrunk_rows
 from tacit.learning.calibrated import Part, calibrated
 from tacit.learning.columns import Feature, Reals, features_of
 from tacit.learning.lloyd import shrunk_taxicab
-from tacit.learning.rounds import shrunk
 from tacit.mechanisms import Laplace
 from tacit.noise import BitSource
 from tacit.plan.row_plan import Cut
@@ -145,7 +145,7 @@ class Problem:
             sizes = np.abs(found).sum(axis=1) if taxicab else np.linalg.norm(found, axis=1)
             found = found / np.maximum(sizes, 1.0)[:, None]
         whole = np.rint(found * LENGTH).astype(np.int64)
-        return shrunk_taxicab(whole, LENGTH) if taxicab else shrunk(whole, LENGTH)
+        return shrunk_taxicab(whole, LENGTH) if taxicab else shrunk_rows(whole, LENGTH)
 
     def _reals(self, weights: Reals, middles: Reals) -> Reals:
         many, size = len(middles), len(weights)

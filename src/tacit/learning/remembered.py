@@ -63,8 +63,11 @@ class RememberedArrays(ArraySource):
         facts = [repr(self.known), json.dumps(asked, sort_keys=True), price.event.to_json()]
         digest.update(json.dumps([*facts, str(price.epsilon), str(price.delta)]).encode())
         for each in self.known:
-            digest.update(np.ascontiguousarray(self.columns[each.name], dtype=np.int64).data)
-            digest.update(np.ascontiguousarray(self.missing[each.name]).data)
+            # as narrow as the public bounds allow, which is half of the work
+            narrow = each.low is not None and each.high is not None and max(abs(each.low), abs(each.high)) < 1 << 31
+            kind = np.int32 if narrow else np.int64
+            digest.update(np.ascontiguousarray(self.columns[each.name], dtype=kind).data)
+            digest.update(np.packbits(self.missing[each.name]).data)
         return digest.digest()
 
 

@@ -19,23 +19,29 @@ import numpy as np
 
 from tacit import parameters
 from tacit.errors import QuestionError
+from tacit.learning.centred import Centred, centred
 from tacit.learning.columns import Feature, Reals
 from tacit.learning.gram import Design, design
 from tacit.learning.model import Model, scales
+from tacit.learning.sums import is_pushed_down
 from tacit.learning.training import Training, training
 from tacit.noise import BitSource
 from tacit.statistics.finding import Content, Finding, column
 from tacit.statistics.moments.positive import nearest_positive
-from tacit.statistics.source import Opened
+from tacit.statistics.source import ArraySource, Opened
 
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Released sums of products of (1, coordinates), in units of the vectors, and the deviation of each one's noise."""
+    """Released sums of products of (1, coordinates), in units of the vectors, and the deviation of each one's noise.
+
+    Coordinates are taken around `centre`, which is 0 for what is bought once for all.
+    """
 
     features: tuple[Feature, ...]
     matrix: Reals
     deviations: Reals
+    centre: Reals
 
     @property
     def count(self) -> float:
@@ -62,19 +68,25 @@ class Moments:
         """Means of the coordinates, within their bounds."""
         places = self.places(names)
         least = [-1.0 if self.feature(name).options is None else 0.0 for name in names for _ in range(self._size(name))]
-        return np.clip(self.matrix[0, places] / self.count, least, 1.0)
+        own = self.centre[[place - 1 for place in places]]
+        return np.clip(own + self.matrix[0, places] / self.count, least, 1.0)
 
     def _size(self, name: str) -> int:
         return self.feature(name).size
 
     def second(self, names: Sequence[str], others: Sequence[str]) -> Reals:
-        """Mean products of coordinates, as released."""
+        """Mean products of coordinates around the centre, as released."""
         return np.asarray(self.matrix[np.ix_(self.places(names), self.places(others))] / self.count)
 
     def covariance(self, names: Sequence[str]) -> Reals:
         """The covariances of coordinates: the nearest matrix that can be one."""
-        own = self.mean(names)
-        return nearest_positive(self.second(names, names) - np.outer(own, own))
+        return nearest_positive(self.raw_covariance(names))
+
+    def raw_covariance(self, names: Sequence[str]) -> Reals:
+        """The covariances of coordinates, as released."""
+        places = self.places(names)
+        away = self.mean(names) - self.centre[[place - 1 for place in places]]
+        return self.second(names, names) - np.outer(away, away)
 
     def noise(self, names: Sequence[str]) -> float:
         """How far the noise moves the covariances in the direction it moves them most, about: 2 sigma sqrt(d)/n."""
@@ -112,35 +124,47 @@ class SecondMoments(Model):
         return self
 
 
-def bought(given: Training, made: Design, analyst: str | None) -> tuple[Moments, Finding]:
+def bought(given: Training, made: Design | Centred, analyst: str | None) -> tuple[Moments, Finding]:
     """The matrix of these columns, paid for."""
 
     def compute(opened: Opened, bits: BitSource) -> Content:
-        matrix, deviations = made.release(opened, bits)
+        matrix, deviations, centre = made.release(opened, bits)
         names = ["1", *(name for each in made.features for name in each.coordinates)]
-        table = (column("column", names), column("sum", matrix[0]))
+        sums = [matrix[0, 0], *(matrix[0, 1:] + matrix[0, 0] * centre)]
+        table = (column("column", names), column("sum", np.array(sums)))
         note = (
             "Sums of the columns as vectors: numbers run from -1 to 1 between their bounds, listed values are 1 or 0."
         )
-        arrays = {"matrix": matrix, "deviations": deviations}
+        arrays = {"matrix": matrix, "deviations": deviations, "centre": centre}
         return Content(f"Second moments of {', '.join(each.name for each in made.features)}", table, (note,), arrays)
 
-    # the kinds of the columns are in the key: a truth value may be a number, or two listed values
-    kinds = [[each.name, each.size] for each in made.features]
-    asked = {"study": "second moments", "products": made.products, "coordinates": kinds}
-    finding = given.source.release(asked, made.noise.price, compute, analyst=analyst)
-    return Moments(made.features, np.asarray(finding["matrix"]), np.asarray(finding["deviations"])), finding
+    finding = given.source.release(made.asked, made.price, compute, analyst=analyst)
+    arrays = (np.asarray(finding[name]) for name in ("matrix", "deviations", "centre"))
+    return Moments(made.features, *arrays), finding
 
 
 def moments_for(
-    model: Model, data: Any, y: Any, kind: str | None, analyst: str | None, *, products: bool = True
+    model: Model,
+    data: Any,
+    y: Any,
+    kind: str | None,
+    analyst: str | None,
+    *,
+    products: bool = True,
+    around_mean: bool = False,
 ) -> tuple[Moments, list[str], str | None, tuple[Any, ...]]:
     """The moments that a model is made of, its features, its target and its classes: bought before, or bought now."""
     if isinstance(data, SecondMoments):
         return _from(model, data, y, kind)
     epsilon, delta = model._budget()
     given = training(model, data, y, kind)
-    made = design(given.columns, given.source.rows_per_unit, epsilon, delta, products=products)
+    facts = (given.columns, given.source.rows_per_unit, epsilon, delta)
+    # arrays are in memory; on a curator the sums of few columns are one query, and rows stay where they are
+    made: Design | Centred
+    if around_mean and (isinstance(given.source, ArraySource) or not is_pushed_down(given.columns)):
+        made = centred(*facts)
+    else:
+        made = design(*facts, products=products)
     moments, finding = bought(given, made, analyst)
     model._keep(finding, given.features)
     return moments, [f.name for f in given.features], given.target.name if given.target else None, given.classes

@@ -27,8 +27,7 @@ def exact_sums(opened: Opened, features: Sequence[Feature], products: bool) -> N
 
     Without `products` only those with the constant and the squares are there; the others are 0.
     """
-    coordinates = sum(each.size for each in features)
-    if isinstance(opened, EngineRows) and coordinates <= _MOST_PUSHED_DOWN:
+    if isinstance(opened, EngineRows) and is_pushed_down(features):
         return _pushed_down(opened, features, products)
     codes = opened.values(*(each.name for each in features))
     whole = matrix_products(codes, features, opened.meanings(*(each.name for each in features)))
@@ -37,6 +36,11 @@ def exact_sums(opened: Opened, features: Sequence[Feature], products: bool) -> N
         kept[0] = kept[:, 0] = True
         whole = np.where(kept, whole, 0)
     return whole
+
+
+def is_pushed_down(features: Sequence[Feature]) -> bool:
+    """Whether an engine adds up the products of so many columns."""
+    return sum(each.size for each in features) <= _MOST_PUSHED_DOWN
 
 
 def _pushed_down(opened: Opened, features: Sequence[Feature], products: bool) -> NDArray[Any]:

@@ -110,7 +110,11 @@ def _listed_codes(name: str, vector: NDArray[Any], listed: Any) -> tuple[Variabl
     if not options or len(set(options)) != len(options):
         raise parameters.refuse(f"values of {name!r}", "a list of different values", options[:5])
     places = {value: place for place, value in enumerate(options)}
-    codes = np.array([places.get(_plain(value), -1) for value in vector.tolist()], dtype=np.int64)
+    if vector.dtype.kind in "biuU":  # plain values of one type: each of them is looked up once
+        held, back = np.unique(vector, return_inverse=True)
+        codes = np.array([places.get(_plain(value), -1) for value in held.tolist()], dtype=np.int64)[back.ravel()]
+    else:
+        codes = np.array([places.get(_plain(value), -1) for value in vector.tolist()], dtype=np.int64)
     known = Variable(name, "text", Fraction(1), 0, len(options) - 1, tuple(str(each) for each in options), False)
     return known, codes, codes < 0
 

@@ -98,23 +98,29 @@ def matrices(design: Design, noisy: Reals) -> Matrices:
     solver = design.solver()
     moments = solver @ noisy
     noise = draws_of(design.noise, len(noisy), DRAWS if d <= MANY_COLUMNS else FEWER) @ solver.T
-    count = max(float(moments[0]), 1.0)
     sums, second = moments[1 : 1 + d], _square(design, moments[None, 1 + d :])[0]
-    own = sums / count
-    cut = np.clip(own, -1.0, 1.0)
+    noises = (noise[:, 0], noise[:, 1 : 1 + d], _square(design, noise[:, 1 + d :]))
+    return with_errors(float(moments[0]), sums, second, *noises)
+
+
+def with_errors(
+    number: float, sums: Reals, second: Reals, count_noise: Reals, sum_noise: Reals, second_noise: Reals
+) -> Matrices:
+    """A noisy number of rows, their noisy sums and second moments, and draws of the noise of each."""
+    count = max(number, 1.0)
+    cut = np.clip(sums / count, -1.0, 1.0)
     raw = second / count - cut[:, None] * cut[None, :]
-    count_noise = noise[:, 0]
-    shifts = noise[:, 1 : 1 + d] - cut * count_noise[:, None]  # h
-    errors = _square(design, noise[:, 1 + d :])
-    crossed = noise[:, 1 : 1 + d, None] * cut[None, None, :]
-    errors = errors - crossed - np.swapaxes(crossed, 1, 2) + cut[:, None] * cut[None, :] * count_noise[:, None, None]
+    shifts = sum_noise - cut * count_noise[:, None]  # h
+    crossed = sum_noise[:, :, None] * cut[None, None, :]
+    errors = second_noise - crossed - np.swapaxes(crossed, 1, 2)
+    errors = errors + cut[:, None] * cut[None, :] * count_noise[:, None, None]
     errors = (errors - shifts[:, :, None] * shifts[:, None, :] / count) / count
     return Matrices(
         count=count,
         mean=cut,
-        covariance=within(nearest_positive(raw), np.ones(d)),
+        covariance=within(nearest_positive(raw), np.ones(len(cut))),
         raw=raw,
-        enough=bool(moments[0] > ENOUGH * float(np.std(count_noise))),
+        enough=bool(number > ENOUGH * float(np.std(count_noise))),
         count_noise=count_noise,
         mean_errors=shifts / count,
         errors=errors,

@@ -24,11 +24,11 @@ Reals = NDArray[np.float64]
 
 def draws_of(noise: Additive, size: int, draws: int, unit: Any = 1.0) -> Reals:
     """Noises of a vector, one draw a line, each coordinate divided by its unit."""
-    return np.asarray(_standard(noise.is_laplace, draws, size) * (noise.mechanism.scale / unit), dtype=np.float64)
+    return np.asarray(standard_draws(noise.is_laplace, draws, size) * (noise.mechanism.scale / unit), dtype=np.float64)
 
 
 @lru_cache(maxsize=8)
-def _standard(is_laplace: bool, draws: int, size: int) -> Reals:
+def standard_draws(is_laplace: bool, draws: int, size: int) -> Reals:
     """Draws of scale 1: of public sizes alone, so that keeping them tells nothing."""
     generator = np.random.Generator(np.random.PCG64(20_230_501))
     found = generator.laplace(size=(draws, size)) if is_laplace else generator.normal(size=(draws, size))

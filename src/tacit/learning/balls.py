@@ -1,0 +1,29 @@
+"""Rows of whole numbers, shrunk to a ball: at most so long, as is checked.
+
+Theorem. What `shrunk` returns has whole coordinates, and no row's L2 norm is above `reach`: the squares are whole
+numbers whose sums stay below 2**53, so they are exact, and a row that is found to be longer becomes 0. What becomes of
+a row depends on that row alone: a root and a quotient are correctly rounded on every machine.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tacit.learning.columns import Reals
+from tacit.statistics.source import Whole
+
+_DOWN = 1 - 2.0**-40  # far more than a root and a quotient can be off
+
+
+def shrunk(rows: Reals, reach: int) -> Reals:
+    """The rows, one in each column, each at most `reach` long."""
+    most = float(reach * reach)
+    squares = np.einsum("ij,ij->j", rows, rows)
+    factors = np.where(squares > most, reach / np.sqrt(np.maximum(squares, 1.0)) * _DOWN, 1.0)
+    cut = np.trunc(rows * factors)
+    return np.asarray(cut * (np.einsum("ij,ij->j", cut, cut) <= most))
+
+
+def shrunk_rows(rows: Whole, reach: int) -> Whole:
+    """The same for whole numbers with one row in each line."""
+    return np.asarray(shrunk(rows.T.astype(np.float64), reach).T, dtype=np.int64)

@@ -1,0 +1,79 @@
+"""What a row of a linear model has left to learn, in whole numbers: the losses that rounds can follow.
+
+A residual is the derivative of the loss by the score, in whole numbers of `FINE` to 1. It is looked up in a table by
+the margin, so it is a number of the row's score alone. All residuals of one row together are at most FINE long: with
+one score, because the table is; with several, because they are shrunk and that is checked.
+
+- logistic: probability less truth. Many classes: the softmax of the scores.
+- hinge: 1 below a margin of 1/2, 0 beyond 3/2, a line between (Huber's hinge). Many classes: one against the rest.
+- perceptron: 1 on the wrong side, 0 on the right one. Many classes: one against the rest.
+
+Source: Chapelle 2007 (Huber's hinge); Blum, Dwork, McSherry, Nissim 2005 (the perceptron by statistical queries).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.learning.balls import shrunk
+from tacit.learning.columns import Reals
+from tacit.statistics.source import Whole
+
+FINE = 1 << 12
+_STEPS, _REACH = 256, 16  # margins are looked up in steps of 1/256, up to 16
+_MARGINS: Final[NDArray[np.float64]] = (np.arange(-_STEPS * _REACH, _STEPS * _REACH + 1) + 0.5) / _STEPS
+_EXPONENTIALS: Final[NDArray[np.float64]] = np.floor((1 << 20) * np.exp(-np.arange(_STEPS * _REACH + 1) / _STEPS))
+
+
+class Loss(ABC):
+    """A loss of linear scores."""
+
+    @abstractmethod
+    def residuals(self, scores: Reals, classes: Whole, one: int) -> Reals:
+        """One column for each row, one line for each score; a score of 1 is `one`. Whole numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tabled(Loss):
+    """By the margin: the score where the row is in the class, less the score where it is not."""
+
+    table: NDArray[np.float64]  # of residuals at rising margins, between -FINE and 0
+
+    def residuals(self, scores: Reals, classes: Whole, one: int) -> Reals:
+        """One score is the second class's; several are one for each class."""
+        if len(scores) == 1:
+            sides = np.where(classes == 1, 1.0, -1.0)[None, :]
+        else:
+            sides = np.where(classes == np.arange(len(scores))[:, None], 1.0, -1.0)
+        places = np.floor(sides * scores / max(one // _STEPS, 1)) + _STEPS * _REACH
+        found = sides * self.table[np.clip(places, 0, len(self.table) - 1).astype(np.int64)]
+        return found if len(scores) == 1 else shrunk(found, FINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic(Tabled):
+    """Probability less truth."""
+
+    def residuals(self, scores: Reals, classes: Whole, one: int) -> Reals:
+        """With several scores, the probabilities are in proportion to their exponentials."""
+        if len(scores) == 1:
+            return Tabled.residuals(self, scores, classes, one)
+        below = np.floor((scores.max(axis=0) - scores) / max(one // _STEPS, 1))
+        odds = _EXPONENTIALS[np.minimum(below, _STEPS * _REACH).astype(np.int64)]
+        found = np.floor(odds * FINE / odds.sum(axis=0))
+        found[classes, np.arange(found.shape[1])] -= FINE
+        return shrunk(found, FINE)
+
+
+def _table(residual: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.clip(np.rint(FINE * residual), -FINE, 0)
+
+
+LOGISTIC: Final = Logistic(_table(-1 / (1 + np.exp(_MARGINS))))
+HINGE: Final = Tabled(_table(np.clip(_MARGINS - 1.5, -1.0, 0.0)))
+PERCEPTRON: Final = Tabled(_table(np.where(_MARGINS > 0, 0.0, -1.0)))
