@@ -194,10 +194,11 @@ def reader_of(receipt: Mapping[str, str], what: str, level: float | None) -> tup
             f" Beside each figure stands a range. In {100 * level:g} of 100 cases it holds the figure as it would be "
             "without noise."
         )
+    # a page of a publication counts releases as readers do; a finding knows its entry alone, or that it has none
+    place = f"No. {receipt['number']} in the ledger." if "number" in receipt else f"Ledger entry: {receipt['entry']}."
     exact = (
         f"Differential privacy by tacit: epsilon = {readable(epsilon)}, delta = {readable(delta)}, for all of "
-        f"{what} together; neighbours differ by {safe(receipt['unit'])}, added or removed. "
-        f"No. {receipt['number']} in the ledger."
+        f"{what} together; neighbours differ by {safe(receipt['unit'])}, added or removed. {place}"
     )
     return words, exact
 
