@@ -68,7 +68,7 @@ def on_duckdb(policy: Policy, frames: Mapping[str, Any], folder: Path) -> Rows:
     workshop.mkdir()
     connection = _connection()
     try:
-        working_copy._fill(connection, policy, SECRET, frames, workshop, None)
+        working_copy._fill(connection, policy, SECRET, frames, workshop, "", None)
         return _copied(connection, policy, "t")
     finally:
         _emptied(connection)
@@ -136,7 +136,7 @@ def _registered_at_once(connection: Any, form: Form, wanted: Mapping[str, Writte
         frames |= {name: frame} if (frame := next(iter(given.values()), None)) is not None else {}
     policy = policy_of(sources, folder)
     (workshop := folder / "workshop").mkdir()
-    working_copy._fill(connection, policy, SECRET, frames, workshop, None)
+    working_copy._fill(connection, policy, SECRET, frames, workshop, "", None)
     return {name: _copied(connection, policy, name) for name in policy.tables}
 
 

@@ -46,7 +46,7 @@ def register_all(frames: Mapping[str, Any], units: Mapping[str, Unit], folder: P
     folder = folder / "w"
     folder.mkdir()
     with duckdb.connect() as connection:
-        working_copy._fill(connection, of_frames(frames, units), SECRET, frames, folder, None)
+        working_copy._fill(connection, of_frames(frames, units), SECRET, frames, folder, "", None)
 
 
 @pytest.mark.parametrize(
@@ -292,5 +292,5 @@ def test_a_collation_of_a_source_does_not_reach_its_copy(tmp_path: Path) -> None
     workshop = tmp_path / "w"
     workshop.mkdir()
     with duckdb.connect() as connection:
-        working_copy._fill(connection, policy, SECRET, {}, workshop, None)
+        working_copy._fill(connection, policy, SECRET, {}, workshop, "", None)
         assert connection.execute("SELECT count(DISTINCT note) FROM tacit_copy.t").fetchone() == (2,)
