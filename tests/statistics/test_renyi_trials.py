@@ -78,3 +78,16 @@ def test_the_worst_candidate_counts() -> None:
     )
     assert epsilon_of_best(number, [mild, strong], delta) == epsilon_of_best(number, [strong], delta)
     assert epsilon_of_best(number, [mild], delta) < epsilon_of_best(number, [strong], delta)
+
+
+def test_the_bound_is_the_formula_of_the_theorem() -> None:
+    """Written out once more for Gaussian runs, where D(a) = a rho, at orders that the search over b knows as well."""
+    run, number = events.DiscreteGaussian(Fraction(1), Fraction(10), 1), NegativeBinomial(Fraction(1), Fraction(1, 20))
+    rho = 1 / 200
+    for order in (2.0, 8.0, 32.0):
+        second = min((1 - 1 / b) * b * rho + math.log(20) / b for b in ORDERS)
+        plain = order * rho + 2 * second + math.log(20) / (order - 1)
+        found = divergences(number, [run], np.sort(np.unique([*ORDERS, order])))
+        at = int(np.searchsorted(np.sort(np.unique([*ORDERS, order])), order))
+        more = min(second, (1 - 1 / order) * order * rho + math.log(20) / order)
+        assert found[at] == pytest.approx(plain - 2 * (second - more), rel=1e-6)
