@@ -346,6 +346,9 @@ def test_the_ledger_is_shown_verified_and_exported(folder: Path) -> None:
     assert "3 entries" in run("ledger", "verify", "visits.toml").stdout
     assert len(json.loads(run("ledger", "export", "visits.toml").stdout)) == 3
     assert run("ledger", "export", "visits.toml", "--format", "csv").stdout.count("\n") == 4
+    short = run("ledger", "visits.toml", "--last", "0").stdout
+    assert "1 earlier ones are not shown: tacit ledger visits.toml --last 1" in short
+    assert "select" not in short
 
 
 def test_a_damaged_ledger_is_found_and_not_used(folder: Path) -> None:

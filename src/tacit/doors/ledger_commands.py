@@ -34,6 +34,7 @@ ledger = typer.Typer(cls=ShowFirst, no_args_is_help=True, rich_markup_mode=None)
 def show_ledger(
     policy: PolicyFile,
     analyst: Annotated[str | None, typer.Option(help="Only what this analyst asked.")] = None,
+    last: Annotated[int, typer.Option(help="How many of the latest answers the table shows; exports have all.")] = 100,
     form: Form = Format.TABLE,
     as_json: AsJson = False,
 ) -> None:
@@ -58,17 +59,22 @@ def show_ledger(
 
     show(
         wanted,
-        table=lambda: _print_ledger(entries, standing, failures, policy),
+        table=lambda: _print_ledger(entries, standing, failures, policy, max(last, 0)),
         content=content,
         columns=lambda: _columns(entries),
     )
 
 
-def _print_ledger(entries: Sequence[Entry], standing: Standing, failures: Sequence[Entry], policy: Path) -> None:
+def _print_ledger(
+    entries: Sequence[Entry], standing: Standing, failures: Sequence[Entry], policy: Path, last: int
+) -> None:
     from tacit.answer.standing import charges_of
     from tacit.doors import tables
 
-    out().print(tables.ledger(entries))
+    earlier = len(charges_of(entries)) - last
+    if earlier > 0:
+        out().print(f"{earlier:,} earlier ones are not shown: tacit ledger {policy} --last {earlier + last}")
+    out().print(tables.ledger(entries, last))
     out().print(str(standing))
     numbers = {entry.sequence: number for number, entry in enumerate(charges_of(entries), start=1)}
     for entry in failures:

@@ -144,7 +144,7 @@ class Show:
 
     def ledger(self, curator: Curator) -> None:
         """Who asked what."""
-        self.console.print(tables.ledger(curator.ledger()))
+        self.console.print(tables.ledger(curator.ledger(), last=100))
         self.say(str(curator.budget()))
 
 

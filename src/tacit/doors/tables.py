@@ -152,11 +152,12 @@ def _unit(unit: object) -> str:
     return unit.column if isinstance(unit, ColumnUnit) else "row"
 
 
-def ledger(entries: Sequence[Entry]) -> Table:
-    """Who asked what, when, and at which price as it was asked for. Numbered as they are shown, without holes."""
+def ledger(entries: Sequence[Entry], last: int) -> Table:
+    """Who asked what, when, and at which price as it was asked for: the `last` ones, numbered without holes."""
     shown = table("no.", "when (UTC)", "who", "price", "question", texts=(1, 2, 3, 4), wraps=(4,))
     failed = {entry.details["charge"] for entry in entries if entry.kind in ("failed", "interrupted")}
-    for number, entry in enumerate(charges_of(entries), start=1):
+    charges = list(enumerate(charges_of(entries), start=1))
+    for number, entry in charges[max(len(charges) - last, 0) :]:
         asked = entry.asked
         question = in_words(entry.question or "") + (" (failed)" if entry.sequence in failed else "")
         shown.add_row(
