@@ -575,6 +575,7 @@ WITHOUT: dict[str, str] = {
     "Content": "a part of a finding",
     "Finding": "what studies give",
     "Monitor": "answers yes or no",
+    "ExpectedWidth": "how far off a study would be, before it is paid for",
     "Planned": "a study without its price",
     "planned": "a study without its price",
     "estimate": "a price, and nothing of the rows",

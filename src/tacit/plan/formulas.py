@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from tacit.plan.bends import Moves, flipped, product, quotient, stepped, wrapped
 from tacit.plan.floats import as_float
+from tacit.plan.operations import OPERATIONS
 
 Floats = NDArray[np.float64]
 _FAR = 10.0  # deviations: more than any level up to 1 - 1e-6 needs for one value
@@ -268,7 +269,7 @@ class Operation:
     def of(self, cells: Cells) -> Estimate:
         a, b = self.left.of(cells), self.right.of(cells)
         with np.errstate(all="ignore"):
-            value, by_left, by_right = _OPERATIONS[self.op](a.value, b.value)
+            value, by_left, by_right = OPERATIONS[self.op](a.value, b.value)
             slopes: dict[int, Floats] = {}
             far: dict[int, Floats] = {}
             for part, factor in ((a, by_left), (b, by_right)):
@@ -284,33 +285,6 @@ class Operation:
         elif self.op == "*":
             far = product((slopes, far), (a.slopes, a.far), (b.slopes, b.far), cells.spreads, cells.within)
         return Estimate(value, slopes, far)
-
-
-def _divided(a: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
-    divisor = np.where(b == 0, np.nan, b)
-    return a / divisor, 1 / divisor, -a / (divisor * divisor)
-
-
-def _whole_divided(a: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
-    value, by_left, by_right = _divided(a, b)
-    return np.trunc(value), by_left, by_right
-
-
-def _remainder(a: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
-    divisor = np.where(b == 0, np.nan, b)
-    return np.fmod(a, divisor), np.ones_like(a), -np.trunc(a / divisor)
-
-
-_OPERATIONS: Mapping[str, Callable[[Floats, Floats], tuple[Floats, Floats, Floats]]] = MappingProxyType(
-    {
-        "+": lambda a, b: (a + b, np.ones_like(a), np.ones_like(a)),
-        "-": lambda a, b: (a - b, np.ones_like(a), -np.ones_like(a)),
-        "*": lambda a, b: (a * b, b, a),
-        "/": _divided,
-        "//": _whole_divided,
-        "%": _remainder,
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,51 +31,10 @@ from tacit.plan.row_plan import Cut, Indicator, RowPlan, Variable
 from tacit.policy import RowUnit
 from tacit.statistics.asked_rows import narrowed, rows_of_table
 from tacit.statistics.finding import Content, Finding
-
-Whole: TypeAlias = NDArray[np.int64]
-Term: TypeAlias = str | Indicator  # of a product: a variable's code, or whether it has one
-
-
-class Opened(ABC):
-    """Exact numbers that have been paid for. Only a study's computation sees one, and adds noise to what it takes."""
-
-    @abstractmethod
-    def tally(self, *asked: str | Cut) -> tuple[Whole, Whole]:
-        """Rows as a matrix of codes, one line for each combination there is, and how many rows have each.
-
-        In no order that means anything; a combination may come twice. Text is numbered as the variable's values are.
-        """
-
-    @abstractmethod
-    def meanings(self, *names: str) -> list[str]:
-        """What the codes of these variables are: "text" where listed values are numbered."""
-
-    @abstractmethod
-    def totals(
-        self, products: Sequence[Sequence[Term]], centres: Mapping[str, int] | None = None, using: Sequence[str] = ()
-    ) -> tuple[int, list[int]]:
-        """The number of rows, and for every product the exact sum of the products of (code - centre) and indicators.
-
-        Rows are those where none of `using` (without it: of the variables in the products) is missing.
-        """
-
-    def counts(self, *asked: str | Cut, shape: Sequence[int]) -> Whole:
-        """A dense table of counts for codes 0, 1, ... below `shape`; what lies outside is left out."""
-        codes, rows = self.tally(*asked)
-        inside = np.all((codes >= 0) & (codes < np.asarray(shape, dtype=np.int64)), axis=1)
-        table = np.zeros(tuple(shape), dtype=np.int64)
-        np.add.at(table, tuple(codes[inside].T), rows[inside])
-        return table
-
-    def guarded(self, compute: Callable[[], bytes]) -> bytes:
-        """What `compute` makes of these numbers, or one fixed error; where a ledger paid, it is stored as failed."""
-        return guarded(compute)
-
-    def values(self, *names: str) -> Whole:
-        """Every row's codes, as a matrix, in no order that means anything."""
-        codes, rows = self.tally(*names)
-        return codes if bool(np.all(rows == 1)) else np.repeat(codes, rows, axis=0)
-
+from tacit.statistics.opened import Opened as Opened
+from tacit.statistics.opened import Term as Term
+from tacit.statistics.opened import Whole as Whole
+from tacit.statistics.opened import exact_sum, named
 
 Compute: TypeAlias = Callable[[Opened, BitSource], Content]
 
@@ -293,7 +252,7 @@ class EngineRows(Opened):
     def totals(
         self, products: Sequence[Sequence[Term]], centres: Mapping[str, int] | None = None, using: Sequence[str] = ()
     ) -> tuple[int, list[int]]:
-        used = tuple(using) or tuple(dict.fromkeys(_named(term) for product in products for term in product))
+        used = tuple(using) or tuple(dict.fromkeys(named(term) for product in products for term in product))
         query = self._plan.totals(products, centres or {}, used)
 
         def read(keys: Any, columns: Any) -> tuple[int, list[int]]:
@@ -330,7 +289,7 @@ class _FromArrays(Opened):
     def totals(
         self, products: Sequence[Sequence[Term]], centres: Mapping[str, int] | None = None, using: Sequence[str] = ()
     ) -> tuple[int, list[int]]:
-        used = tuple(using) or tuple(dict.fromkeys(_named(term) for product in products for term in product))
+        used = tuple(using) or tuple(dict.fromkeys(named(term) for product in products for term in product))
         columns, count = self._present(used)
         shifts = {name: int((centres or {}).get(name, 0)) for name in used}
         moved = {name: column - shifts[name] for name, column in zip(used, columns, strict=True)}
@@ -359,18 +318,6 @@ class _FromArrays(Opened):
         assert known.low is not None
         assert known.high is not None
         return max(abs(known.low - centre), abs(known.high - centre), 1)
-
-
-def _named(term: Term) -> str:
-    return term.name if isinstance(term, Indicator) else term
-
-
-def exact_sum(numbers: NDArray[Any]) -> int:
-    """The sum of whole numbers, which may be wider than a word though each of them is not."""
-    if numbers.dtype == object:
-        return int(numbers.sum())
-    high, low = numbers >> 31, numbers & ((1 << 31) - 1)
-    return (int(high.sum()) << 31) + int(low.sum())
 
 
 def finding_of(content: Content, source: Source, price: Price, level: float, entry: str) -> Finding:
