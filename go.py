@@ -128,6 +128,7 @@ PEERS: dict[str, tuple[Environment, ...]] = {
     "accuracy": (TUMULT, SMARTNOISE),
     "statistics": (DIFFPRIVLIB, TUMULT),
     "learning": (DIFFPRIVLIB,),
+    "synthesis_large": (SPARK,),
 }
 
 

@@ -26,7 +26,7 @@ import pyarrow as pa
 from _coverage_again import remembered
 from _coverage_cases import REGIMES, Tally
 from tacit.answer import Answer
-from tacit.answer.release import release
+from tacit.answer.release import finished_words, release
 from tacit.curator import Curator
 from tacit.curator.keys import with_units
 from tacit.loss import Budget
@@ -306,4 +306,4 @@ def _at_once(plan: Any, run: Callable[[Any], Any], runs: int) -> list[Answer]:
     heavy = not all(isinstance(each.mechanism, Gaussian) for each in plan.measures)
     columns = tuple(map(tuple, table.columns))
     spread = tuple(None if each is None else tuple(each) for each in table.deviations)
-    return [Answer(table.names, table.kinds, columns, spread, heavy, {}, False, table.among, table.above)]
+    return [Answer(table.names, table.kinds, columns, spread, heavy, {}, False, *finished_words(table))]

@@ -15,7 +15,7 @@ from statistics import median
 
 from _peers import tell
 from _sql_data import SHAPES
-from tacit.engines.spark_engine import LIMITS, Session, SparkEngine
+from tacit.engines.spark.engine import LIMITS, Session, SparkEngine
 from tacit.plan import make_plan
 from tacit.policy.read import parse
 from tacit.question import read

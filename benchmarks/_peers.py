@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,8 +36,17 @@ def python_of(environment: str) -> Path:
     return HERE.parent / f".venv-{environment}" / "bin" / "python"
 
 
-def listen(program: str, *arguments: object, python: Path | None = None, seconds: float) -> Told:
-    """Run a program beside this file, and gather what it says. `seconds` is the longest it may be silent."""
+def listen(
+    program: str,
+    *arguments: object,
+    python: Path | None = None,
+    seconds: float,
+    heard: Callable[[dict[str, Any]], None] = lambda line: None,
+) -> Told:
+    """Run a program beside this file, and gather what it says. `seconds` is the longest it may be silent.
+
+    `heard` gets each line as it comes, so that a long run that is ended loses nothing.
+    """
     command = [str(python or sys.executable), str(HERE / program), *map(str, arguments)]
     if not Path(command[0]).exists():
         return Told((), "its environment is missing: run `python3 go.py bench`")
@@ -45,7 +55,7 @@ def listen(program: str, *arguments: object, python: Path | None = None, seconds
         # A session of its own: whatever it starts can be ended together with it.
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, start_new_session=True)
         try:
-            silent = not _gather(process, lines, seconds)
+            silent = not _gather(process, lines, seconds, heard)
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -57,7 +67,12 @@ def listen(program: str, *arguments: object, python: Path | None = None, seconds
     return Told(tuple(lines), "" if lines and "done" in lines[-1] else f"failed: {said[-1][:200]}")
 
 
-def _gather(process: subprocess.Popen[bytes], lines: list[dict[str, Any]], seconds: float) -> bool:
+def _gather(
+    process: subprocess.Popen[bytes],
+    lines: list[dict[str, Any]],
+    seconds: float,
+    heard: Callable[[dict[str, Any]], None],
+) -> bool:
     """Read until the program closes its output (true), or says nothing for too long (false)."""
     assert process.stdout is not None
     buffer, deadline = b"", time.monotonic() + seconds
@@ -72,6 +87,7 @@ def _gather(process: subprocess.Popen[bytes], lines: list[dict[str, Any]], secon
         for line in whole:
             if line.startswith(b"{"):
                 lines.append(json.loads(line))
+                heard(lines[-1])
                 print(f"  {line.decode()[:200]}", flush=True)
                 deadline = time.monotonic() + seconds
 

@@ -1,10 +1,17 @@
 """Six data sets that no test uses, made by formulae here: every basic statistic beside OpenDP and diffprivlib.
 
 Skewed incomes, ages, two lumps, many ties, a tiny spread within wide bounds, and values near a bound: 1,000 rows each.
-They are as they were first made. The median of the incomes is one of the 1,001 candidates that OpenDP is given, so
-that it can find it exactly: a miss there is shown as one.
+They are as they were first made.
 Bar: mean, sum, variance, median, quartiles, histogram and covariance at epsilon 0.1 and 1 are at or below the best of
 the two peers (within three sampling errors of both). Root mean square errors; of quantiles mean absolute errors.
+
+Candidates of OpenDP's quantiles. All three know the bounds and nothing else of where values lie. Ours and diffprivlib
+need no more; OpenDP is handed a list of candidates, and whoever makes the list decides how near one of them lies to the
+answer. On the list from the lower bound in steps of a thousandth, 30,000 is a candidate, and the median of the incomes
+is 30,000.0: OpenDP then finds it to the cent, which no public fact about these incomes allows. So that the list tells
+nothing but the bounds, its points are shifted together by a part of a step that is drawn anew in every run: errors are
+averages over all such lists. What the list from the lower bound gives is told below the table wherever it is better
+than ours.
 
 Neighbours. diffprivlib, and OpenDP where it is told the size, take the number of rows for public and one row for
 replaced. Ours does so for the sum, whose noise depends on it (`mean(size=...)` times the size); it does not know the
@@ -34,6 +41,8 @@ ROWS, BINS, SEED = 1_000, 30, 31
 EPSILONS = (0.1, 1.0)
 QUARTILES = [0.25, 0.5, 0.75]
 SECONDS = 600
+CANDIDATES = 1_001
+PLAIN = ", candidates from the lower bound"
 
 
 class Data(NamedTuple):
@@ -84,14 +93,18 @@ def ours(data: Data, epsilon: float) -> dict[str, Callable[[], Any]]:
 
 
 def opendp(data: Data, epsilon: float) -> dict[str, Callable[[], Any]]:
-    """OpenDP's: a public size for moments; 1,001 equally spaced candidates for quantiles; noise on counts of bins."""
+    """OpenDP's: a public size for moments; 1,001 equally spaced candidates for quantiles; noise on counts of bins.
+
+    Candidates are shifted in every run; `PLAIN` marks the same from the lower bound on.
+    """
     import opendp.prelude as dp
 
     dp.enable_features("contrib", "floating-point", "honest-but-curious")
     listed, metric = data.values.tolist(), dp.symmetric_distance()
     space = dp.vector_domain(dp.atom_domain(bounds=(data.low, data.high)), size=ROWS)
     plain = dp.vector_domain(dp.atom_domain(T=float, nan=False))
-    candidates = [float(each) for each in np.linspace(data.low, data.high, 1_001)]
+    candidates = [float(each) for each in np.linspace(data.low, data.high, CANDIDATES)]
+    shifts = np.random.default_rng(SEED)
     truth = np.histogram(data.values, bins=BINS, range=(data.low, data.high))[0].tolist()
 
     def moment(transformation: Any) -> Any:
@@ -99,21 +112,31 @@ def opendp(data: Data, epsilon: float) -> dict[str, Callable[[], Any]]:
             lambda scale: (space, metric) >> transformation >> dp.m.then_laplace(scale), 2, epsilon
         )
 
-    def ranked(share: float, part: float) -> Any:
-        def at(scale: float) -> Any:
-            return dp.m.make_private_quantile(plain, metric, dp.max_divergence(), candidates, share, scale)
+    def shifted() -> list[float]:
+        step = (data.high - data.low) / (CANDIDATES - 1)
+        return [data.low, *(float(each) for each in np.array(candidates[:-1]) + step * shifts.uniform())]
 
-        return at(dp.binary_search_param(at, d_in=1, d_out=part))
+    def scale_of(part: float) -> float:
+        found = dp.binary_search_param(lambda scale: ranked(0.5, scale, candidates), d_in=1, d_out=part)
+        return float(found)
+
+    def ranked(share: float, scale: float, among: list[float]) -> Any:
+        return dp.m.make_private_quantile(plain, metric, dp.max_divergence(), among, share, scale)
+
+    def chosen(shares: list[float], scale: float, among: Callable[[], list[float]]) -> list[float]:
+        return [float(ranked(share, scale, among())(listed)) for share in shares]
 
     total, average, spread = moment(dp.t.then_sum()), moment(dp.t.then_mean()), moment(dp.t.then_variance())
-    median, quartiles = ranked(0.5, epsilon), [ranked(share, epsilon / 3) for share in QUARTILES]
+    one, third = scale_of(epsilon), scale_of(epsilon / 3)
     noise = dp.m.make_laplace(dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int), scale=1 / epsilon)
     return {
         "mean": lambda: average(listed),
         "sum": lambda: total(listed),
         "variance": lambda: spread(listed),
-        "median": lambda: [median(listed)],
-        "quartiles": lambda: [each(listed) for each in quartiles],
+        "median": lambda: chosen([0.5], one, shifted),
+        "quartiles": lambda: chosen(QUARTILES, third, shifted),
+        "median" + PLAIN: lambda: chosen([0.5], one, lambda: candidates),
+        "quartiles" + PLAIN: lambda: chosen(QUARTILES, third, lambda: candidates),
         "histogram": lambda: noise(truth),
     }
 
@@ -160,12 +183,13 @@ def main(runs: int = 100, python: Path | None = None) -> str:
         "### Six data sets of our own",
         "",
         f"{ROWS:,} rows each, {runs} runs; none of them is used by a test. Root mean square error, of quantiles mean",
-        "absolute error.",
+        "absolute error. All know the bounds; OpenDP's candidates for quantiles, 1,001 in equal steps, are shifted by",
+        "a part of a step that is drawn anew in every run, so that the list tells nothing else.",
         "",
         "| data | asked | epsilon | ours | OpenDP | diffprivlib | verdict |",
         "|---|---|---|---|---|---|---|",
     ]
-    beaten = []
+    beaten, lucky = [], []
     for name, data in sets.items():
         truth = truths(data)
         for epsilon in EPSILONS:
@@ -180,6 +204,11 @@ def main(runs: int = 100, python: Path | None = None) -> str:
                 peers = [each for peer, each in figures.items() if peer != "ours"]
                 met = all(mine <= figure + 3 * math.hypot(doubt, unsure) for figure, unsure in peers)
                 beaten += [] if met else [f"{name}, {what}, {epsilon:g}"]
+                if what + PLAIN in theirs:
+                    found = [theirs[what + PLAIN]() for _ in range(runs)]
+                    off, unsure = error(what, found, truth[what])
+                    if mine > off + 3 * math.hypot(doubt, unsure):
+                        lucky.append(f"{name}, {what}, epsilon {epsilon:g}: {off:.4g} against {mine:.4g}")
                 cells = [
                     f"{figures[peer][0]:.4g} +/- {figures[peer][1]:.2g}" if peer in figures else "-"
                     for peer in ("ours", "OpenDP", "diffprivlib")
@@ -188,8 +217,17 @@ def main(runs: int = 100, python: Path | None = None) -> str:
                 print(lines[-1], flush=True)
     verdict = "met" if not beaten else f"NOT MET ({'; '.join(beaten)})"
     trouble = [f"diffprivlib: {told.trouble}"] if told.trouble else []
+    luck = "; ".join(lucky) if lucky else "none"
     return "\n".join(
-        [*lines, "", f"Bar: at or below the best peer, within three sampling errors: {verdict}.", *trouble]
+        [
+            *lines,
+            "",
+            f"Bar: at or below the best peer, within three sampling errors: {verdict}.",
+            "",
+            f"Where the list from the lower bound (not shifted) is better than ours, because a candidate lies at the "
+            f"answer: {luck}.",
+            *trouble,
+        ]
     )
 
 

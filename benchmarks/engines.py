@@ -72,7 +72,7 @@ def postgres(folder: Path) -> list[str]:
     import pyarrow.parquet as parquet
     from tests.postgres_server import running
 
-    from tacit.engines.postgres_engine import PostgresEngine
+    from tacit.engines.postgres.engine import PostgresEngine
     from tacit.plan import make_plan
     from tacit.policy.read import parse
     from tacit.question import read

@@ -7,7 +7,8 @@ its own environment, by more than three sampling errors of the difference.
 
 `TACIT_ONLY=logistic,PCA` runs the lines whose names begin so or contain `/adult`, say. With `TACIT_KEPT=FILE` each run
 is written to that file as it is done, and runs that are in it are not done again. The file knows nothing of the code;
-take its lines out for what was changed.
+take its lines out for what was changed. With `TACIT_KEPT_ONLY=1` nothing is run: the table is of what was kept, and a
+cell with fewer runs says how many.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +31,7 @@ from _peers import listen, python_of
 RUNS = int(os.environ.get("TACIT_RUNS", "50"))
 ONLY = [each for each in os.environ.get("TACIT_ONLY", "").split(",") if each]
 KEPT = Path(os.environ["TACIT_KEPT"]) if os.environ.get("TACIT_KEPT") else None
+KEPT_ONLY = bool(os.environ.get("TACIT_KEPT_ONLY"))
 PEER_SECONDS = 600
 OURS, PLAIN, PEER = "tacit", "scikit-learn", "diffprivlib"
 
@@ -86,12 +89,21 @@ def ask_peer(scores: Scores, entries: list[Entry]) -> str:
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(wanted, file)
         file.flush()
-        told = listen("_learning_diffprivlib.py", file.name, python=python_of("diffprivlib"), seconds=PEER_SECONDS)
-    for line in told.lines:
-        if "entry" in line:
-            note(scores, PEER, line["entry"], line["epsilon"], line["seed"], line["score"])
-            keep(PEER, line["entry"], line["epsilon"], line["seed"], line["score"])
+        told = listen(
+            "_learning_diffprivlib.py",
+            file.name,
+            python=python_of("diffprivlib"),
+            seconds=PEER_SECONDS,
+            heard=lambda line: write_down(scores, line),
+        )
     return told.trouble
+
+
+def write_down(scores: Scores, line: dict[str, Any]) -> None:
+    """A run of the peer, as soon as it is told."""
+    if "entry" in line:
+        note(scores, PEER, line["entry"], line["epsilon"], line["seed"], line["score"])
+        keep(PEER, line["entry"], line["epsilon"], line["seed"], line["score"])
 
 
 def cell(found: np.ndarray) -> str:
@@ -99,20 +111,25 @@ def cell(found: np.ndarray) -> str:
     if not len(found):
         return "-"
     low, high = np.quantile(found, [0.025, 0.975])
-    return f"{np.mean(found):.3f} ({low:.3f} to {high:.3f})" if np.isfinite(found).all() else "not finite"
+    fewer = f", {len(found)} runs" if len(found) < RUNS else ""
+    return f"{np.mean(found):.3f} ({low:.3f} to {high:.3f}{fewer})" if np.isfinite(found).all() else "not finite"
 
 
 def verdicts(scores: Scores, entry: Entry, epsilon: float) -> list[tuple[str, bool]]:
     """What was asked of a cell, and whether it is so."""
-    ours, peer = runs_of(scores, OURS, entry.name, epsilon), runs_of(scores, PEER, entry.name, epsilon)
+    ours = runs_of(scores, OURS, entry.name, epsilon)
+    mine, others = (scores.get((who, entry.name, epsilon), {}) for who in (OURS, PEER))
+    shared = sorted(mine.keys() & others.keys())  # the same splits
+    paired, peer = (np.array([own[seed] for seed in shared]) for own in (mine, others))
     sign = -1 if entry.lower_is_better else 1
     found = []
     if epsilon in entry.bars and len(ours):
         found.append((f"{entry.name} at {epsilon:g}: bar", bool(sign * (np.mean(ours) - entry.bars[epsilon]) >= 0)))
-    if len(peer) and len(peer) == len(ours):
-        better = sign * np.mean(ours) >= sign * np.mean(peer)
-        error = 3 * math.sqrt(np.var(ours - peer) / len(ours)) if np.isfinite(peer).all() else math.inf
-        found.append((f"{entry.name} at {epsilon:g}: diffprivlib", bool(better or np.mean(peer - ours) * sign < error)))
+    if len(peer):
+        better = sign * np.mean(paired) >= sign * np.mean(peer)
+        error = 3 * math.sqrt(np.var(paired - peer) / len(peer)) if np.isfinite(peer).all() else math.inf
+        good = bool(better or np.mean(peer - paired) * sign < error)
+        found.append((f"{entry.name} at {epsilon:g}: diffprivlib", good))
     return found
 
 
@@ -138,7 +155,7 @@ def main() -> str:
     every = [entry for found in gathered("models", "ENTRIES") for entry in found]
     entries = [entry for entry in every if not ONLY or any(each in entry.name for each in ONLY)]
     scores = kept()
-    for entry in entries:
+    for entry in () if KEPT_ONLY else entries:
         measure(scores, PLAIN, entry, 0.0, lambda seed, entry=entry: entry.plain(split_of(entry.data, seed)))
         for epsilon in entry.epsilons:
             measure(
@@ -148,7 +165,7 @@ def main() -> str:
                 epsilon,
                 lambda seed, e=epsilon, entry=entry: entry.score(split_of(entry.data, seed), e),
             )
-    trouble = ask_peer(scores, entries)
+    trouble = "" if KEPT_ONLY else ask_peer(scores, entries)
     judged = [each for entry in entries for epsilon in entry.epsilons for each in verdicts(scores, entry, epsilon)]
     failed = [what for what, good in judged if not good]
     return "\n".join(

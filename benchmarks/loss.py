@@ -19,8 +19,9 @@ import numpy as np
 import _loss_peers as peers
 import _loss_truths as truths
 from _loss_peers import Part
-from tacit.loss import contour, events
-from tacit.loss.contour import ContourAccountant
+from tacit.loss import events
+from tacit.loss.accountants import contour
+from tacit.loss.accountants.contour import ContourAccountant
 from tacit.loss.events import Event
 
 NEAR = 1.001

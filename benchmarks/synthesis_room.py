@@ -1,8 +1,17 @@
 """Synthetic data on Adult (48,842 rows, 14 coded columns), delta 1e-9: mean total variation of all 2- and 3-way tables.
 
-Errors are of rows that were drawn, as many as the release estimated. "Coarse" has every column of more than 16 values
-cut into 16 equal ranges of codes before tables are compared. Beside the methods stand the real rows drawn anew with
+Errors are of rows that were drawn, as many as the release estimated; total variation is half the sum of the absolute
+differences of shares. "32 ranges" has every column of more than 32 codes cut into 32 equal ranges of codes before
+anything sees it (ours and peers alike); "all codes" leaves them. Beside the methods stand the real rows drawn anew with
 replacement, and columns that were shuffled apart from each other: without any noise.
+
+private-pgm takes part where an environment for it exists (its versions are not locked here):
+
+    python3 -m venv .venv-mbi && .venv-mbi/bin/pip install "mbi>=2,<3"
+
+    TACIT_SYNTHESIS_SEEDS, TACIT_SYNTHESIS_PEER_SEEDS, TACIT_SYNTHESIS_PEER_PRICES, TACIT_SYNTHESIS_PEER_SECONDS
+    make it shorter or longer: 5, 1, "0.1 1 10" and 1,200 where they are not set. TACIT_SYNTHESIS_ALL_CODES=no leaves
+    out that column.
 """
 
 from __future__ import annotations
@@ -11,6 +20,8 @@ import gzip
 import itertools
 import json
 import math
+import os
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,65 +30,125 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from _peers import listen, python_of
 from tacit import synthesis
 
 DATA = Path(__file__).resolve().parent / "data"
-SEEDS = 5
+SEEDS = int(os.environ.get("TACIT_SYNTHESIS_SEEDS", "5"))
+PEER_SEEDS = int(os.environ.get("TACIT_SYNTHESIS_PEER_SEEDS", "1"))
+PRICES = ("0.1", "1", "10")
+PEER_PRICES = os.environ.get("TACIT_SYNTHESIS_PEER_PRICES", " ".join(PRICES)).split()
+PEER_SECONDS = float(os.environ.get("TACIT_SYNTHESIS_PEER_SECONDS", "1200"))
+RANGES = 32
+ALL_CODES = os.environ.get("TACIT_SYNTHESIS_ALL_CODES", "yes") == "yes"
+# what is to be reached: mean total variation of 2-way and 3-way tables at each price
+BARS = {
+    "mst": {"0.1": (0.078, 0.139), "1": (0.037, 0.081), "10": (0.033, 0.076)},
+    "aim": {"0.1": (0.0715, 0.125), "1": (0.021, 0.049), "10": (0.0110, 0.032)},
+}
 Rows = NDArray[np.int64]
 
 
 def main() -> str:
     """Every method at three prices."""
-    sizes = json.loads((DATA / "adult_codes_domain.json").read_text())
-    names = list(sizes)
-    with gzip.open(DATA / "adult_codes.csv.gz", "rt") as file:
-        real: Rows = np.loadtxt(file, delimiter=",", skiprows=1, dtype=np.int64)
-    widths = [sizes[name] for name in names]
-    given = {name: real[:, place] for place, name in enumerate(names)}
-    bounds = {name: (0, size - 1) for name, size in sizes.items()}
+    sizes, real = adult()
+    cut, coarse = in_ranges(real, sizes)
     lines = [
         "## Synthetic data",
         "",
-        f"Adult, 14 columns, delta 1e-9; mean of {SEEDS} runs. CPU is that of the release; sampling apart.",
+        f"Adult, 14 columns, delta 1e-9. 32 ranges: mean of {SEEDS} runs and its standard error, {PEER_SEEDS} of a "
+        "peer; all codes: one run. CPU is that of the release; sampling apart.",
         "",
-        "| method | epsilon | 2-way | 3-way | 2-way, coarse | 3-way, coarse | CPU s |",
-        "|---|---:|---:|---:|---:|---:|---:|",
+        "| method | epsilon | 2-way | bar | 3-way | bar | 2-way, all codes | CPU s |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     generator = np.random.default_rng(0)
-    again = real[generator.integers(0, len(real), len(real))]
-    apart = np.stack([generator.permutation(column) for column in real.T], axis=1)
-    for name, rows in (("real rows drawn anew", again), ("real columns shuffled", apart)):
-        lines.append(_line(name, "", [_errors(real, rows, widths)], [0.0]))
+    again = generator.integers(0, len(real), len(real))
+    lines.append(_still("real rows drawn anew", cut, cut[again], coarse, real, real[again], sizes))
+    order = [generator.permutation(len(real)) for _ in sizes]
+    apart = [np.stack([own[at, p] for p, at in enumerate(order)], axis=1) for own in (cut, real)]
+    lines.append(_still("real columns shuffled", cut, apart[0], coarse, real, apart[1], sizes))
+    seconds: dict[str, float] = {}
     methods: list[Callable[..., Any]] = [synthesis.independent, synthesis.mst, synthesis.aim]
-    for method, epsilon in itertools.product(methods, ("0.1", "1", "10")):
-        found, seconds = [], []
-        for _ in range(SEEDS):
-            began = time.process_time()
-            twin = method(given, epsilon=epsilon, delta="1e-9", bounds=bounds)
-            seconds.append(time.process_time() - began)
-            drawn = twin.sample()
-            found.append(_errors(real, np.stack([drawn[name] for name in names], axis=1), widths))
-        lines.append(_line(method.__name__, epsilon, found, seconds))
+    for method, price in itertools.product(methods, PRICES):
+        found, times = zip(*(_run(method, price, cut, coarse) for _ in range(SEEDS)), strict=True)
+        whole = f"{_run(method, price, real, sizes, degrees=(2,))[0][0]:.4f}" if ALL_CODES else ""
+        name = method.__name__
+        seconds[f"{name} {price}"] = float(np.mean(times))
+        lines.append(_line(name, price, np.array(found), whole, float(np.mean(times))))
         print(lines[-1], flush=True)
-    began = time.process_time()
-    twin.sample(1_000_000)
-    lines += ["", f"1,000,000 rows drawn from the last model: {time.process_time() - began:.1f} s of CPU."]
+    told, trouble = _peer(cut, coarse) if PEER_PRICES else ({}, "not asked for in this run")
+    for price, runs in told.items():
+        spent = float(np.mean([own for _, own in runs]))
+        lines.append(_line("private-pgm MST", price, np.array([errors for errors, _ in runs]), "", spent))
+        lines[-1] += f" {spent / seconds[f'mst {price}']:.0f} times `mst`"
+    if trouble:
+        lines += ["", f"private-pgm: {trouble}."]
+    lines += ["", "smartnoise-synth and dpmm were not run: their environments are not locked here."]
     return "\n".join(lines)
 
 
-def _line(name: str, epsilon: str, found: list[list[float]], seconds: list[float]) -> str:
-    means = " | ".join(f"{each:.4f}" for each in np.mean(found, axis=0))
-    return f"| {name} | {epsilon} | {means} | {np.mean(seconds):.2f} |"
+def adult() -> tuple[dict[str, int], Rows]:
+    """Sizes of the columns, and the rows as codes."""
+    sizes: dict[str, int] = json.loads((DATA / "adult_codes_domain.json").read_text())
+    with gzip.open(DATA / "adult_codes.csv.gz", "rt") as file:
+        return sizes, np.loadtxt(file, delimiter=",", skiprows=1, dtype=np.int64)
 
 
-def _errors(real: Rows, rows: Rows, sizes: list[int]) -> list[float]:
-    coarse = [min(size, 16) for size in sizes]
-    cut = [np.stack([own[:, p] * coarse[p] // sizes[p] for p in range(len(sizes))], axis=1) for own in (real, rows)]
-    fine = [_variation(real, rows, sizes, degree) for degree in (2, 3)]
-    return fine + [_variation(cut[0], cut[1], coarse, degree) for degree in (2, 3)]
+def in_ranges(rows: Rows, sizes: dict[str, int]) -> tuple[Rows, dict[str, int]]:
+    """Columns of many codes cut into equal ranges."""
+    fewer = {name: min(size, RANGES) for name, size in sizes.items()}
+    cut = [rows[:, p] * fewer[name] // size for p, (name, size) in enumerate(sizes.items())]
+    return np.stack(cut, axis=1), fewer
 
 
-def _variation(real: Rows, rows: Rows, sizes: list[int], degree: int) -> float:
+def _run(
+    method: Callable[..., Any], price: str, rows: Rows, sizes: dict[str, int], degrees: tuple[int, ...] = (2, 3)
+) -> tuple[list[float], float]:
+    given = {name: rows[:, place] for place, name in enumerate(sizes)}
+    began = time.process_time()
+    twin = method(given, epsilon=price, delta="1e-9", bounds={name: (0, size - 1) for name, size in sizes.items()})
+    seconds = time.process_time() - began
+    drawn = twin.sample()
+    made = np.stack([drawn[name] for name in sizes], axis=1)
+    return [variation(rows, made, list(sizes.values()), degree) for degree in degrees], seconds
+
+
+def _peer(rows: Rows, sizes: dict[str, int]) -> tuple[dict[str, list[tuple[list[float], float]]], str]:
+    """Errors and CPU of private-pgm's MST, and why there are none, or fewer."""
+    found: dict[str, list[tuple[list[float], float]]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        np.save(Path(folder) / "rows.npy", rows)
+        runs = [[price, seed] for price in PEER_PRICES for seed in range(PEER_SEEDS)]
+        asked = {"sizes": sizes, "rows": str(Path(folder) / "rows.npy"), "runs": runs}
+        file = Path(folder) / "asked.json"
+        file.write_text(json.dumps(asked))
+        told = listen("_synthesis_mbi.py", file, folder, python=python_of("mbi"), seconds=PEER_SECONDS)
+        for each in told.lines:
+            if "rows" in each:
+                made = np.load(each["rows"])
+                errors = [variation(rows, made, list(sizes.values()), degree) for degree in (2, 3)]
+                found.setdefault(each["epsilon"], []).append((errors, float(each["seconds"])))
+    return found, told.trouble
+
+
+def _still(
+    name: str, cut: Rows, made: Rows, coarse: dict[str, int], real: Rows, whole: Rows, sizes: dict[str, int]
+) -> str:
+    two, three = (variation(cut, made, list(coarse.values()), degree) for degree in (2, 3))
+    return f"| {name} | | {two:.4f} | | {three:.4f} | | {variation(real, whole, list(sizes.values()), 2):.4f} | |"
+
+
+def _line(name: str, price: str, found: NDArray[np.float64], whole: str, seconds: float) -> str:
+    means = found.mean(axis=0)
+    errors = found.std(axis=0, ddof=1) / math.sqrt(len(found)) if len(found) > 1 else [math.nan] * 2
+    bars = BARS.get(name, {}).get(price, ("", ""))
+    parts = [f"{mean:.4f} ± {error:.4f} | {bar}" for mean, error, bar in zip(means, errors, bars, strict=True)]
+    return f"| {name} | {price} | {' | '.join(parts)} | {whole} | {seconds:.2f} |"
+
+
+def variation(real: Rows, rows: Rows, sizes: list[int], degree: int) -> float:
+    """Mean total variation of all tables of so many columns."""
     found = []
     for columns in itertools.combinations(range(len(sizes)), degree):
         shape = tuple(sizes[place] for place in columns)

@@ -119,6 +119,7 @@ def documented(page: str) -> set[str]:
         ("tacit.statistics", "statistics/*.md"),
         ("tacit.learning", "learning.md"),
         ("tacit.local", "local.md"),
+        ("tacit.streaming", "streaming.md"),
     ],
 )
 def test_every_public_name_is_documented(room: str, page: str) -> None:

@@ -69,6 +69,7 @@ def test_the_names_of_tacit_are_frozen() -> None:
         "open",
         "protect",
         "statistics",
+        "streaming",
         "synthesis",
     ]
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import tacit.learning as learning
     import tacit.local as local
     import tacit.statistics as statistics
+    import tacit.streaming as streaming
     import tacit.synthesis as synthesis
     from tacit.answer import Answer
     from tacit.curator import Curator, protect
@@ -58,10 +59,11 @@ __all__ = [
     "open",
     "protect",
     "statistics",
+    "streaming",
     "synthesis",
 ]
 
-_ROOMS: Final = ("audit", "learning", "local", "statistics", "synthesis")
+_ROOMS: Final = ("audit", "learning", "local", "statistics", "streaming", "synthesis")
 
 # name -> its room, and what it is called there
 _HOME: Final = {

@@ -56,12 +56,12 @@ def agrees(question: Asked, found: Sequence[tuple[Any, ...]], expected: Sequence
         if place is None:
             return False
         del left[place]
-    keys = _keys(question)
+    keys = keys_of(question)
     known = [tuple(row[place] for place in keys) for row in expected]
     return not left or not any(_alike(tuple(row[place] for place in keys), key) for row in left for key in known)
 
 
-def _keys(question: Asked) -> list[int]:
+def keys_of(question: Asked) -> list[int]:
     """The places of the columns that are keys; none where there is no key, so that every row must be met."""
     asked = read_asked(question.sql)
     if isinstance(asked, tree.United):

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tacit.answer import Answer
+from tacit.answer.release import finished_words
 from tacit.loss import Budget
 from tacit.mechanisms import KeySelection
 from tacit.plan import KnownKeys, Plan, finish, make_plan
@@ -132,7 +133,7 @@ def answered(plan: Plan, counts: list[int]) -> Answer:
     table = finish(plan, keys, draws)
     columns = tuple(map(tuple, table.columns))
     spread = tuple(None if each is None else tuple(each) for each in table.deviations)
-    return Answer(table.names, table.kinds, columns, spread, True, {"epsilon": "1"}, False, table.among, table.above)
+    return Answer(table.names, table.kinds, columns, spread, True, {"epsilon": "1"}, False, *finished_words(table))
 
 
 def misses(form: Form, counts: list[int], runs: int, level: str = "0.95") -> int:

@@ -12,8 +12,8 @@ from unittest.mock import patch
 
 import tacit
 from tacit.curator import Curator
-from tacit.engines import postgres_session
-from tacit.engines.spark_engine import LIMITS, SparkEngine
+from tacit.engines.postgres import session as postgres_session
+from tacit.engines.spark.engine import LIMITS, SparkEngine
 from tacit.policy import ColumnUnit, Policy, Source, Table
 from tests.curator.failures import CAUSES, OF_ANY_ENGINE, Cause, Desk, before_each_query, desk, people, replaced
 from tests.postgres_server import Server, running

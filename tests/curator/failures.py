@@ -1,9 +1,10 @@
 """Failures after the charge, on purpose: everything that costs, everything that may go wrong, and what must come of it.
 
-One case is a path (ask, ask_all, a union, studies, a session, publish, suggest) and a cause (the worker is killed, runs
-out of memory, replies nonsense; a disk is full, the ledger's or another; drawing or what follows it breaks). What must
-hold is the same for all and stands in `one_failure`; how the draws are counted, in `Counted`. A path needs a curator
-and a price, a cause the desk it is to spoil; engines of another kind, with their own causes: `failing_engines`.
+One case is a path (ask, ask_all, a union, studies, training, synthetic rows, a session, publish, suggest) and a cause
+(the worker is killed, runs out of memory, replies nonsense; a disk is full, the ledger's or another; drawing or what
+follows it breaks). What must hold is the same for all and stands in `one_failure`; how the draws are counted, in
+`Counted`. A path needs a curator and a price, a cause the desk it is to spoil; engines of another kind, with their own
+causes: `failing_engines`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import tacit
-from tacit import statistics
+from tacit import learning, statistics, synthesis
 from tacit.curator import Curator
 from tacit.engines import process, wire
 from tacit.engines.process import FAILED
@@ -126,6 +127,12 @@ def paths() -> Mapping[str, Callable[[Curator, Fraction], Any]]:
         "study of rows": lambda curator, epsilon: statistics.histogram(
             curator.rows("SELECT sex FROM people"), epsilon=epsilon
         ),
+        "training in rounds": lambda curator, epsilon: learning.LogisticRegression(epsilon=epsilon, delta="1e-9").fit(
+            curator.rows("SELECT age, sex FROM people"), "sex"
+        ),
+        "synthetic rows": lambda curator, epsilon: synthesis.mst(
+            curator.rows("SELECT age, sex FROM people"), epsilon=epsilon, delta="1e-9"
+        ),
         "session": _Watching(),
         "session of rows": _rows_watching(),
         "publish": lambda curator, epsilon: curator.publish(
@@ -202,9 +209,14 @@ def _other_disk_full(at: Desk) -> AbstractContextManager[Any]:
     return before_each_query(at, full)
 
 
+def _drawing_breaks(at: Desk) -> AbstractContextManager[Any]:
+    return drawing_breaks(at, 1)
+
+
 @contextmanager
-def _drawing_breaks(at: Desk) -> Iterator[None]:
-    at.noise.breaks_at = at.noise.draws + 1
+def drawing_breaks(at: Desk, draw: int) -> Iterator[None]:
+    """At this of the draws to come: later ones are those of later rounds."""
+    at.noise.breaks_at = at.noise.draws + draw
     yield
     at.noise.breaks_at = 0
 

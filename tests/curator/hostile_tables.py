@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tacit.curator import Curator
-from tacit.engines.spark_engine import Session, SparkEngine
+from tacit.engines.spark.engine import Session, SparkEngine
 from tacit.loss.budget import Budget
 from tacit.policy import Column, ColumnUnit, PathUnit, Policy, Source, Table, Unit
 from tests.engines.conformance.engines import load

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.curator.failures import CAUSES, NOT_IN_A_SESSION, Desk, desk, one_failure, paths
+from tests.curator.failures import CAUSES, NOT_IN_A_SESSION, Desk, desk, drawing_breaks, one_failure, paths
 
 CASES = [
     (path, cause)
@@ -33,3 +33,16 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 @pytest.mark.parametrize(("path", "cause"), CASES)
 def test_a_failure_after_the_charge_is_stored_once_and_never_drawn_again(shared: Desk, path: str, cause: str) -> None:
     one_failure(shared, paths()[path], cause, 1 + Fraction(CASES.index((path, cause)), 1000))
+
+
+@pytest.mark.parametrize("path", ["training in rounds", "synthetic rows", "ask, grouped and averaged"])
+def test_what_breaks_in_a_later_round_is_one_failure_too(shared: Desk, path: str) -> None:
+    """The rounds before it drew noise; the whole is charged once, fails once, and no round is drawn again."""
+    asked, price = paths()[path], 3 + Fraction(list(paths()).index(path), 1000)
+    before = shared.noise.draws
+    asked(shared.curator, price)
+    draws = shared.noise.draws - before
+    assert draws > 1
+    for number, draw in enumerate({2, draws // 2 + 1, draws}):
+        causes = {"a later draw breaks": lambda at, draw=draw: drawing_breaks(at, draw)}
+        one_failure(shared, asked, "a later draw breaks", price + Fraction(1 + number, 10**6), causes)

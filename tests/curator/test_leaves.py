@@ -15,7 +15,7 @@ from tacit.answer.leaves import Near, Rows, read
 from tacit.engines.exact import Exact, Keys
 from tacit.mechanisms import Extreme, Quantiles
 from tacit.mechanisms.ranks import Asked, Leaves, Line
-from tacit.plan.rank_probe import Probe
+from tacit.plan.picks.rank_probe import Probe
 from tests.mechanisms.test_rank_leaves import answer, leaves
 
 POINTS = 60

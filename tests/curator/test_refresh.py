@@ -77,7 +77,7 @@ def test_a_registration_that_was_killed_leaves_no_rows_behind(tmp_path: Path) ->
     program = textwrap.dedent(
         """
         import os, signal, sys
-        from tacit.engines import working_copy
+        from tacit.engines.duckdb import working_copy
         import tacit
         filled = working_copy._fill
         def killed(*given):

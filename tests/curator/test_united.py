@@ -14,9 +14,10 @@ import pytest
 
 import tacit
 from tacit import Budget, between, one_of
-from tacit.curator.uniting import plan_united
+from tacit.curator.united import plan_united
 from tacit.errors import BudgetExceeded, ParameterError, QuestionError
 from tacit.loss import compose
+from tacit.plan.asked import Asked
 from tacit.question import United, read, read_asked
 from tests.plan.copies import clinic
 
@@ -115,7 +116,7 @@ def test_epsilon_and_delta_are_shared_and_add_up_to_what_was_asked() -> None:
         text += " UNION ALL SELECT ward, count(*) FROM visits GROUP BY ward" if delta != "0" else ""
         asked = read_asked(text)
         assert isinstance(asked, United)
-        plan = plan_united(asked, clinic(), 1, delta=delta)
+        plan = plan_united(asked, clinic(), Asked.of(1, delta=delta))
         assert (plan.epsilon, plan.delta) == (1, Fraction(delta))
         assert compose([plan.event]).epsilon(float(Fraction(delta))) <= 1 + 1e-9
         assert {each.epsilon for _, each in plan.plans} == {Fraction(1, len(asked.parts))}
@@ -126,7 +127,7 @@ def test_disjoint_parts_cost_what_one_of_them_would() -> None:
     text = "SELECT count(*) AS n FROM visits WHERE sex = 'F' UNION ALL SELECT count(*) FROM visits WHERE sex = 'M'"
     asked = read_asked(text)
     assert isinstance(asked, United)
-    plan = plan_united(asked, clinic(), 1)
+    plan = plan_united(asked, clinic(), Asked.of(1))
     assert len(plan.plans) == 1
     alone = clinic()
     assert plan.plans[0][1].measures[0].deviation == pytest.approx(
@@ -266,7 +267,7 @@ def test_more_than_the_largest_epsilon_is_refused_though_each_share_is_below_it(
     asked = read_asked("SELECT count(*) AS n FROM visits UNION ALL SELECT sum(score) FROM visits WHERE age > 3")
     assert isinstance(asked, United)
     with pytest.raises(ParameterError, match="largest"):
-        plan_united(asked, clinic(), 101)
+        plan_united(asked, clinic(), Asked.of(101))
 
 
 def test_estimate_and_explain_speak_of_every_select(curator: tacit.Curator) -> None:

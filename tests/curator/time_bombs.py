@@ -1,6 +1,7 @@
 """How long the bombs take with and without the bomber, side by side; and that the others are refused for nothing.
 
     PYTHONPATH=src python -m tests.curator.time_bombs --engine duckdb [--rows 20000] [--asks 20] [--only TEXT]
+        [--part 1/4]
 
 Each answered bomb is asked in turn of both neighbours, strictly by turns, and a coin says who begins each time, so that
 neither finds warmer caches than the other. Each time it is for another epsilon: a repeated question would be answered
@@ -12,8 +13,8 @@ bomb of the other list passes where both neighbours refuse it in the same words,
 line counts every bomb.
 
 Printed: the medians of the two and their ratio; how far the medians of every other ask of the neighbour without the
-bomber are from each other, for scale; and the CPU of the worker (DuckDB, PostgreSQL), which other programs disturb
-less.
+bomber are from each other, for scale; and the CPU of the worker, which other programs disturb less (of Spark's it is
+that of all of Java, whose compiler and garbage collector work when they choose).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -61,13 +62,28 @@ def opened(engine: str, rows: int) -> Iterator[Pair]:
 def cpu(curator: Curator) -> float:
     """Seconds that what runs the curator's queries has computed, all threads together; 0 where that is not known."""
     engine: Any = curator._engine
-    worker = getattr(engine, "_worker", None)
-    connection = getattr(getattr(engine, "_session", None), "_connection", None)
+    session = getattr(engine, "_session", None)
+    worker = getattr(engine, "_worker", getattr(session, "worker", None))
+    connection = getattr(session, "_connection", None)
     pid = worker.pid if hasattr(worker, "pid") else connection.info.backend_pid if connection is not None else None
     if pid is None:
         return 0.0
+    return sum(_computed(each) for each in (_of_session(pid) if session is not None and worker else [pid]))
+
+
+def _computed(pid: int) -> float:
     spent = [path.read_text().split()[0] for path in Path(f"/proc/{pid}/task").glob("*/schedstat")]
     return sum(map(int, spent)) / 1e9
+
+
+def _of_session(leader: int) -> list[int]:
+    """A worker of Spark's and the Java that it started, which are one session of the system."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            if int(stat.read_text().rsplit(")", 1)[1].split()[3]) == leader:
+                found.append(int(stat.parent.name))
+    return found
 
 
 def asked(curator: Curator, sql: str, epsilon: Fraction) -> tuple[float, float]:
@@ -137,6 +153,7 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--asks", type=int, default=20)
     parser.add_argument("--only", default="")
+    parser.add_argument("--part", default="1/1", help="every so manieth bomb: 1/4, 2/4, 3/4 and 4/4 are all of them")
     chosen = parser.parse_args()
     number = 0
 
@@ -146,8 +163,10 @@ def main() -> int:
         return Fraction(1, 100) + Fraction(number, 10**7)
 
     coin = random.Random(chosen.asks)  # who begins, nothing else
+    part, parts = map(int, chosen.part.split("/"))
     answered, refused = (
-        [sql for sql in bombs.every(kind) if chosen.only in sql] for kind in (bombs.ANSWERED, bombs.REFUSED)
+        [sql for sql in bombs.every(kind) if chosen.only in sql][part - 1 :: parts]
+        for kind in (bombs.ANSWERED, bombs.REFUSED)
     )
     failed = 0
     tell(f"{chosen.engine}, {chosen.rows:,} rows, median of {chosen.asks}; times in ms")

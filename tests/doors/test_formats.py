@@ -76,8 +76,8 @@ SHOWN = [
 
 
 def test_the_list_of_what_is_shown_is_whole() -> None:
-    # each needs minutes or a policy of its own: see below, and test_learning_commands
-    elsewhere = {"suggest", "audit run", "audit check", "train", "predict", "evaluate"}
+    # each needs minutes or a policy of its own: see below, test_learning_commands and test_synthesis_commands
+    elsewhere = {"suggest", "audit run", "audit check", "train", "predict", "evaluate", "synthesise"}
     listed = {" ".join(each[: 2 if each[0] == "ledger" else 1]) for each in SHOWN}
     assert {name for name, _ in commands()} == ACTIONS | elsewhere | listed
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tacit.engines.spark_engine import Session
+from tacit.engines.spark.engine import Session
 from tests.engines.spark_session import MISSING, running
 
 

@@ -25,7 +25,7 @@ import duckdb
 from hypothesis import strategies as st
 
 from tacit import PolicyError
-from tacit.engines import working_copy
+from tacit.engines.duckdb import working_copy
 from tacit.engines.secret import Secret
 from tacit.errors import EngineError
 from tacit.loss.budget import Budget

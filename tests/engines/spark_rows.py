@@ -18,12 +18,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tacit.engines import spark_cleaning
-from tacit.engines import spark_describing as describing
 from tacit.engines.quoting import identifier
 from tacit.engines.registration import plain_number
-from tacit.engines.spark_engine import Session
-from tacit.engines.spark_registration import in_backticks
+from tacit.engines.spark import cleaning as spark_cleaning
+from tacit.engines.spark import describing
+from tacit.engines.spark.engine import Session
+from tacit.engines.spark.registration import in_backticks
 from tacit.errors import EngineError
 from tacit.loss.budget import Budget
 from tacit.policy import Column, ColumnUnit, CsvReading, Policy, Source, Table

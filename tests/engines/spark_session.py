@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from tacit.engines.spark_engine import LIMITS, Session
+from tacit.engines.spark.engine import LIMITS, Session
 
 MASTER = "local[2]"
 MISSING = next(

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 import sqlglot
 
-from tacit.engines.additive import less_cut
+from tacit.engines.postgres.additive import less_cut
 
 FROM = 'FROM tacit_copy."t" AS "t"'
 PLAIN = [

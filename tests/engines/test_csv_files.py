@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tacit.engines import csv_files
-from tacit.engines.duckdb_engine import DuckDBEngine
+from tacit.engines.duckdb.engine import DuckDBEngine
 from tacit.errors import EngineError, PolicyError
 from tacit.loss.budget import Budget
 from tacit.policy import ColumnUnit, CsvReading, Policy, RowUnit, Source, Table, anything, between

@@ -16,7 +16,7 @@ import pytest
 import sqlglot
 
 from tacit.engines.discover import discover
-from tacit.engines.duckdb_engine import DuckDBEngine
+from tacit.engines.duckdb.engine import DuckDBEngine
 from tacit.engines.secret import Secret
 from tacit.engines.sources import resolved
 from tacit.errors import EngineError, PolicyError

@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tacit.engines.interrupts import as_keyboard_interrupts, execute
+from tacit.engines.duckdb.interrupts import as_keyboard_interrupts, execute
 
 POLICY = """\
 name = "endless"
@@ -32,7 +32,7 @@ CHILD = """\
 import sys
 from pathlib import Path
 from tacit.curator import open_policy
-from tacit.engines import working_copy
+from tacit.engines.duckdb import working_copy
 
 working_copy._MEMORY = Path("memory")
 def tell(table, done, steps):

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tacit.engines import postgres_cleaning as cleaning
-from tacit.engines.postgres_connection import connect
-from tacit.engines.postgres_sources import _TYPES
+from tacit.engines.postgres import cleaning
+from tacit.engines.postgres.connection import connect
+from tacit.engines.postgres.sources import _TYPES
 from tacit.policy import Column, Facts, anything, auto, between, one_of
 from tacit.policy.cells import cell_of
 from tacit.policy.check import HOLDS

@@ -17,7 +17,7 @@ import tacit
 from tacit.curator import describe_sources
 from tacit.engines.engine import describe, open_engine
 from tacit.engines.exact import Exact
-from tacit.engines.postgres_engine import PostgresEngine
+from tacit.engines.postgres.engine import PostgresEngine
 from tacit.engines.process import FAILED, Limits
 from tacit.errors import EngineError, PolicyError
 from tacit.policy import Policy, Source

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import tacit
 from tacit.curator import Curator
 from tacit.doors.cli import app
-from tacit.engines.postgres_engine import PostgresEngine
+from tacit.engines.postgres.engine import PostgresEngine
 from tacit.errors import EngineError
 from tests.engines.conformance.engines import content
 from tests.engines.test_postgres_engine import TOML, TOTAL, Place, place, reader, whoami

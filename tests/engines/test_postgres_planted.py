@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
-from tacit.engines import postgres_ours
 from tacit.engines.engine import describe
-from tacit.engines.postgres_connection import connect
-from tacit.engines.postgres_copy import build, now
-from tacit.engines.postgres_engine import PostgresEngine
+from tacit.engines.postgres import ours as postgres_ours
+from tacit.engines.postgres.connection import connect
+from tacit.engines.postgres.copy import build, now
+from tacit.engines.postgres.engine import PostgresEngine
 from tacit.errors import EngineError
 from tests.engines.conformance.engines import content
 from tests.engines.test_postgres_engine import TOTAL, Place, asking, place, reader
@@ -210,7 +210,7 @@ def test_collations_functions_and_operators_of_others_are_not_picked(place: Plac
 def test_locks_that_a_stranger_holds_stop_neither_openings_nor_removals(
     place: Place, owner: str, rival: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tacit.engines import postgres_copy
+    from tacit.engines.postgres import copy as postgres_copy
 
     with psycopg.connect(place.server.url(place.name, rival), autocommit=True) as stranger:
         numbers: list[int] = []

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 import sqlglot
 
-from tacit.engines.postgres_engine import PostgresEngine
+from tacit.engines.postgres.engine import PostgresEngine
 from tacit.engines.secret import Secret
 from tacit.policy import Policy
 from tacit.policy.read import parse

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from tacit.engines.engine import describe
-from tacit.engines.postgres_engine import PostgresEngine
+from tacit.engines.postgres.engine import PostgresEngine
 from tacit.errors import EngineError, PolicyError
 from tacit.policy.read import parse
 from tests.engines.conformance.engines import content

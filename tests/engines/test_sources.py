@@ -14,7 +14,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from tacit.engines import sources, working_copy
+from tacit.engines import sources
+from tacit.engines.duckdb import working_copy
 from tacit.errors import EngineError, PolicyError
 from tacit.loss.budget import Budget
 from tacit.policy import Column, ColumnUnit, PathUnit, Policy, Source, Table, Unit, anything, between, one_of

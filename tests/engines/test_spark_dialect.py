@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from itertools import pairwise
 
 import pytest
@@ -10,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from tacit.engines import spark_quoting as quoting
 from tacit.engines.dialects import Place, text
 from tacit.engines.sources import kind_of
-from tacit.engines.spark_cleaning import engine_type
-from tacit.engines.spark_registration import in_backticks
+from tacit.engines.spark import dialect, quoting
+from tacit.engines.spark.cleaning import engine_type
+from tacit.engines.spark.registration import in_backticks
 from tacit.errors import EngineError
 
 UNICODE = st.text(st.characters(exclude_categories=["Cs"]))
@@ -63,12 +64,53 @@ def test_shared_sql_keeps_its_names_in_spark_quotes(name: str) -> None:
     assert in_backticks(f"SELECT {double} FROM t") == f"SELECT {quoting.identifier(name)} FROM t"
 
 
-@given(st.text(alphabet="a%_\\", max_size=8))
+@given(st.text(alphabet="a%_\\", max_size=8).filter(lambda pattern: not dialect.in_pieces(pattern)))
 def test_a_backslash_in_a_pattern_stands_for_itself(pattern: str) -> None:
     sql = spoken(exp.Like(this=column(), expression=exp.Literal.string(pattern)))
     (digits,) = re.findall(r"X'([0-9A-F]*)'", sql)
     # Spark reads \\ as one backslash, and knows no other use of it here.
     assert bytes.fromhex(digits).decode().replace("\\\\", "\0") == pattern.replace("\\", "\0")
+
+
+def holds(text: str, pattern: str) -> bool:
+    """LIKE, by the book: % is any text."""
+    if not pattern:
+        return not text
+    if pattern[0] == "%":
+        return any(holds(text[start:], pattern[1:]) for start in range(len(text) + 1))
+    return text[:1] == pattern[0] and holds(text[1:], pattern[1:])
+
+
+def in_java(pattern: str) -> re.Pattern[str]:
+    """The same to Python: its words for the end and for a letter by number are others."""
+    written = re.sub(r"\\x\{([0-9a-f]+)\}", lambda found: re.escape(chr(int(found[1], 16))), pattern)
+    return re.compile(written.removesuffix("\\z") + "\\Z")
+
+
+@given(st.text(alphabet="ab.\n\\é", max_size=12), st.text(alphabet="ab%%%.\n\\é", max_size=9))
+def test_several_pieces_are_found_where_like_finds_them(text: str, pattern: str) -> None:
+    assert bool(in_java(dialect.one_after_the_other(f"{pattern}%")).search(text)) == holds(text, f"{pattern}%")
+    assert bool(in_java(dialect.one_after_the_other(f"%{pattern}")).search(text)) == holds(text, f"%{pattern}")
+
+
+@pytest.mark.parametrize("pattern", ["%a%b", "%a%a%b", "a%a%b", "%a%a%", "%aa%ab%"])
+def test_a_text_in_which_a_piece_is_everywhere_is_gone_through_once(pattern: str) -> None:
+    """With going back, a text twice as long takes four times as long, or eight: here seconds to hours."""
+    assert "RLIKE" in spoken(exp.Like(this=column(), expression=exp.Literal.string(pattern)))
+    found = in_java(dialect.one_after_the_other(pattern))
+    started = time.process_time()
+    assert bool(found.search("a" * 30_000)) == holds_of_letters(pattern)
+    assert time.process_time() - started < 1
+
+
+def holds_of_letters(pattern: str) -> bool:
+    """Of a text of letters a that is long enough."""
+    return "b" not in pattern
+
+
+@pytest.mark.parametrize("pattern", ["a", "a%", "%a", "%a%", "a%b", "%", "%%", "_%a_%b"])
+def test_other_patterns_stay_what_they_are(pattern: str) -> None:
+    assert "RLIKE" not in spoken(exp.Like(this=column(), expression=exp.Literal.string(pattern)))
 
 
 @given(st.integers(-(2**63), 2**63 - 1))

@@ -22,11 +22,11 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from tacit.engines.duckdb_engine import DuckDBEngine
+from tacit.engines.duckdb.engine import DuckDBEngine
 from tacit.engines.engine import STALE
 from tacit.engines.process import FAILED
 from tacit.engines.secret import Secret
-from tacit.engines.spark_engine import Session, SparkEngine
+from tacit.engines.spark.engine import Session, SparkEngine
 from tacit.errors import EngineError, PolicyError
 from tacit.loss.budget import Budget
 from tacit.policy import Column, ColumnUnit, PathUnit, Policy, RowUnit, Source, Table, Unit

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tacit.engines import spark_cleaning, spark_keys
-from tacit.engines import spark_describing as describing
 from tacit.engines.secret import Secret
-from tacit.engines.spark_engine import Session, SparkEngine
+from tacit.engines.spark import cleaning as spark_cleaning
+from tacit.engines.spark import describing
+from tacit.engines.spark import keys as spark_keys
+from tacit.engines.spark.engine import Session, SparkEngine
 from tacit.errors import PolicyError, TacitError
 from tacit.loss.budget import Budget
 from tacit.policy import Column, ColumnUnit, PathUnit, Policy, Source, Table

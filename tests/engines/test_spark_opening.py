@@ -17,10 +17,11 @@ import pytest
 from typer.testing import CliRunner
 
 from tacit.doors.cli import app
-from tacit.engines import leases, spark_engine
-from tacit.engines import spark_copy as working_copy
+from tacit.engines import leases
 from tacit.engines.engine import STALE
-from tacit.engines.spark_engine import Session, SparkEngine
+from tacit.engines.spark import copy as working_copy
+from tacit.engines.spark import engine as spark_engine
+from tacit.engines.spark.engine import Session, SparkEngine
 from tacit.errors import EngineError
 from tacit.loss.budget import Budget
 from tacit.policy import Column, ColumnUnit, Policy, Source, Table
@@ -32,7 +33,7 @@ pytestmark = pytest.mark.spark
 COUNT = 'SELECT count(*) AS m0 FROM tacit_copy."t" AS "t"'
 CHILD = """
 import sys, time
-from tacit.engines.spark_engine import SparkEngine
+from tacit.engines.spark.engine import SparkEngine
 from tests.engines.test_spark_opening import policy_of
 engine = SparkEngine.register(policy_of(sys.argv[1], None))
 print(engine._copy.path, engine._session.worker._path, engine._session.worker.pid, flush=True)

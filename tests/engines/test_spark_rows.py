@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.engines import spark_csv
-from tacit.engines import spark_sources as sources
 from tacit.engines.secret import Secret
-from tacit.engines.spark_engine import Session, SparkEngine
+from tacit.engines.spark import csv as spark_csv
+from tacit.engines.spark import sources
+from tacit.engines.spark.engine import Session, SparkEngine
 from tacit.errors import EngineError, PolicyError, TacitError
 from tacit.loss.budget import Budget
 from tacit.policy import Column, ColumnUnit, CsvReading, Policy, Source, Table

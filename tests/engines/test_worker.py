@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from tacit.engines import wire
+from tacit.engines.duckdb.worker import answer, open_locked
 from tacit.engines.process import FAILED, Limits, Worker
-from tacit.engines.worker import answer, open_locked
 from tacit.errors import EngineError
 
 GOOD = "SELECT count(*) AS n FROM tacit_copy.t"

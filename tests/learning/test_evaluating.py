@@ -144,11 +144,12 @@ def test_our_own_models_know_their_target_and_score_alike_in_arrays_and_in_a_cur
     model = learning.LogisticRegression(epsilon=50, delta=1e-5).fit(rows_of(curator), "smoker")
     found = learning.evaluate(model, rows_of(curator), **SURE)
     columns = ["age", "bmi", "sex", "charge", "ward"]
-    same = learning.evaluate(model, frame[columns], frame["smoker"], by="sex", **SURE)
+    features = frame[columns]
+    same = learning.evaluate(model, features, frame["smoker"], by="sex", **SURE)
     assert found["accuracy"] == same["accuracy"]
     assert found["accuracy"] == pytest.approx(model.score(frame[columns], frame["smoker"]))
     assert same["F", "accuracy"] is not None  # type: ignore[index]
-    assert learning.evaluate(model, frame[columns], frame["smoker"], by="sex", **SURE).repeated
+    assert learning.evaluate(model, features, frame["smoker"], by="sex", **SURE).repeated
 
 
 def test_it_is_charged_first_exactly_and_once() -> None:
@@ -329,8 +330,10 @@ def test_arrays_state_their_groups_and_their_bounds() -> None:
     found = learning.evaluate(model, X, frame["smoker"], by=frame["sex"], groups=["F", "M"], **SURE)
     assert found["accuracy"] == pytest.approx(model.score(X, frame["smoker"]))
     assert not learning.evaluate(model, X[::-1], frame["smoker"][::-1], epsilon=2).repeated
-    assert not learning.evaluate(model, X + 1, frame["smoker"], epsilon=2).repeated
-    assert learning.evaluate(model, X + 1, frame["smoker"], epsilon=2).repeated
+    moved = X + 1
+    assert not learning.evaluate(model, moved, frame["smoker"], epsilon=2).repeated
+    assert learning.evaluate(model, moved, frame["smoker"], epsilon=2).repeated
+    assert not learning.evaluate(model, X + 1, frame["smoker"], epsilon=2).repeated  # equal rows of another object
     with pytest.raises(ParameterError, match="target_bounds"):
         learning.evaluate(LinearRegression().fit(X, frame["charge"]), X, frame["charge"], epsilon=1)
     with pytest.raises(ParameterError, match="2 columns"):

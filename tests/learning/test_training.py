@@ -6,7 +6,7 @@ import contextlib
 import copy
 import json
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -145,14 +145,38 @@ def test_rows_of_a_curator_cannot_be_copied_away_from_their_ledger(copied: Any) 
 def test_arrays_are_released_once_in_a_process_and_their_receipt_says_what_it_cost() -> None:
     X = np.random.default_rng().normal(size=(50, 2))
     model = learning.SecondMoments(epsilon=0.5, bounds=(-3, 3))
-    first, again = clone(model).fit(X), clone(model).fit(X.tolist())
+    first, again = clone(model).fit(X), clone(model).fit(X)
     assert (first.covariance_ == again.covariance_).all()
+    assert again.finding_.repeated
     assert first.receipt_["epsilon"] == "1/2"
     changed = X.copy()
     changed[0, 0] += 1
     assert (clone(model).fit(changed).covariance_ != first.covariance_).any()
     assert (learning.SecondMoments(epsilon=0.25, bounds=(-3, 3)).fit(X).covariance_ != first.covariance_).any()
     assert len(remembered._RELEASED) <= remembered._MOST
+
+
+@pytest.mark.parametrize("other", [np.copy, np.asfortranarray, np.ndarray.tolist])
+def test_equal_rows_in_another_object_get_noise_of_their_own(other: Callable[[Any], Any]) -> None:
+    """Else two models that agree would tell that their rows do, whatever epsilon says."""
+    X = np.ascontiguousarray(np.random.default_rng().normal(size=(50, 2)))
+    model = learning.SecondMoments(epsilon=0.5, bounds=(-3, 3))
+    first, second = clone(model).fit(X), clone(model).fit(other(X))
+    assert (first.covariance_ != second.covariance_).any()
+    assert not second.finding_.repeated
+
+
+def test_a_view_of_the_same_memory_read_in_the_same_way_is_the_same_data() -> None:
+    X = np.random.default_rng().normal(size=(50, 2))
+    assert remembered.token_of(X[:]) == remembered.token_of(X)
+    square = X[:2]  # symmetric or not, its transpose is other data: agreement would tell that it is symmetric
+    assert remembered.token_of(square.T) != remembered.token_of(square)
+
+
+def test_an_object_that_takes_the_place_of_another_in_memory_is_another() -> None:
+    tokens = {remembered.token_of(np.zeros(3)) for _ in range(20)}  # each is freed before the next is made
+    assert len(tokens) == 20
+    assert len(remembered._HELD) < 20
 
 
 @pytest.mark.parametrize("kind", ["moments", "line", "classes"])

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import mpmath
 import numpy as np
 
-from tacit.loss import contour
+from tacit.loss.accountants import contour
 from tacit.loss.events import Event
 
 Curve = Callable[[float], float]

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.errors import ParameterError
-from tacit.loss import advanced, events, optimal
-from tacit.loss.basic import Priced
+from tacit.loss import events
+from tacit.loss.accountants import advanced, optimal
+from tacit.loss.accountants.basic import Priced
 from tacit.loss.events import Event
 from tests.loss import truth
 

@@ -8,9 +8,10 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from tacit.loss import basic, events
-from tacit.loss.basic import guarantee
-from tacit.loss.curves import smallest_epsilon
+from tacit.loss import events
+from tacit.loss.accountants import basic
+from tacit.loss.accountants.basic import guarantee
+from tacit.loss.curves.event_curve import smallest_epsilon
 from tacit.loss.events import Event
 from tests.loss import truth
 

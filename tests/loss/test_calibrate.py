@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.errors import ParameterError
-from tacit.loss import calibrate, gaussian_curve
-from tacit.loss.laplace_curve import largest_rate
+from tacit.loss import calibrate
+from tacit.loss.curves import gaussian
+from tacit.loss.curves.laplace import largest_rate
 
 SHADE = Fraction(9999, 10000)
 
@@ -78,10 +79,10 @@ def test_gaussian_noise_is_enough_and_a_shade_less_is_not(e: float, d: float, s:
 @given(log_epsilon, log_delta)
 def test_what_the_search_ends_with_has_been_verified(e: float, d: float) -> None:
     epsilon, target = 10**e, d * math.log(10)
-    mu = gaussian_curve.largest_mu(epsilon, target)
-    assert gaussian_curve.log_delta(mu, epsilon) <= target
-    again = gaussian_curve.smallest_epsilon(mu, target)
-    assert gaussian_curve.log_delta(mu, again) <= target
+    mu = gaussian.largest_mu(epsilon, target)
+    assert gaussian.log_delta(mu, epsilon) <= target
+    again = gaussian.smallest_epsilon(mu, target)
+    assert gaussian.log_delta(mu, again) <= target
 
 
 @settings(max_examples=60, deadline=None)
@@ -91,7 +92,7 @@ def test_the_gaussian_curve_is_an_upper_bound_and_close(m: float, e: float) -> N
     truth = gaussian_delta(Fraction(mu), Fraction(epsilon))
     if truth < mpmath.mpf(10) ** -400:
         return  # its 500 digits have cancelled away
-    claimed = gaussian_curve.log_delta(mu, epsilon)
+    claimed = gaussian.log_delta(mu, epsilon)
     with mpmath.workdps(40):
         assert mpmath.log(truth) <= claimed <= mpmath.log(truth) + mpmath.mpf("1e-5")
 

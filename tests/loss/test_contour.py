@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.loss import contour, events
+from tacit.loss import events
+from tacit.loss.accountants import contour
+from tacit.loss.accountants.inversion import Inverse, Rounding
+from tacit.loss.accountants.line import Line
+from tacit.loss.curves.log_moments import transform
 from tacit.loss.events import Event
-from tacit.loss.inversion import Inverse, Rounding
-from tacit.loss.line import Line
-from tacit.loss.moments import transform
 from tests.loss.contour_truths import (
     Curve,
     assert_sound_and_tight,

@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.errors import ParameterError
-from tacit.loss import contour, events, renyi
-from tacit.loss.contour import ContourAccountant
-from tacit.loss.curves import delta_curve
+from tacit.loss import events
+from tacit.loss.accountants import contour, renyi
+from tacit.loss.accountants.contour import ContourAccountant
+from tacit.loss.accountants.zcdp import rho_of_pure
+from tacit.loss.curves.event_curve import delta_curve
 from tacit.loss.events import Event
-from tacit.loss.zcdp import rho_of_pure
 from tests.loss.contour_truths import gaussian_truth, response_truth
 
 # -- what is only bounded --------------------------------------------------------------------------

@@ -14,8 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.loss import added_noise, compose, curves, events
-from tacit.loss.curves import Direction, delta_curve, smallest_epsilon
+from tacit.loss import compose, events
+from tacit.loss.curves import added_noise
+from tacit.loss.curves import event_curve as curves
+from tacit.loss.curves.event_curve import Direction, delta_curve, smallest_epsilon
 from tacit.loss.events import Event
 from tests.loss import truth
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from tacit.loss import calibrate, events
-from tacit.loss.added_noise import rounded_gaussian
-from tacit.loss.curves import delta_curve
-from tacit.loss.lattice_vectors import _laws, delta
+from tacit.loss.curves.added_noise import rounded_gaussian
+from tacit.loss.curves.event_curve import delta_curve
+from tacit.loss.curves.lattice_vectors import _laws, delta
 
 EPSILONS = np.array([0.0, 0.1, 0.5, 1.0, 3.0])
 

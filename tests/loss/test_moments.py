@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from tacit.errors import ParameterError
-from tacit.loss import atoms, events, moments
-from tacit.loss.curves import delta_curve
+from tacit.loss import events
+from tacit.loss.curves import atoms, log_moments
+from tacit.loss.curves.event_curve import delta_curve
+from tacit.loss.curves.log_moments import Direction, infinite_mass, log_moment, real_bound, transform
+from tacit.loss.curves.transforms import total_log_moment
 from tacit.loss.events import Event
-from tacit.loss.moments import Direction, infinite_mass, log_moment, real_bound, transform
-from tacit.loss.transforms import total_log_moment
 from tests.loss.moment_truths import (
     DIRECTIONS,
     LINE,
@@ -283,4 +284,4 @@ def test_moments_ask_for_every_kind_of_event() -> None:
 
 def test_a_moment_function_is_exported_for_both_directions() -> None:
     event = events.PoissonSampled(events.Gaussian(1, 1), "0.1")
-    assert moments.log_moment(event, ORDERS, "remove")[2] > moments.log_moment(event, ORDERS, "add")[2]
+    assert log_moments.log_moment(event, ORDERS, "remove")[2] > log_moments.log_moment(event, ORDERS, "add")[2]

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.loss import events, optimal
+from tacit.loss import events
+from tacit.loss.accountants import optimal
+from tacit.loss.curves.repeated_response import RepeatedResponse, all_told, with_delta
 from tacit.loss.events import Event
-from tacit.loss.repeated_response import RepeatedResponse, all_told, with_delta
 from tests.loss import truth
 
 

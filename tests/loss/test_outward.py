@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.loss import outward
+from tacit.loss.numbers import outward
 
 ordinary = st.floats(-600, 600, allow_nan=False)
 PAIRS = [

@@ -13,11 +13,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tacit.loss import curves, discretise, events, lattice, pld
-from tacit.loss.attained import attained
-from tacit.loss.discretise import Measure
+from tacit.loss import events
+from tacit.loss.accountants import discretise, lattice, pld
+from tacit.loss.accountants.discretise import Measure
+from tacit.loss.curves import event_curve as curves
+from tacit.loss.curves.attained import attained
+from tacit.loss.curves.repeated_response import RepeatedResponse
 from tacit.loss.events import Event
-from tacit.loss.repeated_response import RepeatedResponse
 from tests.loss import truth
 
 Entries = dict[Event, int]

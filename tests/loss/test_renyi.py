@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from tacit.errors import ParameterError
-from tacit.loss import events, renyi
+from tacit.loss import events
+from tacit.loss.accountants import renyi
+from tacit.loss.accountants.renyi_sampled import is_mirrored
 from tacit.loss.events import Event
-from tacit.loss.renyi_sampled import is_mirrored
 from tests.loss import truth
 
 ORDERS = [1.001, 1.3, 2.0, 3.7, 8.0, 40.0]

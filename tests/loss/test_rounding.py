@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import ParameterError
-from tacit.loss import roots, rounding
+from tacit.loss.numbers import edge, rounding
 
 positive = st.builds(
     lambda top, bottom, power: Fraction(top, bottom) * Fraction(2) ** power,
@@ -77,13 +77,13 @@ def test_a_scale_outside_the_doubles_is_refused(scale: Fraction) -> None:
         rounding.noise_scale("scale", scale)
 
 
-@pytest.mark.parametrize("edge", [1e-9, 0.3, 1.0, 7.0, 1e9])
+@pytest.mark.parametrize("at", [1e-9, 0.3, 1.0, 7.0, 1e9])
 @pytest.mark.parametrize("guess", [1e-3, 1.0, 50.0])
-def test_the_least_value_that_passes_is_found_and_passes(edge: float, guess: float) -> None:
-    for excess in (lambda x: edge - x, lambda x: math.log(edge / x), lambda x: 1.0 if x < edge else -math.inf):
-        found = roots.least(excess, guess, tolerance=1e-6, stride=0.5)
-        assert edge <= found <= edge * (1 + 1e-6)
+def test_the_least_value_that_passes_is_found_and_passes(at: float, guess: float) -> None:
+    for excess in (lambda x: at - x, lambda x: math.log(at / x), lambda x: 1.0 if x < at else -math.inf):
+        found = edge.least(excess, guess, tolerance=1e-6, stride=0.5)
+        assert at <= found <= at * (1 + 1e-6)
 
 
 def test_where_nothing_passes_the_answer_is_infinite() -> None:
-    assert roots.least(lambda _: 1.0, 1.0, tolerance=1e-6, stride=1.0) == math.inf
+    assert edge.least(lambda _: 1.0, 1.0, tolerance=1e-6, stride=1.0) == math.inf

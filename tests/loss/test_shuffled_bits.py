@@ -10,9 +10,9 @@ import pytest
 from scipy.stats import binom
 
 from tacit.loss import events
-from tacit.loss.curves import delta_curve, smallest_epsilon
-from tacit.loss.shuffled_bits import shuffled_bits
-from tacit.loss.shuffling import Clones, shuffled
+from tacit.loss.curves.event_curve import delta_curve, smallest_epsilon
+from tacit.loss.curves.shuffled_bits import shuffled_bits
+from tacit.loss.curves.shuffling import Clones, shuffled
 
 mpmath.mp.dps = 30
 

@@ -11,7 +11,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from tacit.loss import conversion, events, zcdp
+from tacit.loss import events
+from tacit.loss.accountants import conversion, zcdp
 from tacit.loss.events import Event
 from tests.loss import truth
 

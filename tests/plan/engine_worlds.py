@@ -8,12 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tacit.engines import leases, postgres_copy
+from tacit.engines import leases
 from tacit.engines.engine import Engine
-from tacit.engines.postgres_engine import PostgresEngine, Registered
+from tacit.engines.postgres import copy as postgres_copy
+from tacit.engines.postgres.engine import PostgresEngine, Registered
 from tacit.engines.process import Limits
-from tacit.engines.spark_copy import Copy, folder_of
-from tacit.engines.spark_engine import Session, SparkEngine
+from tacit.engines.spark.copy import Copy, folder_of
+from tacit.engines.spark.engine import Session, SparkEngine
 from tacit.plan import Plan
 from tacit.plan.plan import Query
 from tacit.policy import Policy, Source

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 from sqlglot import exp, parse_one
 
-from tacit.plan.anchors import Source, Tie, put_together
+from tacit.plan.sources.anchors import Source, Tie, put_together
 
 KINDS = (None, "LEFT", "RIGHT", "FULL")
 # a unit that is 0 as the anchors' is, keys that are NULL, 0 and '' as the anchors' constants are

@@ -8,11 +8,11 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from tacit.plan import bends
-from tacit.plan.formulas import Apply, Cells, Constant, Estimate, Linear, Operation, Variance
-from tacit.plan.inner_questions import Beside
-from tacit.plan.pairs import Held
-from tacit.plan.roots import Root, Squared
+from tacit.plan.answers import bends
+from tacit.plan.answers.formulas import Apply, Cells, Constant, Estimate, Linear, Operation, Variance
+from tacit.plan.answers.pairs import Held
+from tacit.plan.answers.roots import Root, Squared
+from tacit.plan.rules.inner_questions import Beside
 
 MANY = 40_000
 

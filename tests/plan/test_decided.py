@@ -11,7 +11,7 @@ import pytest
 
 import tacit
 from tacit.plan import make_plan
-from tacit.plan.decided import _like
+from tacit.plan.values.decided import _like
 from tacit.policy import Column
 from tacit.question import read
 from tests.plan.copies import clinic, table

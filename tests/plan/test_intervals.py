@@ -8,7 +8,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.plan.intervals import Interval, common_step, truncate
+from tacit.plan.values.intervals import Interval, common_step, truncate
 
 SMALL = st.tuples(st.integers(-9, 9), st.integers(0, 6)).map(lambda pair: Interval(pair[0], pair[0] + pair[1]))
 

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from tacit.plan.join_bounds import Bound
+from tacit.plan.sources.join_bounds import Bound
 from tests.plan.test_sensitivity_cases import FULL, change, planned
 
 Row = tuple[int | None, ...]

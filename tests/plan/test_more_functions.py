@@ -18,12 +18,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tacit.errors import QuestionError
-from tacit.plan.clock import add_months
-from tacit.plan.curves import curve, width_bucket
-from tacit.plan.intervals import Interval
-from tacit.plan.scope import Place, Scope, quoted, table_columns
-from tacit.plan.translate import value_of
-from tacit.plan.values import Number, Text, Truth, constant
+from tacit.plan.sources.scope import Place, Scope, quoted, table_columns
+from tacit.plan.values.clock import add_months
+from tacit.plan.values.float_functions import curve, width_bucket
+from tacit.plan.values.intervals import Interval
+from tacit.plan.values.translate import value_of
+from tacit.plan.values.value import Number, Text, Truth, constant
 from tacit.policy import Column, Table
 from tacit.question import read, tree
 from tests.plan.copies import table

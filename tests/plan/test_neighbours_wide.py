@@ -17,9 +17,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 
-from tacit.curator.uniting import plan_united
+from tacit.curator.united import plan_united
 from tacit.errors import QuestionError
 from tacit.plan import Plan, make_plan
+from tacit.plan.asked import Asked
 from tacit.policy import Column, PathUnit, Policy, Table
 from tacit.question import United, read_asked
 from tests.plan.changes import check_neighbours
@@ -315,7 +316,7 @@ def planned(text: str, policy: Policy, groups: int | None) -> list[Plan] | None:
     try:
         asked = read_asked(text)
         if isinstance(asked, United):
-            return [plan for _, plan in plan_united(asked, policy, 1, delta="1/1000000").plans]
+            return [plan for _, plan in plan_united(asked, policy, Asked.of(1, delta="1/1000000")).plans]
         return [make_plan(asked, policy, epsilon=1, delta="1/1000000", groups_per_unit=bounded)]
     except QuestionError:
         return None

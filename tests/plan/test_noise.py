@@ -11,7 +11,8 @@ from tacit.errors import ParameterError, QuestionError
 from tacit.loss import compose
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.plan import KnownKeys, Plan, UnknownKeys, make_plan
-from tacit.plan.within import epsilon_for
+from tacit.plan.asked import Asked
+from tacit.plan.within import plan_within
 from tacit.policy import Column
 from tacit.question import read
 from tests.plan.copies import clinic, table
@@ -139,7 +140,8 @@ def test_the_policy_limits_epsilon() -> None:
 @pytest.mark.parametrize(("within", "rows"), [(100, None), (7, None), ("5%", 1000)])
 def test_the_epsilon_for_an_accuracy_is_enough_and_hardly_more(within: object, rows: int | None) -> None:
     question = read("SELECT count(*) FROM visits")
-    epsilon = epsilon_for(question, clinic(), within, rows=rows)  # type: ignore[arg-type]
+    epsilon = plan_within(question, clinic(), Asked.of(within=within, rows=rows)).epsilon  # type: ignore[arg-type]
+    assert epsilon is not None
     goal = 50 if rows else float(str(within))
     assert make_plan(question, clinic(), epsilon=epsilon).errors[0].within_95 <= goal
     assert make_plan(question, clinic(), epsilon=epsilon * Fraction(95, 100)).errors[0].within_95 > goal * 0.94
@@ -147,9 +149,9 @@ def test_the_epsilon_for_an_accuracy_is_enough_and_hardly_more(within: object, r
 
 def test_accuracy_that_cannot_be_bought_is_refused() -> None:
     with pytest.raises(QuestionError, match="policy's largest"):
-        epsilon_for(read("SELECT sum(charge) FROM visits"), clinic(), "1/1000")
+        plan_within(read("SELECT sum(charge) FROM visits"), clinic(), Asked.of(within="1/1000"))
     with pytest.raises(QuestionError, match="rows=1000"):
-        epsilon_for(read("SELECT avg(age) FROM visits"), clinic(), 1)
+        plan_within(read("SELECT avg(age) FROM visits"), clinic(), Asked.of(within=1))
 
 
 def test_sentences_name_every_measure_and_its_reason() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tacit.errors import QuestionError
 from tacit.plan import KnownKeys, Plan, finish, make_plan
-from tacit.plan.finish import _HALF_A_STEP
+from tacit.plan.answers.finish import _HALF_A_STEP
 from tacit.plan.plan import Expected
 from tacit.question import read
 from tests.plan.copies import clinic, copy_of

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from tacit.mechanisms.ranks import Line
-from tacit.plan import rank_query as module
-from tacit.plan.rank_probe import Probe, probe_query, reading_query
-from tacit.plan.rank_query import Keyed, Window, rank_query
+from tacit.plan.picks import rank_query as module
+from tacit.plan.picks.rank_probe import Probe, probe_query, reading_query
+from tacit.plan.picks.rank_query import Keyed, Window, rank_query
 
 ROWS = "SELECT k AS k0, n AS k1, x AS v FROM t WHERE NOT x IS NULL"
 POINTS = 5000

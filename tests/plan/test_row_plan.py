@@ -14,7 +14,8 @@ import pytest
 
 import tacit
 from tacit.errors import TacitError
-from tacit.plan.row_plan import Cut, plan_rows
+from tacit.plan.row_plan import Cut, RowPlan, plan_rows
+from tacit.plan.row_words import COUNT, Code, laid_out
 
 COLUMNS = {"k": tacit.between(0, 4), "x": tacit.between(-5, 5), "s": tacit.one_of("a", "b", "c")}
 SELECTS = [
@@ -37,12 +38,20 @@ def protected(frame: pd.DataFrame, rows: int) -> tacit.Curator:
     return tacit.protect(frame, unit="who", rows_per_unit=rows, columns=COLUMNS, budget=budget)
 
 
-def tally(curator: tacit.Curator, query: Any) -> Counter[Any]:
-    def read(keys: Any, columns: Any) -> Counter[Any]:
-        return Counter(dict(zip(keys, columns["n"].tolist(), strict=True)))
+def tally(curator: tacit.Curator, plan: RowPlan, asked: list[str | Cut], **how: Any) -> Counter[Any]:
+    """How many rows have each combination of codes, as a study reads them."""
+    query, digits = plan.words(asked, **{"grouped": True, **how})
 
-    found: Counter[Any] = curator._engine.run(query).open_for(read)
-    return found
+    def read(_: Any, columns: Any) -> Counter[Any]:
+        words = [columns[name] for name in query.measure_columns]
+        rows = words.pop() if query.measure_columns[-1] == COUNT else np.ones(len(words[0]), dtype=np.int64)
+        found: Counter[Any] = Counter()
+        for *codes, count in zip(*(each.read(words).tolist() for each in digits), rows.tolist(), strict=True):
+            found[tuple(codes)] += count
+        return found
+
+    counted: Counter[Any] = curator._engine.run(query).open_for(read)
+    return counted
 
 
 @dataclass(frozen=True)
@@ -75,10 +84,10 @@ def worlds(request: pytest.FixtureRequest) -> Iterator[Worlds]:
 def test_neighbours_differ_in_at_most_rows_per_unit_rows(worlds: Worlds, sql: str) -> None:
     plan = plan_rows(sql, worlds.whole.policy)
     names = [each.name for each in plan.variables]
-    before = tally(worlds.whole, plan.tally(names))
+    before = tally(worlds.whole, plan, names)
     assert sum(before.values()) > 0
     for less in worlds.less:
-        after = tally(less, plan_rows(sql, less.policy).tally(names))
+        after = tally(less, plan_rows(sql, less.policy), names)
         moved = sum(abs(before[key] - after[key]) for key in {*before, *after})
         assert moved <= plan.rows_per_unit
 
@@ -88,7 +97,7 @@ def test_a_cut_counts_the_edges_at_or_below_a_code() -> None:
     edges = (-4, -1, 0, 3, 5)
     with protected(frame, 1) as curator:
         plan = plan_rows("SELECT x FROM data", curator.policy)
-        found = tally(curator, plan.tally([Cut("x", edges)]))
+        found = tally(curator, plan, [Cut("x", edges)])
     truth = Counter((int(np.searchsorted(edges, x, side="right")),) for x in range(-5, 6))
     assert found == truth
 
@@ -111,3 +120,55 @@ def test_what_is_no_plain_select_of_rows_is_refused(sql: str) -> None:
     frame = pd.DataFrame({"who": [1], "k": [1], "x": [1], "s": ["a"]})
     with protected(frame, 1) as curator, pytest.raises(TacitError):
         plan_rows(sql, curator.policy)
+
+
+WIDE = {
+    "a": tacit.between(-(2**40), 2**40),
+    "b": tacit.between(0, 2**35),
+    "c": tacit.between(-1, 0),
+    "s": tacit.one_of("x", "it's", "z"),
+    "t": tacit.between(7, 7.5),
+}
+
+
+@pytest.mark.parametrize("how", [{"grouped": True}, {"grouped": False}, {"parts": 3}])
+def test_codes_come_back_from_words_as_they_went_in(how: dict[str, Any]) -> None:
+    rng = np.random.default_rng()
+    size = 60
+    frame = pd.DataFrame(
+        {
+            "who": range(size),
+            "a": rng.integers(-(2**40), 2**40, size, endpoint=True),
+            "b": rng.integers(0, 2**35, size, endpoint=True),
+            "c": rng.integers(-1, 1, size),
+            "s": rng.choice(["x", "it's", "z"], size),
+            "t": rng.choice([7.0, 7.25, 7.5], size),
+        }
+    )
+    frame.loc[:1, "a"] = [-(2**40), 2**40]
+    frame.loc[2:5, ["a", "b", "c", "s", "t"]] = frame.loc[2, ["a", "b", "c", "s", "t"]].tolist()  # four rows alike
+    with tacit.protect(frame, unit="who", columns=WIDE, budget=tacit.Budget(epsilon=1)) as curator:
+        plan = plan_rows("SELECT a, b, c, s, t FROM data", curator.policy)
+        assert max(each.word for each in plan.layout(["a", "b", "c", "s", "t"])) > 0
+        if "parts" in how:
+            pieces = [
+                tally(curator, plan, ["a", "b", "c", "s", "t"], part=(number, how["parts"])) for number in range(3)
+            ]
+            assert not set(pieces[0]) & set(pieces[1])
+            assert sum(len(piece) > 0 for piece in pieces) > 1
+            found = sum(pieces, Counter())
+        else:
+            found = tally(curator, plan, ["a", "b", "c", "s", "t"], **how)
+        step = plan.variable("t").step
+    listed = ["x", "it's", "z"]
+    truth = Counter(
+        (row.a, row.b, row.c, listed.index(row.s), round(row.t / float(step))) for row in frame.itertuples()
+    )
+    assert found == truth
+
+
+def test_no_word_is_wider_than_its_bits_and_a_column_without_bounds_has_one_of_its_own() -> None:
+    codes = [Code(None, 0, 2**high - 1) for high in (30, 32, 1, 61, 64, 3)]  # type: ignore[arg-type]
+    found = laid_out(codes)
+    assert [(each.word, each.shift) for each in found] == [(0, 0), (0, 30), (1, 0), (1, 1), (2, 0), (3, 0)]
+    assert all(each.shift + each.bits <= 62 or each.shift == 0 for each in found)

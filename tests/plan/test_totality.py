@@ -21,9 +21,9 @@ from tacit.answer import Answer
 from tacit.answer.release import _bounded, _finite
 from tacit.errors import ParameterError, QuestionError
 from tacit.plan import KnownKeys, Plan, finish, make_plan
+from tacit.plan.answers.finish import read_key
+from tacit.plan.answers.floats import LARGEST, as_whole
 from tacit.plan.columns import KeyColumn
-from tacit.plan.finish import read_key
-from tacit.plan.floats import LARGEST, as_whole
 from tacit.policy import Column
 from tacit.question import read
 from tests.plan.copies import VISITS, clinic
@@ -207,8 +207,8 @@ def test_the_largest_constant_is_told() -> None:
 
 def test_windows_over_many_rows_take_time_that_grows_with_them() -> None:
     """Ten times the rows, far less than a hundred times the work: before, each row looked at all others."""
-    from tacit.plan.formulas import Cells, Linear
-    from tacit.plan.over import Sorting, Window
+    from tacit.plan.answers.formulas import Cells, Linear
+    from tacit.plan.answers.windows import Sorting, Window
 
     count = Linear(((0, Fraction(1)),))
     for function in ("sum", "avg", "min", "max", "rank", "cume_dist", "count", "lag", "first_value"):

@@ -15,7 +15,7 @@ import pytest
 import tacit
 from tacit import statistics
 from tacit.curator.curator import Curator
-from tacit.engines.duckdb_engine import DuckDBEngine
+from tacit.engines.duckdb.engine import DuckDBEngine
 from tacit.errors import TacitError
 from tests.statistics.test_prices import STUDIES, clinic, event_of, no_processes, own, priced
 

@@ -270,6 +270,13 @@ def test_repaired_counts_are_not_negative_and_lie_in_their_intervals() -> None:
         assert 0 <= ends[0] <= count <= ends[1]
 
 
+def test_a_histogram_is_not_negative_unless_it_is_asked_for_as_it_came() -> None:
+    """99 empty bins and noise of scale 5: about half of them come out below zero."""
+    nothing = np.zeros(50, dtype=int)
+    assert min(histogram(nothing, bounds=(0, 99), epsilon="0.2")["count"]) >= 0
+    assert min(histogram(nothing, bounds=(0, 99), epsilon="0.2", non_negative=False)["count"]) < 0
+
+
 # -- both sources, and what is refused -----------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tacit.loss import events
-from tacit.loss.outward import Floats
+from tacit.loss.numbers.outward import Floats
 from tacit.statistics.selection.renyi_trials import divergences, epsilon_of_best, mean_trials
 from tacit.statistics.selection.trials import NegativeBinomial
 

@@ -13,7 +13,8 @@ import tacit
 from tacit import synthesis
 from tacit.curator import Price
 from tacit.errors import ParameterError, QuestionError
-from tacit.loss import compose, events, zcdp
+from tacit.loss import compose, events
+from tacit.loss.accountants import zcdp
 from tacit.noise import secure
 from tacit.statistics.finding import Content
 from tacit.statistics.source import source_of

@@ -23,10 +23,11 @@ from tacit.answer import exported
 from tacit.answer.chart import chart_spec
 from tacit.answer.exported import Sheet, library, sheet_of
 from tacit.answer.nested import around, bin_kind, is_nested, plain, read
-from tacit.answer.shown import bars, off, readable, safe, shown
+from tacit.answer.shown import bars, key_text, off, readable, safe, shown
 from tacit.errors import TacitError
 from tacit.parameters import Number
-from tacit.plan.chosen import reach as reach_of
+from tacit.plan.answers.chosen import reach as reach_of
+from tacit.plan.answers.chosen import whole_reach
 
 _MOST_SHOWN: Final = 200
 _NOTE: Final = "+/- covers the noise in 95 of 100 cases, not what clamping left out"
@@ -37,7 +38,8 @@ class Answer:
     """A released table. `deviations` holds the noise's standard deviation beside each value, None for keys.
 
     `among` says for each column of how many noisy values its own were chosen by their noise (`plan.chosen`; 1, or (),
-    where none was), and `above` which number a count is above because keys with no more are not shown.
+    where none was), `above` which number a count is above because keys with no more are not shown, `whole` of which
+    columns the noise is one in whole numbers, and `farthest` how far off each value can be at the most, by its bounds.
     `repeated` says that it was stored before and cost nothing; it does not make an answer another one.
     """
 
@@ -50,6 +52,8 @@ class Answer:
     repeated: bool = field(default=False, compare=False)
     among: tuple[int, ...] = ()
     above: tuple[int | None, ...] = ()
+    whole: tuple[bool, ...] = ()
+    farthest: tuple[tuple[float | None, ...] | None, ...] = ()
 
     # -- to and from the ledger ------------------------------------------------------------------------
 
@@ -65,6 +69,8 @@ class Answer:
             "facts": self.facts,
             "among": self.among,
             "above": self.above,
+            "whole": self.whole,
+            "farthest": self.farthest,
         }
         return json.dumps(content, sort_keys=True, ensure_ascii=True, allow_nan=False).encode()
 
@@ -78,8 +84,19 @@ class Answer:
         )
         deviations = tuple(None if each is None else tuple(each) for each in content["deviations"])
         names, kinds = tuple(content["names"]), tuple(content["kinds"])
-        chosen = (tuple(content.get("among", ())), tuple(content.get("above", ())))  # older answers have none
-        return cls(names, kinds, columns, deviations, content["heavy_tailed"], content["facts"], repeated, *chosen)
+        return cls(
+            names,
+            kinds,
+            columns,
+            deviations,
+            content["heavy_tailed"],
+            content["facts"],
+            repeated,
+            tuple(content.get("among", ())),  # older answers have none of these
+            tuple(content.get("above", ())),
+            tuple(content.get("whole", ())),
+            tuple(None if each is None else tuple(each) for each in content.get("farthest", ())),
+        )
 
     def named(self, names: tuple[str, ...]) -> Answer:
         """The same answer under the names that this asker gave its columns."""
@@ -132,13 +149,19 @@ class Answer:
     def reaches(self, level: float) -> Iterator[list[float] | None]:
         """How far each value may be off. Whole numbers are off by whole numbers, so theirs is rounded up."""
         for place, (kind, column, spread) in enumerate(zip(self.kinds, self.columns, self.deviations, strict=True)):
-            reach = reach_of(level, self.heavy_tailed, self.among[place] if self.among else 1)
+            law = (level, self.heavy_tailed, self.among[place] if self.among else 1)
+            reach = reach_of(*law)
             above = self.above[place] if self.above else None
             exact = kind == "integer" or bin_kind(kind) is not None
             if spread is None:
                 yield None
                 continue
-            far = [_up(reach * each) if exact else reach * each for each in spread]
+            if self.whole and self.whole[place]:
+                far = [whole_reach(each, *law) for each in spread]
+            else:
+                far = [_up(reach * each) if exact else reach * each for each in spread]
+            if self.farthest and (most := self.farthest[place]) is not None:
+                far = [each if end is None else min(each, end) for each, end in zip(far, most, strict=True)]
             if above is not None:  # a count that barely passed may be any smaller one
                 far = [
                     max(each, value) if value is not None and value - above < each else each
@@ -154,7 +177,7 @@ class Answer:
         ]
         if len(self) > _MOST_SHOWN:
             lines.append(f"... and {len(self) - _MOST_SHOWN:,} more rows")
-        return "\n".join([*lines, *(f"({note})" for note in self.notes), f"({_NOTE}; {self._price()})"])
+        return "\n".join([*lines, *(f"({note})" for note in self.notes), f"({self._covered()}{self._price()})"])
 
     __repr__ = __str__
 
@@ -172,7 +195,7 @@ class Answer:
         return (
             f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
             f"<p>{html.escape(''.join(f'{note}. ' for note in self.notes))}"
-            f"{html.escape(_NOTE)}; {html.escape(self._price())}.</p>"
+            f"{html.escape(self._covered())}{html.escape(self._price())}.</p>"
         )
 
     @property
@@ -184,6 +207,10 @@ class Answer:
             *(() if said is None else said.split("\n")),
         )
 
+    def _covered(self) -> str:
+        """What +/- covers, where there is one."""
+        return f"{_NOTE}; " if any(each is not None for each in self.deviations) else ""
+
     def _price(self) -> str:
         return "stored answer, nothing charged" if self.repeated else f"epsilon {readable(self.facts['epsilon'])}"
 
@@ -194,7 +221,7 @@ class Answer:
             if place == most:
                 return
             yield [
-                shown(value) if reach is None or value is None else f"{shown(value)} +/- {off(reach[place])}"
+                key_text(value) if reach is None or value is None else f"{shown(value)} +/- {off(reach[place])}"
                 for value, reach in zip(row, reaches, strict=True)
             ]
 

@@ -18,8 +18,8 @@ from tacit.answer.pages import fragment
 from tacit.answer.shown import readable, safe, written
 from tacit.loss import compose
 from tacit.plan import Plan, UnitedPlan
-from tacit.plan.expected import made_up
-from tacit.plan.pick_words import off_by
+from tacit.plan.answers.expected import made_up
+from tacit.plan.picks.words import off_by
 from tacit.plan.plan import Expected, Measure
 
 EXAMPLES = (100, 1_000, 10_000)

@@ -20,9 +20,9 @@ from tacit.engines.exact import Columns, Exact, Key, Keys
 from tacit.mechanisms import Mode
 from tacit.mechanisms.quantiles import Nearby
 from tacit.mechanisms.ranks import Asked, Found, Leaves, Whole, with_values
+from tacit.plan.picks.rank_probe import VALUES, Probe
+from tacit.plan.picks.rank_query import LEAF
 from tacit.plan.plan import Pick, Query
-from tacit.plan.rank_probe import VALUES, Probe
-from tacit.plan.rank_query import LEAF
 
 Run = Callable[[Query], Exact]
 Near: TypeAlias = dict[Key, tuple[Leaves, int]]

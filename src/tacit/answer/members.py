@@ -7,7 +7,7 @@ from typing import Any
 
 from tacit.answer.answer import Answer
 from tacit.answer.arranged import arranged
-from tacit.question.together import Family, Member
+from tacit.question.shared_scan import Family, Member
 
 
 def answers_of(plans: Sequence[tuple[Family, object]], payloads: Sequence[str], repeated: bool) -> tuple[Answer, ...]:
@@ -32,6 +32,8 @@ def member_answer(answer: Answer, family: Family, member: Member) -> Answer:
     chosen = member.having is not None or (len(shown) < len(rows) and any(key[0] in noisy for key in member.order))
     among = answer.among or (1,) * len(answer.names)
     above = answer.above or (None,) * len(answer.names)
+    whole = answer.whole or (False,) * len(answer.names)
+    most = answer.farthest or (None,) * len(answer.names)
     candidates = len(answer) if chosen else 1
     rows = shown
     return Answer(
@@ -44,6 +46,8 @@ def member_answer(answer: Answer, family: Family, member: Member) -> Answer:
         answer.repeated,
         tuple(candidates * among[column] for column in member.columns),
         tuple(above[column] for column in member.columns),
+        tuple(whole[column] for column in member.columns),
+        tuple(None if (far := most[column]) is None else _taken(far, rows) for column in member.columns),
     )
 
 

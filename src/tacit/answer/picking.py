@@ -20,9 +20,9 @@ from tacit.mechanisms.quantiles import Choosing
 from tacit.mechanisms.ranks import Asked, Found
 from tacit.noise import BitSource
 from tacit.plan.columns import RawKey
+from tacit.plan.picks.rank_probe import AFTER, AT, BEFORE, UNDER, Probe
+from tacit.plan.picks.rank_query import ROWS, SMALL_GRID
 from tacit.plan.plan import Pick
-from tacit.plan.rank_probe import AFTER, AT, BEFORE, UNDER, Probe
-from tacit.plan.rank_query import ROWS, SMALL_GRID
 
 _MOST_PROBES = 10_000
 

@@ -23,8 +23,9 @@ from tacit.ledger import Receipt
 from tacit.mechanisms import Gaussian, KeySelection
 from tacit.noise import BitSource, SecureBits, secure
 from tacit.plan import KnownKeys, Measure, Plan, Query, finish
+from tacit.plan.answers.finish import Finished
 from tacit.plan.levels import Levels
-from tacit.plan.pick_words import off_by
+from tacit.plan.picks.words import off_by
 from tacit.plan.plan import Bins
 
 Run = Callable[[Query], Exact]
@@ -111,8 +112,13 @@ def release(plan: Plan, run: Run, receipt: Receipt, unit: str, bits: BitSource) 
         facts["notes"] = "\n".join(plan.notes)
     columns = tuple(tuple(_finite(value) for value in column) for column in table.columns)
     deviations = tuple(None if each is None else tuple(map(_bounded, each)) for each in table.deviations)
-    chosen = (table.among, table.above)
-    return Answer(table.names, table.kinds, columns, deviations, laplace, facts, False, *chosen)
+    return Answer(table.names, table.kinds, columns, deviations, laplace, facts, False, *finished_words(table))
+
+
+def finished_words(table: Finished) -> tuple[Any, ...]:
+    """What an answer keeps beside values and deviations, in the order of its fields: what its intervals need."""
+    most = tuple(None if each is None else tuple(each) for each in table.farthest)
+    return table.among, table.above, table.whole, most
 
 
 def _on_cells(known: KnownKeys, levels: Levels | None, column: Any, keys: Keys) -> Any:

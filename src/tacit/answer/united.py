@@ -13,7 +13,7 @@ from typing import Any
 from tacit import parameters
 from tacit.answer.answer import Answer
 from tacit.answer.arranged import arranged
-from tacit.plan.united import UnitedPlan
+from tacit.plan.answers.united import UnitedPlan
 
 
 def united_answer(answers: Sequence[Answer], plan: UnitedPlan) -> Answer:

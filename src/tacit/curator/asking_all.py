@@ -16,10 +16,10 @@ from tacit.errors import QuestionError
 from tacit.loss.events import Composed, Event
 from tacit.plan import KnownKeys, Plan, make_plan
 from tacit.plan.make import affordable
-from tacit.plan.name_keys import name_keys
+from tacit.plan.sources.name_keys import name_keys
 from tacit.policy import Policy
 from tacit.question import tree
-from tacit.question.together import Family, alone, families
+from tacit.question.shared_scan import Family, alone, families
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,14 @@
 
 Promise: nothing about the data decides what happens before the charge, and after the charge nothing leaves but the
 answer or one fixed error. A question asked again gets what is stored, the answer or the error, and is charged nothing.
+
+`planner` is the free half of the walk, `purse` the budget, `till` the one place where something is charged and drawn.
 """
 
 from __future__ import annotations
 
 import html
 import json
-import secrets
-import shutil
-import tempfile
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -20,39 +19,37 @@ from pathlib import Path
 from typing import Any
 
 from tacit import parameters
-from tacit.answer import Answer, Standing
+from tacit.answer import Answer
 from tacit.answer.members import answers_of
 from tacit.answer.pages import fragment
 from tacit.answer.release import released
-from tacit.answer.standing import charges_of, share_of
 from tacit.answer.united import united_answer
 from tacit.curator.asking_all import plan_together
 from tacit.curator.expressions import sql_of
 from tacit.curator.fluent import AskedSteps
+from tacit.curator.held import hold, told_apart
 from tacit.curator.keys import order_of, order_of_all, with_units
-from tacit.curator.ledgers import head_of, ledger_of
 from tacit.curator.owner import refuse_refresh
-from tacit.curator.planner import Planner
 from tacit.curator.public_keys import with_public_keys
 from tacit.curator.publish import Publication, publish
+from tacit.curator.purse import Purse
 from tacit.curator.studies import Rows, rows_of
 from tacit.curator.suggest import Suggestion, question_for, suggestion
 from tacit.curator.till import Run, Till
+from tacit.curator.watching import Watch, watch
+from tacit.engines.duckdb.working_copy import Progress
 from tacit.engines.engine import Engine, open_engine
-from tacit.engines.working_copy import Progress, digest
-from tacit.ledger import Entry, Ledger, Receipt
-from tacit.loss.events import Event
-from tacit.loss.spent import Spent
-from tacit.loss.worth import more_like
+from tacit.ledger import Receipt
 from tacit.parameters import Number
 from tacit.plan import Plan, UnitedPlan
+from tacit.plan.asked import Asked
 from tacit.policy import Policy, RowUnit
 from tacit.question import read
+from tacit.question.shared_scan import Family
 from tacit.question.stack import room
-from tacit.question.together import Family
 
 
-class Curator(Planner):
+class Curator(Purse):
     """A private database: register once, ask in SQL, pay from one ledger.
 
     `progress` is told of a registration: the table that is being copied, the steps done, and the steps in all.
@@ -67,28 +64,21 @@ class Curator(Planner):
         progress: Progress | None = None,
     ) -> None:
         super().__init__(policy)
-        self._stated = policy
-        self.analyst = analyst
-        self._scratch = None if policy.ledger is not None else tempfile.mkdtemp(prefix="tacit-")
+        self._stated, self.analyst = policy, analyst
+        self._held = hold(policy, frames, progress)
+        self._ledger = self._held.ledger
         try:
-            where = Path(self._scratch) / "ledger" if self._scratch else ledger_of(policy)
-            head = Path(self._scratch) / "head" if self._scratch else head_of(where)
-            self._ledger = Ledger.open(where, head=head, budget=policy.budget, analysts=policy.analysts)
-            try:
-                self._engine = open_engine(policy, frames=frames, progress=progress)
-                try:
-                    self.policy = with_public_keys(policy, self._engine)
-                    self._till = Till(self._ledger, self._engine, _told_apart(policy), bool(policy.analysts))
-                except BaseException:
-                    self._engine.close()
-                    raise
-            except BaseException:
-                self._ledger.close()
-                raise
+            self._begin(self._held.engine)
         except BaseException:
-            _remove(self._scratch)
+            self._held.close()
             raise
-        self._end = weakref.finalize(self, _end, self._engine, self._ledger, self._scratch)
+        self._end = weakref.finalize(self, self._held.close)
+
+    def _begin(self, engine: Engine) -> None:
+        """Questions are asked of this engine from now on."""
+        policy = with_public_keys(self._stated, engine)
+        till = Till(self._ledger, engine, told_apart(self._stated), bool(self._stated.analysts))
+        self.policy, self._engine, self._till = policy, engine, till
 
     # -- asking ----------------------------------------------------------------------------------------
 
@@ -113,10 +103,9 @@ class Curator(Planner):
     ) -> Answer:
         """The answer, paid for; or the stored one, free, where the same was asked before.
 
-        Say what it may cost (epsilon, or rho), or how exact it must be (`within`, e.g. 100 or "5%" with `rows`).
+        Say what it may cost (epsilon, or rho), or the accuracy you need (`within`, e.g. 100 or "5%" with `rows`).
         """
-        plan = self.planned(
-            sql,
+        asked = Asked.of(
             epsilon,
             delta=delta,
             rho=rho,
@@ -125,12 +114,12 @@ class Curator(Planner):
             weights=weights,
             rows_per_unit=rows_per_unit,
             groups_per_unit=groups_per_unit,
+            analyst=analyst,
         )
+        plan = self._walk(sql, asked)
         if isinstance(plan, UnitedPlan):
-            return united_answer(self._all_of(plan.plans, analyst), plan)
-        order = order_of(plan, self._till.data())
-        stored, repeated = self._till.buy(order, partial(self._released, plan), self._asker(analyst))
-        return Answer.from_bytes(stored, repeated=repeated).named(tuple(output.name for output in plan.outputs))
+            return united_answer(self._all_of(plan.plans, asked.analyst), plan)
+        return self._bought(plan, asked.analyst)
 
     @room()
     def ask_all(
@@ -150,6 +139,12 @@ class Curator(Planner):
         together = plan_together([read(sql_of(each)) for each in questions], self.policy, exact, exact_delta)
         return self._all_of(together.plans, analyst)
 
+    def _bought(self, plan: Plan, analyst: str | None) -> Answer:
+        """The answer of one plan: released for a charge, or the stored one."""
+        order = order_of(plan, self._till.data())
+        stored, repeated = self._till.buy(order, partial(self._released, plan), self._asker(analyst))
+        return Answer.from_bytes(stored, repeated=repeated).named(tuple(output.name for output in plan.outputs))
+
     def _all_of(self, plans: Sequence[tuple[Family, Plan]], analyst: str | None) -> tuple[Answer, ...]:
         """The answers of all members of these plans, in order: released for one charge, or the stored ones."""
         order = order_of_all([plan for _, plan in plans], self._till.data())
@@ -159,6 +154,12 @@ class Curator(Planner):
 
         stored, repeated = self._till.buy(order, compute, self._asker(analyst))
         return answers_of(plans, json.loads(stored), repeated)
+
+    def _released(self, plan: Plan, run: Run, receipt: Receipt) -> bytes:
+        """A plan's answer as it is stored. Called by the till, once it is paid for."""
+        unit = self.policy.unit_of(plan.tables[0]).unit
+        whose = "one row" if isinstance(unit, RowUnit) else f"all rows of one {getattr(unit, 'column', 'unit')}"
+        return released(plan, lambda query: run(with_units(query)), receipt, whose)
 
     def rows(self, sql: str, columns: Sequence[str] | None = None, *, rows_per_unit: int | None = None) -> Rows:
         """Rows for a study: `clinic.rows("SELECT age FROM visits")`, or `clinic.rows("visits", ["age"])`. Free."""
@@ -181,6 +182,26 @@ class Curator(Planner):
         """
         return publish(self, statistics, epsilon, delta, to, title, level, analyst)
 
+    def watch(
+        self,
+        sql: str,
+        epsilon: Number,
+        *,
+        every: str,
+        delta: Number = 0,
+        since: Any = None,
+        until: Any = None,
+        time: str | None = None,
+        analyst: str | None = None,
+    ) -> Watch:
+        """Counts by public keys of a table that grows in time, told after every period and paid for once.
+
+        Periods begin at `since` and end at `until` (the bounds of the `time` column, unless said). The same watch again
+        goes on where it was.
+        """
+        return watch(self, sql, epsilon, delta, every, since, until, time, analyst)
+
+    @room()
     def suggest(
         self,
         column: str,
@@ -192,80 +213,22 @@ class Curator(Planner):
         """Bounds for a column that has none yet, bought: `clinic.suggest("visits.charge", epsilon=0.1)`."""
         sql, table, found = question_for(self.policy, column)
         plan = self.plan(sql, epsilon, rows_per_unit=rows_per_unit)
-        answer = self.ask(sql, epsilon, rows_per_unit=rows_per_unit, analyst=analyst)
-        return suggestion(plan, answer, table, found)
-
-    # -- the budget ------------------------------------------------------------------------------------
-
-    def budget(self, analyst: str | None = None) -> Standing:
-        """How the dataset's budget stands, or one analyst's own: which share is spent and which is left."""
-        payer = "The dataset" if analyst is None else f"Analyst {analyst!r}"
-        charges, failures = charges_of(self._ledger.entries(analyst)), self._failures(analyst)
-        failed = failures[-1].sequence if failures else None
-        committed, spent = self._ledger.filter(analyst), self._ledger.spent(analyst)
-        standing = Standing.of(payer, committed, spent, charges, failed, "dataset" if analyst is None else "analyst")
-        if analyst is None or standing.more is None:
-            return standing
-        # an analyst's own budget lies within the dataset's, which may be the shorter one
-        whole, price = self._ledger.filter(), charges[-1].cost
-        rest = None if price is None else more_like(self._ledger.spent(), price, whole.limit)
-        return standing if rest is None else replace(standing, more=min(standing.more, rest))
-
-    def afford(self, event: Event) -> tuple[Fraction | None, int | None]:
-        """Which share of the whole budget an event would take, and how many like it what is left covers. Free."""
-        committed = self._ledger.filter()
-        price = committed.price(event)
-        if price is None:
-            return None, 0
-        return share_of(price, committed.limit), more_like(self._ledger.spent(), price, committed.limit)
-
-    def number_of(self, sequence: object) -> int | None:
-        """Which question an entry of the ledger is, counted 1, 2, 3, ... among those that are to be seen here."""
-        for number, each in enumerate(charges_of(self.ledger()), start=1):
-            if str(each.sequence) == str(sequence):
-                return number
-        return None
-
-    def spent(self, analyst: str | None = None) -> Spent:
-        """What has been spent, in the unit of the committed filter."""
-        return self._ledger.spent(analyst)
-
-    def remaining(self, analyst: str | None = None) -> Spent:
-        """What is left, in the unit of the committed filter."""
-        return self._ledger.remaining(analyst)
-
-    def ledger(self, analyst: str | None = None) -> tuple[Entry, ...]:
-        """Who asked what, when, and what it cost: everything for the owner, an analyst's own for an analyst."""
-        if self.analyst != "owner":
-            if analyst not in (None, self.analyst):
-                raise parameters.refuse("analyst", f"{self.analyst!r}, who is asking", analyst)
-            analyst = self.analyst
-        return self._ledger.entries(analyst)
-
-    def resume(self, analyst: str | None = None, *, entry: int | None = None) -> tuple[Entry, ...]:
-        """The owner's word, recorded, that what failed was looked at: one analyst, or all, may go on asking.
-
-        `entry` is the last failure that was looked at: if one came after it, nothing is resumed.
-        """
-        if self.analyst != "owner":
-            raise parameters.refuse("analyst", "the owner, who alone resumes", self.analyst)
-        return self._till.resume(analyst, entry)
+        return suggestion(plan, self._bought(plan, analyst), table, found)
 
     # -- coming and going ------------------------------------------------------------------------------
 
     def refresh(self, *, progress: Progress | None = None) -> None:
         """Register the tables anew, whether or not a change of them was noticed: who was erased leaves the copy."""
         refuse_refresh(self._stated)
-        fresh = open_engine(self._stated, progress=progress, anew=True)
+        fresh, before = open_engine(self._stated, progress=progress, anew=True), self._engine
         try:
-            self.policy = with_public_keys(self._stated, fresh)
+            self._begin(fresh)
         except BaseException:
             fresh.close()
             raise
-        before, self._engine = self._engine, fresh
-        self._till = Till(self._ledger, fresh, _told_apart(self._stated), bool(self._stated.analysts))
+        self._held = replace(self._held, engine=fresh)
         self._end.detach()
-        self._end = weakref.finalize(self, _end, fresh, self._ledger, self._scratch)
+        self._end = weakref.finalize(self, self._held.close)
         before.close()
 
     def close(self) -> None:
@@ -300,41 +263,3 @@ class Curator(Planner):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _failures(self, analyst: str | None) -> tuple[Entry, ...]:
-        """What stops somebody; for an analyst only what stops that one."""
-        if self.analyst != "owner" and analyst not in (None, self.analyst):
-            return ()
-        return self._ledger.failures(analyst if self.analyst == "owner" else self.analyst)
-
-    def _asker(self, analyst: str | None) -> str:
-        """Who pays. The owner may ask for others; nobody else may."""
-        if self.analyst != "owner" and analyst not in (None, self.analyst):
-            raise parameters.refuse("analyst", f"{self.analyst!r}, who is asking", analyst)
-        return self.analyst if analyst is None else analyst
-
-    def _released(self, plan: Plan, run: Run, receipt: Receipt) -> bytes:
-        """A plan's answer as it is stored. Called by the till, once it is paid for."""
-        unit = self.policy.unit_of(plan.tables[0]).unit
-        whose = "one row" if isinstance(unit, RowUnit) else f"all rows of one {getattr(unit, 'column', 'unit')}"
-        return released(plan, lambda query: run(with_units(query)), receipt, whose)
-
-
-def _told_apart(policy: Policy) -> list[str]:
-    """What says, besides the state of the sources, which tables are meant: part of every key."""
-    # A table in memory has no fingerprint: its answers are for this registration and are not replayed to another.
-    frame = any(table.source.format == "frame" for table in policy.tables.values())
-    # of public tables the question reads no more rows than this: the copy is the same, the answer is not
-    most = [f"{name} {each.fan_out}" for name, each in policy.tables.items() if each.fan_out not in (None, 1)]
-    return [digest(policy), secrets.token_hex(16) if frame else "", *most]
-
-
-def _end(engine: Engine, ledger: Ledger, scratch: str | None) -> None:
-    engine.close()
-    ledger.close()
-    _remove(scratch)
-
-
-def _remove(scratch: str | None) -> None:
-    if scratch is not None:
-        shutil.rmtree(scratch, ignore_errors=True)

@@ -11,21 +11,21 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from tacit import parameters
 from tacit.answer import Estimate, reasons
 from tacit.answer.standing import share_of
 from tacit.curator.expressions import sql_of
 from tacit.curator.fluent import Steps
-from tacit.curator.uniting import plan_united
+from tacit.curator.united import plan_united
 from tacit.loss.budget import Budget
 from tacit.loss.filters import Filter, choose_filter
 from tacit.loss.spent import Spent
 from tacit.parameters import Number
-from tacit.plan import Plan, UnitedPlan, make_plan
-from tacit.plan.levers import Levers, merged
-from tacit.plan.within import epsilon_for
+from tacit.plan import Plan, UnitedPlan
+from tacit.plan.asked import Asked
+from tacit.plan.make import plan_asked
+from tacit.plan.within import plan_within
 from tacit.policy import Policy
-from tacit.question import United, read, read_asked
+from tacit.question import Question, United, read, read_asked
 from tacit.question.stack import room
 
 
@@ -39,7 +39,6 @@ class Planner:
         """A question about one table, step by step: `.table("visits").where("age > 30").count().estimate(0.5)`."""
         return Steps(self, name)
 
-    @room()
     def plan(
         self,
         sql: object,
@@ -59,71 +58,65 @@ class Planner:
         (`within`, e.g. 100 or "5%" with `rows`); the text may say it too. Where it may be a UNION ALL of answers, ask
         for `planned`.
         """
-        question = read(sql_of(sql))
-        shares = {name: parameters.price("weights", each) for name, each in weights.items()} if weights else None
-        exact_delta = None if delta is None else parameters.slip("delta", delta)
-        exact = None if epsilon is None else parameters.price("epsilon", epsilon)
-        if within is not None:
-            stated, levers = merged(question, Levers(exact, exact_delta, rows_per_unit, groups_per_unit))
-            for name, value in (("epsilon", levers.epsilon), ("rho", rho), ("weights", weights)):
-                if value is not None:
-                    raise parameters.refuse(name, "left out where within is given", value)
-            if levers.rows_per_unit is not None:
-                most = parameters.whole("rows_per_unit", levers.rows_per_unit, least=1)
-                stated = replace(stated, rows_per_unit=most)
-            if levers.groups_per_unit is not None:
-                groups = parameters.whole("groups_per_unit", levers.groups_per_unit, least=1)
-                stated = replace(stated, groups_per_unit=groups)
-            exact = epsilon_for(stated, self.policy, within, delta=levers.delta or 0, rows=rows)
-        return make_plan(
-            question,
-            self.policy,
-            epsilon=exact,
-            rho=None if rho is None else parameters.price("rho", rho),
-            delta=exact_delta,
-            weights=shares,
+        asked = Asked.of(
+            epsilon,
+            delta=delta,
+            rho=rho,
+            within=within,
+            rows=rows,
+            weights=weights,
             rows_per_unit=rows_per_unit,
             groups_per_unit=groups_per_unit,
         )
+        with room():
+            return self._plan(read(sql_of(sql)), asked)
 
-    @room()
     def planned(self, sql: object, epsilon: Number | None = None, **options: Any) -> Plan | UnitedPlan:
         """As `plan`, also for a UNION ALL of answers, which has a plan for each of its SELECTs or for some together."""
-        asked = read_asked(sql_of(sql))
-        if isinstance(asked, United):
-            return plan_united(asked, self.policy, epsilon, **options)
-        return self.plan(sql, epsilon, **options)
+        return self._walk(sql, Asked.of(epsilon, **options))
 
-    def estimate(
-        self, sql: object, epsilon: Number | None = None, *, rows: int | None = None, **options: Any
-    ) -> Estimate:
+    def estimate(self, sql: object, epsilon: Number | None = None, **options: Any) -> Estimate:
         """Cost and error before spending. `rows` is a guess of how many rows a cell has, for means and the like."""
-        plan = self.planned(sql, epsilon, rows=rows, **options)
+        asked = Asked.of(epsilon, **options)
+        plan = self._walk(sql, asked)
         committed, limit = _rule(self.policy.budget)
         price = committed.price(plan.event)
-        errors = plan.errors if rows is None else plan.errors_at(parameters.whole("rows", rows, least=1))
+        errors = plan.errors if asked.rows is None else plan.errors_at(asked.rows)
         return Estimate(plan, errors, None if price is None else share_of(price, limit))
 
-    @room()
     def explain(self, sql: object, epsilon: Number | None = None, **options: Any) -> str:
         """The plan in numbered sentences, and the query that will run."""
-        plan = self.planned(sql, epsilon, **options)
-        return "\n".join([*plan.sentences, *(f"\n{query.text(pretty=True)}" for query in plan.queries)])
+        with room():
+            plan = self._walk(sql, Asked.of(epsilon, **options))
+            return "\n".join([*plan.sentences, *(f"\n{query.text(pretty=True)}" for query in plan.queries)])
 
     def why(self, sql: object, epsilon: Number | None = None, *, rows: int = 1000, **options: Any) -> str:
         """Why the answer will be as imprecise as it is, and what to change, with how much it would help."""
-        parameters.whole("rows", rows, least=1)
-        plan = self.plan(sql, epsilon, rows=rows, **options)
-        changes: list[tuple[str, dict[str, Any]]] = []
-        if plan.rows_per_unit > 1:
-            changes.append(("rows_per_unit=1 (one row of each unit is read)", {"rows_per_unit": 1}))
-        if plan.epsilon is not None and 2 * plan.epsilon <= self.policy.largest_epsilon:
-            changes.append(("twice the epsilon", {"epsilon": 2 * plan.epsilon, "within": None}))
-        if plan.epsilon is not None and plan.delta == 0 and self.policy.budget.delta > 0:
-            tenth = self.policy.budget.delta / 10
-            changes.append((f"delta={float(tenth):.3g}", {"epsilon": plan.epsilon, "within": None, "delta": tenth}))
-        basis = {"epsilon": epsilon, "rows": rows, **options}
-        return reasons(plan, rows, [(words, self.plan(sql, **{**basis, **change})) for words, change in changes])
+        question, asked = read(sql_of(sql)), Asked.of(epsilon, rows=rows, **options)
+        with room():
+            plan = self._plan(question, asked)
+            changes: list[tuple[str, Asked]] = []
+            if plan.rows_per_unit > 1:
+                changes.append(("rows_per_unit=1 (one row of each unit is read)", replace(asked, rows_per_unit=1)))
+            at = replace(asked, epsilon=plan.epsilon, within=None)
+            if plan.epsilon is not None and 2 * plan.epsilon <= self.policy.largest_epsilon:
+                changes.append(("twice the epsilon", replace(at, epsilon=2 * plan.epsilon)))
+            if plan.epsilon is not None and plan.delta == 0 and self.policy.budget.delta > 0:
+                tenth = self.policy.budget.delta / 10
+                changes.append((f"delta={float(tenth):.3g}", replace(at, delta=tenth)))
+            return reasons(plan, rows, [(words, self._plan(question, change)) for words, change in changes])
+
+    def _walk(self, sql: object, asked: Asked) -> Plan | UnitedPlan:
+        """The walk as far as the plan: the text is read once, and planned once."""
+        with room():
+            question = read_asked(sql_of(sql))
+            if isinstance(question, United):
+                return plan_united(question, self.policy, asked)
+            return self._plan(question, asked)
+
+    def _plan(self, question: Question, asked: Asked) -> Plan:
+        plan = plan_asked if asked.within is None else plan_within
+        return plan(question, self.policy, asked)
 
 
 @lru_cache(maxsize=16)

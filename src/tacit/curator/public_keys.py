@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from tacit.engines.engine import Engine
 from tacit.plan import Query
-from tacit.plan.scope import quoted, table_columns
+from tacit.plan.sources.scope import quoted, table_columns
 from tacit.policy import Policy, Table
 
 _MOST: Final = 10_000

@@ -68,6 +68,11 @@ class Till:
         if not ledger.shared:
             ledger.settle()  # whoever was killed since
 
+    @property
+    def stated(self) -> tuple[str, ...]:
+        """Which tables are meant, whatever state they are in."""
+        return tuple(self._tables)
+
     def data(self) -> list[str]:
         """Which tables are meant, in which state: part of every key."""
         return [*self._tables, self.engine.fingerprint()]
@@ -93,11 +98,21 @@ class Till:
             return _sent(self._cut_off(receipt)), True
 
     def open(self, order: Order, asker: str) -> Session:
-        """A charge of its own, for a study that takes its questions one by one. Nothing of it is stored."""
+        """A charge of its own, for a study that takes its questions one by one. Nothing of it is stored.
+
+        A key that was paid for before is not charged again, and one that failed stays failed.
+        """
         self._known(asker)
+        self.fresh()
+        stored = self.ledger.answer(order.key)
+        if stored is not None:
+            _sent(stored)
+        return Session(self, self._charged(order, asker, goes_on=True))
+
+    def fresh(self) -> None:
+        """Refuse where the tables have changed since they were copied; nothing is charged, read or stored."""
         if self.engine.is_stale():
             raise EngineError(STALE)
-        return Session(self, self._charged(order, asker, goes_on=True))
 
     def failed(self, key: str) -> bytes | Failed | None:
         """What is stored now, after something failed. Where not even that can be stored, the next look finds out."""

@@ -25,6 +25,7 @@ from tacit.doors.publish_commands import publish
 from tacit.doors.question_commands import ask, estimate, explain, suggest
 from tacit.doors.refresh_command import refresh
 from tacit.doors.risk_commands import risk
+from tacit.doors.synthesis_commands import synthesise
 from tacit.errors import BudgetExceeded, ParameterError, TacitError
 
 WRONG_USAGE: Final = 2
@@ -105,6 +106,7 @@ app.command()(publish)
 app.command()(train)
 app.command()(predict)
 app.command()(evaluate)
+app.command()(synthesise)
 app.command()(refresh)
 app.command()(risk)
 app.command()(completion)

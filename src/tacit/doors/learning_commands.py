@@ -63,10 +63,10 @@ def train(
     Add --estimate to hear the price and write nothing.
     """
     wanted = chosen(form, as_json=as_json)
-    price = _price(policy, epsilon)
+    price = price_of(policy, epsilon)
     made = _model(model, {"epsilon": price, "delta": delta or 0, **_options(option)})
     beside = aside()
-    with _opened(policy, analyst, beside) as curator:
+    with opened(policy, analyst, beside) as curator:
         rows = curator.rows(sql, rows_per_unit=rows_per_unit)
         if dry:
             told = made.estimate(rows, target)
@@ -152,10 +152,10 @@ def evaluate(
     tacit evaluate smoker.json clinic.toml "SELECT age, bmi, sex, smoker FROM patients" --by sex --card scores.html
     """
     wanted = chosen(form, as_json=as_json)
-    price = _price(policy, epsilon)
+    price = price_of(policy, epsilon)
     loaded = _loaded(model)
     beside = aside()
-    with _opened(policy, analyst, beside) as curator:
+    with opened(policy, analyst, beside) as curator:
         rows = curator.rows(sql, rows_per_unit=rows_per_unit)
         with _working(f"Evaluating {type(loaded).__name__}", beside):
             found = _learning().evaluate(loaded, rows, target, epsilon=price, delta=delta or 0, by=by, bins=bins)
@@ -204,7 +204,8 @@ def _options(given: Sequence[str] | None) -> dict[str, Any]:
     return found
 
 
-def _price(policy: Path, epsilon: str | None) -> Any:
+def price_of(policy: Path, epsilon: str | None) -> Any:
+    """What was said, or the default of the policy."""
     price = read_policy(policy).default_epsilon if epsilon is None else epsilon
     if price is None:
         raise ParameterError("Say what it may cost, e.g. --epsilon 1: the policy has no default_epsilon.")
@@ -212,7 +213,8 @@ def _price(policy: Path, epsilon: str | None) -> Any:
 
 
 @contextmanager
-def _opened(policy: Path, analyst: str, beside: Console) -> Iterator[Any]:
+def opened(policy: Path, analyst: str, beside: Console) -> Iterator[Any]:
+    """The curator of a policy, with a bar while tables are registered."""
     from tacit.curator import open_policy
     from tacit.doors.registering import registering
 

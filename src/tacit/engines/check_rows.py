@@ -33,7 +33,7 @@ def quality(policy: Policy, frames: Mapping[str, Any] | None = None) -> Quality:
 def _of_files(policy: Policy, frames: Mapping[str, Any]) -> Quality:
     import duckdb
 
-    from tacit.engines import working_copy
+    from tacit.engines.duckdb import working_copy
 
     try:
         with duckdb.connect() as connection, tempfile.TemporaryDirectory(prefix="tacit-") as workshop:
@@ -47,9 +47,9 @@ def _of_files(policy: Policy, frames: Mapping[str, Any]) -> Quality:
 
 
 def _of_postgres(policy: Policy) -> Quality:
-    from tacit.engines.postgres_connection import address_of, connect, library
-    from tacit.engines.postgres_copy import FRESH, PostgresFlavour
-    from tacit.engines.postgres_sources import relations_of
+    from tacit.engines.postgres.connection import address_of, connect, library
+    from tacit.engines.postgres.copy import FRESH, PostgresFlavour
+    from tacit.engines.postgres.sources import relations_of
 
     def double(value: float) -> str:
         return f"CAST('{value!r}' AS DOUBLE PRECISION)"
@@ -65,11 +65,11 @@ def _of_postgres(policy: Policy) -> Quality:
 
 
 def _of_spark(policy: Policy) -> Quality:
-    from tacit.engines import spark_describing as describing
-    from tacit.engines import spark_quoting
-    from tacit.engines.spark_engine import Session
-    from tacit.engines.spark_registration import SparkFlavour, in_backticks
-    from tacit.engines.spark_sources import master_of
+    from tacit.engines.spark import describing
+    from tacit.engines.spark import quoting as spark_quoting
+    from tacit.engines.spark.engine import Session
+    from tacit.engines.spark.registration import SparkFlavour, in_backticks
+    from tacit.engines.spark.sources import master_of
 
     session = Session(master_of(policy))
 

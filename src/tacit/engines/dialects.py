@@ -20,7 +20,7 @@ from typing import Final, Literal
 
 from sqlglot import exp
 
-from tacit.engines import spark_dialect
+from tacit.engines.spark import dialect as spark_dialect
 from tacit.engines.widths import is_wide
 
 Dialect = Literal["duckdb", "postgres", "spark"]

@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterable
 from pathlib import PurePath
 
-from tacit.engines import detect, postgres_sources
-from tacit.engines.interrupts import as_keyboard_interrupts
+from tacit.engines import detect
+from tacit.engines.duckdb.interrupts import as_keyboard_interrupts
+from tacit.engines.postgres import sources as postgres_sources
 from tacit.engines.sources import files_of, kind_of, open_relation
 from tacit.errors import EngineError
 from tacit.policy.check import Schema
@@ -33,7 +34,7 @@ def discover(paths: Iterable[str]) -> tuple[dict[str, Source], Schema]:
         if format_of(path) == "spark":
             if path != paths[0]:
                 raise EngineError(f"The Spark session is named first: tacit init {path!r} visits.parquet")
-            from tacit.engines import spark_engine
+            from tacit.engines.spark import engine as spark_engine
 
             return spark_engine.discover(path, paths[1:])
         for name, source in _tables(path):

@@ -15,8 +15,8 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from sqlglot import exp
 
+from tacit.engines.duckdb.working_copy import Progress
 from tacit.engines.exact import Exact
-from tacit.engines.working_copy import Progress
 from tacit.policy.check import Schema
 from tacit.policy.policy import Policy
 
@@ -82,14 +82,14 @@ def open_engine(
 ) -> Engine:
     """The engine on which this policy's tables live, over a current working copy; or over one that is made `anew`."""
     if _on(policy, "postgres"):
-        from tacit.engines.postgres_engine import PostgresEngine
+        from tacit.engines.postgres.engine import PostgresEngine
 
         return PostgresEngine.register(policy, progress=progress, anew=anew)
     if _on(policy, "spark"):
-        from tacit.engines.spark_engine import SparkEngine
+        from tacit.engines.spark.engine import SparkEngine
 
         return SparkEngine.register(policy, progress=progress, anew=anew)
-    from tacit.engines.duckdb_engine import DuckDBEngine
+    from tacit.engines.duckdb.engine import DuckDBEngine
 
     return DuckDBEngine.register(policy, frames=frames, progress=progress, anew=anew)
 
@@ -97,14 +97,14 @@ def open_engine(
 def describe(policy: Policy) -> Schema:
     """The names and kinds of the columns behind each table of the policy. Reads no row."""
     if _on(policy, "postgres"):
-        from tacit.engines import postgres_sources
+        from tacit.engines.postgres import sources as postgres_sources
 
         return postgres_sources.describe(policy)
     if _on(policy, "spark"):
-        from tacit.engines import spark_engine
+        from tacit.engines.spark import engine as spark_engine
 
         return spark_engine.describe(policy)
-    from tacit.engines import working_copy
+    from tacit.engines.duckdb import working_copy
 
     return working_copy.describe(policy, {})
 

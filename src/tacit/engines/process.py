@@ -41,7 +41,7 @@ class Limits:
 class Program:
     """Which worker: its module, the folder it runs in, what it is told besides the limits, what it may inherit."""
 
-    module: str = "tacit.engines.worker"
+    module: str = "tacit.engines.duckdb.worker"
     folder: str = "/"
     setup: Mapping[str, Any] = field(default_factory=dict)
     environment: tuple[str, ...] = ()

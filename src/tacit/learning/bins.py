@@ -141,14 +141,14 @@ def read_bins(opened: Opened, bins: Sequence[Bins], *others: str) -> tuple[list[
 
     Rows with a value that is not listed are left out.
     """
-    codes, counts = opened.tally(*(each.asked for each in bins), *others)
+    columns, counts = opened.columns(*(each.asked for each in bins), *others)
     meanings = opened.meanings(*(each.feature.name for each in bins))
-    found, kept = [], np.ones(len(codes), dtype=bool)
+    found, kept = [], np.ones(len(counts), dtype=bool)
     for place, (each, meaning) in enumerate(zip(bins, meanings, strict=True)):
-        own = each.of_tally(codes[:, place], meaning)
+        own = each.of_tally(columns[place], meaning)
         kept &= (own >= 0) & (own < each.size)
         found.append(own.astype(np.uint8 if each.size <= 1 << 8 else np.uint16, copy=False))
-    rest = [np.ascontiguousarray(codes[:, len(bins) + place]) for place in range(len(others))]
+    rest = [each.astype(np.int64) for each in columns[len(bins) :]]
     if not kept.all():
         found, rest, counts = [each[kept] for each in found], [each[kept] for each in rest], counts[kept]
     return [np.ascontiguousarray(each) for each in found], rest, counts

@@ -20,7 +20,7 @@ from typing import TypeAlias
 
 from tacit.curator import Price
 from tacit.loss import calibrate, compose, events
-from tacit.loss.rounding import dyadic_up, sqrt_up
+from tacit.loss.numbers.rounding import dyadic_up, sqrt_up
 from tacit.mechanisms import Gaussian, Laplace
 
 Noise: TypeAlias = Laplace | Gaussian

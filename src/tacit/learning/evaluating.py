@@ -29,7 +29,7 @@ from tacit.errors import QuestionError
 from tacit.learning.columns import Reals, features_of
 from tacit.learning.evaluation import Evaluation, Layout
 from tacit.learning.predictions import Predictor, Table, decoded, predictor
-from tacit.learning.remembered import RememberedArrays, keyed_digest
+from tacit.learning.remembered import RememberedArrays, keyed_digest, token_of
 from tacit.learning.residuals import FINE, GRID, row_terms, steps_of
 from tacit.learning.tested import tested_arrays
 from tacit.mechanisms import Gaussian
@@ -325,7 +325,7 @@ def _tested_of_arrays(
     classes = () if is_number else found.classes
     digest = keyed_digest([*table.columns, true, which])
     return Tested(
-        RememberedArrays((), {}, {}),
+        RememberedArrays((), {}, {}, token_of(data)),
         "y",
         low,
         high,

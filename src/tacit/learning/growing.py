@@ -40,8 +40,8 @@ from tacit.statistics.source import Whole
 
 _COUNT_SHARE = Fraction(5, 100)
 _LEAF_SHARE = Fraction(3, 10)
-_FEW = 15.0  # rows times epsilon for each class: below, splits are random
-_RANDOM_DEPTH = 3
+_FEW, _MORE_CLASSES = 15.0, 1.7  # rows times epsilon for two classes, and how that grows with their number
+_RANDOM_DEPTH, _DEEPER = 3, 1.75  # for two classes, and for each doubling of them
 _ROWS_OF_A_TREE = 400.0  # times epsilon
 _PART = 3  # one in so many candidates is looked at, where there are several trees
 
@@ -79,7 +79,7 @@ class Growing:
         clear = rows * float(self.epsilon) / r
         depth, trees = self.depth or depth_for(clear, self.classes), self.trees or trees_for(clear)
         own = self.epsilon * (1 - _COUNT_SHARE) / trees
-        chosen = own * (1 - _LEAF_SHARE) if clear >= _FEW * self.classes else Fraction(0)
+        chosen = own * (1 - _LEAF_SHARE) if clear >= few(self.classes) else Fraction(0)
         field = _Field(self.bins, list(columns), target, counts, self.classes)
         splits, leaves = [], []
         for _ in range(trees):
@@ -96,10 +96,15 @@ class Growing:
         return Grown(np.array(splits, dtype=np.int64), np.array(leaves, dtype=np.int64), rows)
 
 
+def few(classes: int) -> float:
+    """Below so many rows times epsilon splits are random: found on public data, for 2, 3 and 10 classes."""
+    return _FEW * math.pow(classes / 2, _MORE_CLASSES)
+
+
 def depth_for(clear: float, classes: int) -> int:
     """How deep a tree is, by the number of rows times epsilon; more classes need more leaves."""
-    if clear < _FEW * classes:
-        return min(_RANDOM_DEPTH + math.floor(math.log2(classes / 2)), 8)
+    if clear < few(classes):
+        return min(_RANDOM_DEPTH + math.floor(_DEEPER * math.log2(classes / 2)), 8)
     return min(max(math.floor(math.log2(clear) / 2 - 1.5 + 0.6 * math.log2(classes / 2)), 1), 8)
 
 

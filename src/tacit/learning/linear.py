@@ -76,7 +76,8 @@ class LinearRegression(_Linear):
     epsilon, delta: the price; without a delta the noise is Laplace's. bounds, values, target_bounds: public facts about
     arrays. `coef_` has one number for each coordinate: a number column's slope, or what a listed value adds.
     `coef_interval_` and `intercept_interval_` hold, each with probability 0.95, the coefficients of the population that
-    the rows are a sample of; they are None where the noise hides a direction.
+    the rows are a sample of, each row shrunk to the ball of `centred`: where targets often lie far from their mean,
+    these slopes are flatter than those of rows that are not shrunk. They are None where the noise hides a direction.
     """
 
     def __init__(

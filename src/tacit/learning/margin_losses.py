@@ -1,10 +1,12 @@
 """What a row of a linear model has left to learn, in whole numbers: the losses that rounds can follow.
 
 A residual is the derivative of the loss by the score, in whole numbers of `FINE` to 1. It is looked up in a table by
-the margin, so it is a number of the row's score alone. All residuals of one row together are at most FINE long: with
+the margin, so it is a number of the row's score alone. All residuals of one row together are at most `reach` long: with
 one score, because the table is; with several, because they are shrunk and that is checked.
 
-- logistic: probability less truth. Many classes: the softmax of the scores.
+- logistic: probability less truth, clipped at one half: rows on the wrong side all pull alike. Classes are told apart
+  at the same place as without clipping, with half the noise, and probabilities have a closed form (`losses`, which has
+  the proof). Many classes: the softmax of the scores, residuals shrunk to one half.
 - hinge: 1 below a margin of 1/2, 0 beyond 3/2, a line between (Huber's hinge). Many classes: one against the rest.
 - perceptron: 1 on the wrong side, 0 on the right one. Many classes: one against the rest.
 
@@ -13,6 +15,7 @@ Source: Chapelle 2007 (Huber's hinge); Blum, Dwork, McSherry, Nissim 2005 (the p
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Final
@@ -28,10 +31,22 @@ FINE = 1 << 12
 _STEPS, _REACH = 256, 16  # margins are looked up in steps of 1/256, up to 16
 _MARGINS: Final[NDArray[np.float64]] = (np.arange(-_STEPS * _REACH, _STEPS * _REACH + 1) + 0.5) / _STEPS
 _EXPONENTIALS: Final[NDArray[np.float64]] = np.floor((1 << 20) * np.exp(-np.arange(_STEPS * _REACH + 1) / _STEPS))
+_NORMAL_POINTS, _NORMAL_WEIGHTS = np.polynomial.hermite_e.hermegauss(31)
+_NORMAL_WEIGHTS = _NORMAL_WEIGHTS / _NORMAL_WEIGHTS.sum()
+_LEAST_BEND = 0.02
 
 
 class Loss(ABC):
     """A loss of linear scores."""
+
+    @property
+    @abstractmethod
+    def reach(self) -> int:
+        """How long the residuals of one row are together, at most."""
+
+    @abstractmethod
+    def bend(self, variance: float) -> float:
+        """How much the loss of two classes bends on average, at scores of this variance: a guess, not a bound."""
 
     @abstractmethod
     def residuals(self, scores: Reals, classes: Whole, one: int) -> Reals:
@@ -42,7 +57,12 @@ class Loss(ABC):
 class Tabled(Loss):
     """By the margin: the score where the row is in the class, less the score where it is not."""
 
-    table: NDArray[np.float64]  # of residuals at rising margins, between -FINE and 0
+    table: NDArray[np.float64]  # of residuals at rising margins, between -reach and 0
+    reach: int = FINE
+
+    def bend(self, variance: float) -> float:
+        """Half of the most: a step overshoots at most as far as it came."""
+        return 0.5
 
     def residuals(self, scores: Reals, classes: Whole, one: int) -> Reals:
         """One score is the second class's; several are one for each class."""
@@ -52,7 +72,7 @@ class Tabled(Loss):
             sides = np.where(classes == np.arange(len(scores))[:, None], 1.0, -1.0)
         places = np.floor(sides * scores / max(one // _STEPS, 1)) + _STEPS * _REACH
         found = sides * self.table[np.clip(places, 0, len(self.table) - 1).astype(np.int64)]
-        return found if len(scores) == 1 else shrunk(found, FINE)
+        return found if len(scores) == 1 else shrunk(found, self.reach)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +87,19 @@ class Logistic(Tabled):
         odds = _EXPONENTIALS[np.minimum(below, _STEPS * _REACH).astype(np.int64)]
         found = np.floor(odds * FINE / odds.sum(axis=0))
         found[classes, np.arange(found.shape[1])] -= FINE
-        return shrunk(found, FINE)
+        return shrunk(found, self.reach)
+
+    def bend(self, variance: float) -> float:
+        """For normal scores that are right about their own chances: rows on the wrong side do not bend it."""
+        scores = np.abs(_NORMAL_POINTS) * math.sqrt(max(variance, 0.0))
+        chances = 1 / (1 + np.exp(-scores))
+        return max(float(_NORMAL_WEIGHTS @ (chances * (1 - chances) * chances)), _LEAST_BEND)
 
 
-def _table(residual: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.clip(np.rint(FINE * residual), -FINE, 0)
+def _table(residual: NDArray[np.float64], reach: int = FINE) -> NDArray[np.float64]:
+    return np.clip(np.rint(FINE * residual), -reach, 0)
 
 
-LOGISTIC: Final = Logistic(_table(-1 / (1 + np.exp(_MARGINS))))
+LOGISTIC: Final = Logistic(_table(-1 / (1 + np.exp(_MARGINS)), FINE // 2), FINE // 2)
 HINGE: Final = Tabled(_table(np.clip(_MARGINS - 1.5, -1.0, 0.0)))
 PERCEPTRON: Final = Tabled(_table(np.where(_MARGINS > 0, 0.0, -1.0)))

@@ -32,9 +32,6 @@ class LinearSVC(LearnedInRounds):
         self.values = values
         self.classes = classes
 
-    def _curvature(self, classes: int) -> float:
-        return 0.5  # it bends by at most 1; half of that keeps a step from overshooting twice as far as it came
-
     def _method(self, classes: int) -> str:
         return NEWTON if classes == 2 and self._budget()[1] > 0 else GRADIENT
 
@@ -57,9 +54,6 @@ class Perceptron(LearnedInRounds):
         self.bounds = bounds
         self.values = values
         self.classes = classes
-
-    def _curvature(self, classes: int) -> float:
-        return 1.0
 
     def _method(self, classes: int) -> str:
         return GRADIENT

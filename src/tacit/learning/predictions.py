@@ -36,6 +36,7 @@ from tacit import parameters
 from tacit.learning.by_row import is_by_row
 from tacit.learning.columns import Feature, Reals
 from tacit.learning.model import Model
+from tacit.learning.tree_shapes import walks_end
 from tacit.statistics.source import Whole
 
 NONE: Final = -1
@@ -182,6 +183,9 @@ def _looked_over(thing: Any, seen: set[int]) -> None:
         raise parameters.refuse("model", "made of classes of scikit-learn alone", f"{home}.{found}", hint)
     if type(thing).__name__ == "DummyClassifier" and thing.strategy in ("stratified", "uniform"):
         raise parameters.refuse("model", "one whose predictions are not drawn", f"DummyClassifier({thing.strategy!r})")
+    if not walks_end(thing):
+        hint = "A row could be sent round in it for ever."
+        raise parameters.refuse("model", "trees in which every walk ends at a leaf", type(thing).__name__, hint)
     if not written:
         for each in _inside(thing):
             _looked_over(each, seen)

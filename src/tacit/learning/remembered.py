@@ -1,9 +1,11 @@
 """Arrays whose releases are remembered: the same fit again gives the same model, and releases nothing new.
 
 Promise: a curator's ledger stores what was released; for arrays, this process does, the last few hundred releases. Two
-fits are the same where the codes of all rows, their public facts, what is asked and the price are. They are known by a
-digest under a key that this process drew, so that nothing about the rows can be read from it. Another process (a worker
-of `n_jobs`, another session) draws anew.
+fits are the same where they are of the very same data (an array or a frame, `token_of`), and the codes of all their
+rows, their public facts, what is asked and the price are the same. Equal rows in another object are other data: were
+they given the same noise, two models that agree would tell that their rows do. Fits are known by a digest under a key
+that this process drew, so that nothing about the rows can be read from it. Another process (a worker of `n_jobs`,
+another session) draws anew.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import hashlib
 import json
 import secrets
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,9 +34,57 @@ _LOCK: Final = threading.Lock()
 _RELEASED: Final[OrderedDict[bytes, bytes]] = OrderedDict()
 
 
+_HELD: Final[dict[int, tuple[weakref.ref[Any], str]]] = {}
+
+
+def token_of(data: Any) -> str:
+    """A name for these data, as long as they live. What cannot be followed (a list) has a new one each time.
+
+    An array, and whatever shows one without copying it (a view, a frame of one kind of number), is known by its place
+    in memory and by how it is read there: other rows lie elsewhere, be they equal or not. Other frames are known by
+    themselves.
+    """
+    array = _shown(data)
+    if array is None:
+        return _named(data)
+    owner = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    return f"{_named(owner)} {_address(array)} {array.shape} {array.strides} {array.dtype.str}"
+
+
+def _shown(data: Any) -> NDArray[Any] | None:
+    """The array that the data show without a copy, or None."""
+    if isinstance(data, np.ndarray):
+        return data
+    if not hasattr(data, "__array__") or len(set(getattr(data, "dtypes", ()))) > 1:
+        return None
+    first, second = np.asarray(data), np.asarray(data)
+    return first if first.size and _address(first) == _address(second) else None
+
+
+def _address(array: NDArray[Any]) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def _named(data: Any) -> str:
+    key = id(data)
+    try:
+        followed = weakref.ref(data, lambda _: _HELD.pop(key, None))
+    except TypeError:
+        return secrets.token_hex(16)
+    with _LOCK:
+        held = _HELD.get(key)
+        if held is None or held[0]() is not data:
+            held = _HELD[key] = (followed, secrets.token_hex(16))
+    return held[1]
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RememberedArrays(ArraySource):
-    """Plain arrays: one row is one unit, and what was released of them is released once."""
+    """Plain arrays: one row is one unit, and what was released of them is released once. `token`: whose they are."""
+
+    token: str
 
     def release(
         self,
@@ -60,7 +111,7 @@ class RememberedArrays(ArraySource):
 
     def _digest(self, asked: Mapping[str, Any], price: Price) -> bytes:
         digest = hashlib.blake2b(key=_KEY)
-        facts = [repr(self.known), json.dumps(asked, sort_keys=True), price.event.to_json()]
+        facts = [self.token, repr(self.known), json.dumps(asked, sort_keys=True), price.event.to_json()]
         digest.update(json.dumps([*facts, str(price.epsilon), str(price.delta)]).encode())
         for each in self.known:
             # as narrow as the public bounds allow, which is half of the work

@@ -13,8 +13,8 @@ Theorem (sums by class). A row adds (B, y) to its class, with |y| <= R: the L2 n
 Theorem (products). A row adds v_i v_j, i <= j, for v = (C, z), |z| <= R. With weights 29 on squares and 41 on products
 the L2 norm is at most 29 (C**2 + R**2), as 41**2 <= 2 29**2; with weights 1 the L1 norm is at most (|v|_1**2 +
 |v|_2**2)/2.
-Theorem (a round). A row adds the products of (C, z), |z| <= R, with its residuals q, |q| <= FINE: the L2 norm is at
-most FINE (C**2 + R**2)**(1/2); the L1 norm of (C, z) is at most C + R d**(1/2), that of k residuals FINE k**(1/2).
+Theorem (a round). A row adds the products of (C, z), |z| <= R, with its residuals q, |q| <= Q: the L2 norm is at
+most Q (C**2 + R**2)**(1/2); the L1 norm of (C, z) is at most C + R d**(1/2), that of k residuals Q k**(1/2).
 r rows of a unit move any of them r times as far, by the triangle inequality.
 """
 
@@ -39,7 +39,7 @@ Short: TypeAlias = NDArray[np.int16]
 WEIGHT = 1 << 10  # of a weight of 1
 SQUARE, PRODUCT = 29, 41
 _MOST_WEIGHT = 1 << 24
-_BLOCK = 1 << 13  # rows: sums of products of a block stay below 2**53, and a block stays near the processor
+BLOCK = 1 << 13  # rows: sums of products of a block stay below 2**53, and a block stays near the processor
 _MOST_BITS = 50
 _LOOKED_UP = 1 << 18  # codes: columns with at most so many are read from a table
 
@@ -72,8 +72,8 @@ def _on_grid(left: Whole, width: int) -> Short:
 
 def blocks(rows: Short) -> Iterator[tuple[slice, Reals]]:
     """The rows, a block at a time, as numbers that floating point adds exactly."""
-    for start in range(0, rows.shape[1], _BLOCK):
-        part = slice(start, start + _BLOCK)
+    for start in range(0, rows.shape[1], BLOCK):
+        part = slice(start, start + BLOCK)
         yield part, rows[:, part].astype(np.float64)
 
 
@@ -130,12 +130,12 @@ def products_part(r: int, constant: int, reach: int, coordinates: int, share: Fr
 
 
 def gradients_part(
-    r: int, constant: int, reach: int, coordinates: int, scores: int, share: Fraction, count: int
+    r: int, constant: int, reach: int, coordinates: int, scores: int, longest: int, share: Fraction, count: int
 ) -> Part:
-    """Gradients as a part of the budget."""
+    """Gradients as a part of the budget, where a row's residuals are at most `longest` long."""
     taxicab, squared = _norms(constant, reach, coordinates)
     several = math.isqrt(scores - 1) + 1  # at least the root
-    return Part(r * FINE * several * taxicab, (r * FINE) ** 2 * squared, (coordinates + 1) * scores, share, count)
+    return Part(r * longest * several * taxicab, (r * longest) ** 2 * squared, (coordinates + 1) * scores, share, count)
 
 
 def _norms(constant: int, reach: int, coordinates: int) -> tuple[int, int]:

@@ -27,7 +27,7 @@ from tacit import parameters
 from tacit.curator import Curator, Rows
 from tacit.errors import QuestionError
 from tacit.learning.columns import Feature, features_of
-from tacit.learning.remembered import RememberedArrays
+from tacit.learning.remembered import RememberedArrays, token_of
 from tacit.statistics.arrays import array_source
 from tacit.statistics.source import ArraySource, Source, source_of
 
@@ -109,6 +109,7 @@ def _remember(model: Any, names: Sequence[str]) -> None:
 def _of_arrays(model: Any, data: Any, target: Any, kind: str | None) -> Training:
     if kind is not None and target is None:
         raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None.")
+    token = token_of(data)
     if type(data) is dict:
         raise parameters.refuse("X", "a matrix, a data frame, or rows of a curator", "a mapping")
     values = getattr(model, "values", None)
@@ -135,7 +136,7 @@ def _of_arrays(model: Any, data: Any, target: Any, kind: str | None) -> Training
                 raise parameters.refuse("target_bounds", "given as (low, high)", None, hint)
             bounds[aim] = model.target_bounds
         columns[aim] = y
-    source = _coarse(array_source(columns, None, bounds, listed))
+    source = _coarse(array_source(columns, None, bounds, listed), token)
     known = features_of(source.variables)
     if kind is None:
         return Training(source, known, None, ())
@@ -226,7 +227,7 @@ def _finite(y: Any) -> Any:
     return array
 
 
-def _coarse(source: ArraySource) -> ArraySource:
+def _coarse(source: ArraySource, token: str) -> ArraySource:
     """Numbers on grids of at most 2**17 steps; which grid depends on the bounds alone."""
     known, columns = [], dict(source.columns)
     for each in source.known:
@@ -237,4 +238,4 @@ def _coarse(source: ArraySource) -> ArraySource:
             columns[each.name] = columns[each.name] >> shift
             each = replace(each, low=each.low >> shift, high=each.high >> shift, step=each.step * (1 << shift))
         known.append(each)
-    return RememberedArrays(tuple(known), columns, source.missing)
+    return RememberedArrays(tuple(known), columns, source.missing, token)

@@ -33,7 +33,7 @@ from tacit.local.numbers import distribution, steps_told
 from tacit.local.reading import Read, read_reports
 from tacit.local.shares import consistent, shares
 from tacit.loss import events
-from tacit.loss.rounding import float_up
+from tacit.loss.numbers.rounding import float_up
 from tacit.noise import BitSource, secure
 from tacit.policy.columns import Facts
 from tacit.statistics.finding import Content, Finding, column

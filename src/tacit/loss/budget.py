@@ -24,7 +24,12 @@ from tacit.parameters import Number, as_digits, as_text, refuse, written
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Budget:
-    """A bound (epsilon, delta) on privacy loss. `Budget(3, 1e-6)`, `Budget("1/3")`."""
+    """A bound (epsilon, delta) on privacy loss. `Budget(3, 1e-6)`, `Budget("1/3")`.
+
+    >>> from tacit import Budget
+    >>> Budget(0.1).epsilon
+    Fraction(1, 10)
+    """
 
     epsilon: Fraction
     delta: Fraction

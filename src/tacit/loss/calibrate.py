@@ -15,9 +15,9 @@ import math
 from fractions import Fraction
 
 from tacit import parameters
-from tacit.loss import discrete_gaussian_curve, gaussian_curve, laplace_curve
 from tacit.loss.calibrate_runs import noise_multiplier, sampling_rate, steps
-from tacit.loss.rounding import dyadic_up, float_down, float_up, log_down, noise_scale, sqrt_up
+from tacit.loss.curves import discrete_gaussian, gaussian, laplace
+from tacit.loss.numbers.rounding import dyadic_up, float_down, float_up, log_down, noise_scale, sqrt_up
 from tacit.parameters import Number
 
 __all__ = [
@@ -54,7 +54,7 @@ def laplace_scale_for(sensitivity: Number, epsilon: Number, delta: Number) -> Fr
     exact_epsilon, exact_delta = parameters.positive("epsilon", epsilon), _below_one(delta)
     if exact_delta == 0:
         return laplace_scale(exact_sensitivity, exact_epsilon)
-    ratio = laplace_curve.largest_ratio(exact_epsilon, exact_delta)
+    ratio = laplace.largest_ratio(exact_epsilon, exact_delta)
     return noise_scale("scale", min(dyadic_up(exact_sensitivity / ratio), exact_sensitivity / exact_epsilon))
 
 
@@ -64,7 +64,7 @@ def discrete_laplace_scale_for(sensitivity: int, epsilon: Number, delta: Number)
     exact_epsilon, exact_delta = parameters.positive("epsilon", epsilon), _below_one(delta)
     if exact_delta == 0:
         return laplace_scale(shift, exact_epsilon)
-    rate = laplace_curve.largest_rate(shift, exact_epsilon, exact_delta)
+    rate = laplace.largest_rate(shift, exact_epsilon, exact_delta)
     return noise_scale("scale", min(dyadic_up(1 / rate), shift / exact_epsilon))
 
 
@@ -72,7 +72,7 @@ def gaussian_sigma(sensitivity: Number, epsilon: Number, delta: Number) -> Fract
     """The least sigma of Gaussian noise for (epsilon, delta), by the exact condition; any epsilon > 0."""
     exact_sensitivity = parameters.positive("sensitivity", sensitivity)
     target_epsilon, log_target = _target(epsilon, delta)
-    mu = gaussian_curve.largest_mu(target_epsilon, log_target)
+    mu = gaussian.largest_mu(target_epsilon, log_target)
     return noise_scale("sigma", dyadic_up(exact_sensitivity / Fraction(mu)))
 
 
@@ -85,13 +85,13 @@ def gaussian_sigma_for_rho(sensitivity: Number, rho: Number) -> Fraction:
 def gaussian_delta(sensitivity: Number, sigma: Number, epsilon: Number) -> float:
     """An upper bound of the delta of Gaussian noise at epsilon, within a few parts in 10^10 of the exact one."""
     mu = float_up(parameters.positive("sensitivity", sensitivity) / parameters.positive("sigma", sigma))
-    return _probability_up(gaussian_curve.log_delta(mu, float_down(parameters.non_negative("epsilon", epsilon))))
+    return _probability_up(gaussian.log_delta(mu, float_down(parameters.non_negative("epsilon", epsilon))))
 
 
 def gaussian_epsilon(sensitivity: Number, sigma: Number, delta: Number) -> float:
     """An upper bound of the least epsilon of Gaussian noise at delta; 0 where delta covers the total variation."""
     mu = float_up(parameters.positive("sensitivity", sensitivity) / parameters.positive("sigma", sigma))
-    return gaussian_curve.smallest_epsilon(mu, log_down(parameters.open_probability("delta", delta, _DELTA_HINT)))
+    return gaussian.smallest_epsilon(mu, log_down(parameters.open_probability("delta", delta, _DELTA_HINT)))
 
 
 def discrete_gaussian_sigma(sensitivity: Number, epsilon: Number, delta: Number, dimensions: int = 1) -> Fraction:
@@ -104,14 +104,14 @@ def discrete_gaussian_sigma(sensitivity: Number, epsilon: Number, delta: Number,
     squared = _integer_distance(sensitivity)
     target_epsilon, log_target = _target(epsilon, delta)
     width = parameters.whole("dimensions", dimensions, least=1)
-    return noise_scale("sigma", discrete_gaussian_curve.smallest_sigma(squared, target_epsilon, log_target, width))
+    return noise_scale("sigma", discrete_gaussian.smallest_sigma(squared, target_epsilon, log_target, width))
 
 
 def discrete_gaussian_delta(sensitivity: Number, sigma: Number, epsilon: Number, dimensions: int = 1) -> float:
     """An upper bound of the delta of integer Gaussian noise at epsilon."""
     _integer_distance(sensitivity)
     return _probability_up(
-        discrete_gaussian_curve.log_delta(
+        discrete_gaussian.log_delta(
             parameters.positive("sensitivity", sensitivity),
             parameters.positive("sigma", sigma),
             parameters.positive("epsilon", epsilon),
@@ -138,7 +138,7 @@ def _target(epsilon: Number, delta: Number) -> tuple[float, float]:
 
 
 def _integer_distance(sensitivity: Number) -> int:
-    squared = discrete_gaussian_curve.integer_distance(parameters.positive("sensitivity", sensitivity))
+    squared = discrete_gaussian.integer_distance(parameters.positive("sensitivity", sensitivity))
     if squared == 0:
         raise parameters.refuse("sensitivity", "at least 1: integers that differ, differ by 1 or more", sensitivity)
     return squared

@@ -14,8 +14,8 @@ from tacit import parameters
 from tacit.loss import events
 from tacit.loss.compose import compose
 from tacit.loss.events import Event
-from tacit.loss.roots import least
-from tacit.loss.rounding import float_down
+from tacit.loss.numbers.edge import least
+from tacit.loss.numbers.rounding import float_down
 from tacit.parameters import Number
 
 _TOLERANCE = 1e-4

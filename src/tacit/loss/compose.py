@@ -23,7 +23,7 @@ from typing import Literal, Protocol, TypeAlias, cast
 from tacit import parameters
 from tacit.loss.events import Event, Repeated
 from tacit.loss.guarantees import Pair, adds_or_removes, basic_sum, guarantee, replaces
-from tacit.loss.rounding import float_down, float_up
+from tacit.loss.numbers.rounding import float_down, float_up
 from tacit.loss.simplify import Entries, simplify
 from tacit.parameters import Number
 
@@ -52,7 +52,7 @@ class _Accountant(Protocol):
 
 def _accountant(name: str) -> _Accountant:
     # Loaded when first asked: most callers need one of them, and some need scipy.
-    return cast(_Accountant, importlib.import_module(f"tacit.loss.{_MODULES[name]}"))
+    return cast(_Accountant, importlib.import_module(f"tacit.loss.accountants.{_MODULES[name]}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class Total:
         The lower end is a fact about the releases where their privacy curves are attained (added noise, responses,
         bounds as such); elsewhere it is one about the worst releases that fit the events.
         """
-        from tacit.loss import pld
+        from tacit.loss.accountants import pld
 
         allowed = parameters.probability("delta", delta)
         return pld.epsilon_lower(self.entries, float_up(allowed)), self.epsilon(allowed)

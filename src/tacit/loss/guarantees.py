@@ -18,8 +18,9 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import TypeAlias
 
-from tacit.loss import events, outward
+from tacit.loss import events
 from tacit.loss.events import Event
+from tacit.loss.numbers import outward
 from tacit.loss.simplify import flatten, group_delta
 
 Pair: TypeAlias = tuple[Fraction | float, Fraction]

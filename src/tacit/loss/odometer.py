@@ -29,10 +29,11 @@ import numpy as np
 
 from tacit import parameters
 from tacit.errors import BudgetExceeded
-from tacit.loss import guarantees, renyi
+from tacit.loss import guarantees
+from tacit.loss.accountants import renyi
 from tacit.loss.events import Event
 from tacit.loss.filters import exact_delta
-from tacit.loss.rounding import float_up, log_down
+from tacit.loss.numbers.rounding import float_up, log_down
 from tacit.loss.simplify import simplify
 from tacit.parameters import refuse, written
 

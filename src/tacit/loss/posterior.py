@@ -28,8 +28,8 @@ from fractions import Fraction
 
 from tacit import parameters
 from tacit.loss.budget import Budget
-from tacit.loss.outward import exp_down, exp_up
-from tacit.loss.rounding import UNIT, float_down, float_up
+from tacit.loss.numbers.outward import exp_down, exp_up
+from tacit.loss.numbers.rounding import UNIT, float_down, float_up
 from tacit.loss.simplify import group_delta
 from tacit.parameters import Number
 

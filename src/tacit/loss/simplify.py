@@ -23,8 +23,9 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import TypeAlias
 
-from tacit.loss import events, outward
+from tacit.loss import events
 from tacit.loss.events import Event
+from tacit.loss.numbers import outward
 
 Entries: TypeAlias = Mapping[Event, int]
 """Leaf events and how often each was released: what every accountant takes."""

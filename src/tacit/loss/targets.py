@@ -17,8 +17,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.loss.outward import Floats
-from tacit.loss.rounding import UNIT, dyadic_up, float_down, float_up, log_down
+from tacit.loss.numbers.outward import Floats
+from tacit.loss.numbers.rounding import UNIT, dyadic_up, float_down, float_up, log_down
 
 _LEAST, _MOST = -14.0, 34.0  # the range searched for log(a - 1); an end is as sound as the middle
 

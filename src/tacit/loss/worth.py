@@ -19,11 +19,12 @@ from fractions import Fraction
 from functools import lru_cache
 
 from tacit.errors import ParameterError
-from tacit.loss import guarantees, zcdp
+from tacit.loss import guarantees
+from tacit.loss.accountants import zcdp
 from tacit.loss.budget import Budget
 from tacit.loss.compose import compose
 from tacit.loss.events import Event, Repeated
-from tacit.loss.rounding import float_down
+from tacit.loss.numbers.rounding import float_down
 from tacit.loss.simplify import simplify
 from tacit.loss.spent import Spent
 

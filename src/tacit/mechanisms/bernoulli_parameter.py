@@ -33,7 +33,7 @@ import numpy as np
 
 from tacit import parameters
 from tacit.loss.events import Event, Exponential
-from tacit.loss.rounding import dyadic_down
+from tacit.loss.numbers.rounding import dyadic_down
 from tacit.mechanisms.base import ordinary
 from tacit.mechanisms.laplace import Laplace
 from tacit.noise import BitSource, secure

@@ -33,7 +33,7 @@ import numpy as np
 from tacit import noise, parameters
 from tacit.loss import calibrate
 from tacit.loss.events import DiscreteGaussian
-from tacit.loss.rounding import float_down, sqrt_up
+from tacit.loss.numbers.rounding import float_down, sqrt_up
 from tacit.mechanisms.base import only_one, ordinary
 from tacit.mechanisms.grid import Grid, lattice
 from tacit.mechanisms.whole_numbers import WholeNumbers

@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import parameters
-from tacit.loss.rounding import float_up, sqrt_up
+from tacit.loss.numbers.rounding import float_up, sqrt_up
 from tacit.mechanisms.base import Draw
 from tacit.mechanisms.whole_numbers import WholeNumbers, as_array, check_size, integers, saturating_sum
 

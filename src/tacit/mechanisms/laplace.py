@@ -26,7 +26,7 @@ from typing import Any
 
 from tacit import noise, parameters
 from tacit.loss.events import DiscreteLaplace
-from tacit.loss.rounding import log_up
+from tacit.loss.numbers.rounding import log_up
 from tacit.mechanisms.base import only_one, ordinary, quantile
 from tacit.mechanisms.grid import Grid, lattice
 from tacit.mechanisms.whole_numbers import WholeNumbers

@@ -59,7 +59,7 @@ from numpy.typing import NDArray
 
 from tacit import noise, parameters
 from tacit.loss import events
-from tacit.loss.rounding import log_up
+from tacit.loss.numbers.rounding import log_up
 from tacit.mechanisms.rank_choice import Choice, Part, Task, at_once, choose_place, choose_point, part_of
 from tacit.mechanisms.ranks import Asked, Found, Leaves, Line, Whole
 from tacit.parameters import Number

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from tacit import noise, parameters
 from tacit.loss import events
-from tacit.loss.rounding import log_up
+from tacit.loss.numbers.rounding import log_up
 from tacit.mechanisms.base import only_one, ordinary
 from tacit.mechanisms.whole_numbers import as_array, integers
 from tacit.noise.bernoulli import decide, first_bits_of

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import parameters
-from tacit.loss.rounding import float_down
+from tacit.loss.numbers.rounding import float_down
 from tacit.mechanisms.base import only_one
 from tacit.mechanisms.whole_numbers import LARGEST, as_array
 from tacit.noise.race import Scores

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from tacit import parameters
-from tacit.loss.rounding import float_up, log_up
+from tacit.loss.numbers.rounding import float_up, log_up
 from tacit.parameters import Number
 
 _SMALLEST, _LARGEST = Fraction(1, 10**279), Fraction(10**279)

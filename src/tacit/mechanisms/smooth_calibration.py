@@ -63,7 +63,7 @@ from typing import Any
 from tacit import parameters
 from tacit.errors import ParameterError
 from tacit.loss.events import Approximate, Concentrated, Event, Pure
-from tacit.loss.rounding import dyadic_down, dyadic_up
+from tacit.loss.numbers.rounding import dyadic_down, dyadic_up
 from tacit.mechanisms.smooth_noise import (
     CauchyNoise,
     LaplaceNoise,

@@ -91,6 +91,17 @@ class SecureBits(BitSource):
         return served
 
 
+class ForgetfulBits(BitSource):
+    """Every word straight from the operating system, which cannot be made to tell it again.
+
+    Whoever reads the key of a `SecureBits` can work out what it served since it took that key. Where memory may be read
+    (`tacit.streaming.panprivate`), nothing from which earlier draws follow may stay in it.
+    """
+
+    def words(self, count: int) -> Words:
+        return np.frombuffer(bytearray(os.urandom(8 * count)), dtype=np.uint64)
+
+
 class SeededBitsForTestsOnly(BitSource):
     """A stream that anyone who knows the seed can repeat: noise drawn from it protects nobody."""
 

@@ -9,10 +9,10 @@ Pure: a plan is made from the question and the policy, and reads no row.
 
 from __future__ import annotations
 
-from tacit.plan.finish import Finished, finish
+from tacit.plan.answers.finish import Finished, finish
+from tacit.plan.answers.united import UnitedPlan, unite_plans
 from tacit.plan.make import RULES, make_plan
 from tacit.plan.plan import Expected, KnownKeys, Measure, OutputPlan, Plan, Query, UnknownKeys
-from tacit.plan.united import UnitedPlan, unite_plans
 
 __all__ = [
     "RULES",

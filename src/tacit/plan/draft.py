@@ -11,14 +11,14 @@ from sqlglot import exp
 
 from tacit.loss.events import Composed, Event
 from tacit.mechanisms import Gaussian, KeySelection, Laplace
+from tacit.plan.answers.formulas import Formula
+from tacit.plan.answers.summaries import Summary
 from tacit.plan.columns import KeyColumn, RawKey
-from tacit.plan.formulas import Formula
-from tacit.plan.join_tables import Joined
 from tacit.plan.levels import Levels
-from tacit.plan.pick_part import PickMechanism, PickPart
+from tacit.plan.picks.part import PickMechanism, PickPart
 from tacit.plan.plan import MeasureKind, OutputPlan, Sensitivity
-from tacit.plan.scope import Scope
-from tacit.plan.summaries import Summary
+from tacit.plan.sources.join_tables import Joined
+from tacit.plan.sources.scope import Scope
 from tacit.plan.together import Shape, Together
 from tacit.plan.work import NONE, Work
 from tacit.policy import Policy
@@ -26,8 +26,8 @@ from tacit.question import tree
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What the asker wants to pay: epsilon (with a delta), or rho; and how to share it."""
+class Terms:
+    """What will be paid: epsilon (with a delta), or rho; and how to share it."""
 
     epsilon: Fraction | None
     rho: Fraction | None
@@ -76,7 +76,7 @@ class Draft:
 
     question: tree.Question
     policy: Policy
-    asked: Asked
+    asked: Terms
     joined: Joined | None = None
     scope: Scope = field(default_factory=lambda: Scope({}))
     rows_per_unit: int = 1

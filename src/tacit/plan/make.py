@@ -6,36 +6,37 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 
 from tacit import parameters
 from tacit.loss.targets import epsilon_of_concentrated
 from tacit.mechanisms import Gaussian
 from tacit.parameters import Number
-from tacit.plan.add_noise import add_noise, wants_apart
-from tacit.plan.bins import bins, bins_of
-from tacit.plan.bound_change import bound_change
-from tacit.plan.bound_groups import bound_groups
-from tacit.plan.bound_sizes import bound_sizes
-from tacit.plan.bound_work import bound_work
-from tacit.plan.build_query import UNITS, build_query, key_column, measure_column
-from tacit.plan.choose_levels import choose_levels
+from tacit.plan.answers.summarise import summarise
+from tacit.plan.asked import Asked, check_unit
 from tacit.plan.deviation import deviation
-from tacit.plan.draft import Asked, Draft
-from tacit.plan.explain import explain
-from tacit.plan.filter_rows import filter_rows
-from tacit.plan.find_keys import find_keys
-from tacit.plan.inner_questions import inner_questions
-from tacit.plan.levers import Levers, check_unit, merged
-from tacit.plan.measure import measure
-from tacit.plan.name_keys import name_keys
-from tacit.plan.note import note
-from tacit.plan.open_sources import open_sources
-from tacit.plan.outputs import outputs
-from tacit.plan.over_answers import over_answers
-from tacit.plan.pick import pick, picks_of
+from tacit.plan.draft import Draft, Terms
 from tacit.plan.plan import KnownKeys, Measure, Plan, Query, UnknownKeys
-from tacit.plan.resolve import resolve
-from tacit.plan.sum_up import sum_up
+from tacit.plan.rules.add_noise import add_noise, wants_apart
+from tacit.plan.rules.bins import bins, bins_of
+from tacit.plan.rules.bound_change import bound_change
+from tacit.plan.rules.bound_groups import bound_groups
+from tacit.plan.rules.bound_sizes import bound_sizes
+from tacit.plan.rules.bound_work import bound_work
+from tacit.plan.rules.build_query import UNITS, build_query, key_column, measure_column
+from tacit.plan.rules.choose_levels import choose_levels
+from tacit.plan.rules.explain import explain
+from tacit.plan.rules.filter_rows import filter_rows
+from tacit.plan.rules.find_keys import find_keys
+from tacit.plan.rules.inner_questions import inner_questions
+from tacit.plan.rules.measure import measure
+from tacit.plan.rules.note import note
+from tacit.plan.rules.open_sources import open_sources
+from tacit.plan.rules.outputs import outputs
+from tacit.plan.rules.pick import pick, picks_of
+from tacit.plan.rules.resolve import resolve
+from tacit.plan.rules.sum_up import sum_up
+from tacit.plan.sources.name_keys import name_keys
 from tacit.policy import Policy
 from tacit.question import tree
 
@@ -54,12 +55,15 @@ RULES: tuple[Callable[[Draft], Draft], ...] = (
     bound_groups,
     bound_change,
     bound_sizes,
-    add_noise,
     build_query,
+    add_noise,
     bound_work,
     note,
     explain,
 )
+
+BEFORE_NOISE = RULES[: RULES.index(add_noise)]
+"""What does not depend on how much may be spent."""
 
 INNER_RULES = (open_sources, resolve, filter_rows, find_keys, measure, pick, outputs)
 """What is done for a question inside another; its noise is planned together with the outer one's."""
@@ -79,30 +83,78 @@ def make_plan(
     groups_per_unit: int | None = None,
 ) -> Plan:
     """The plan that answers `question` for epsilon (and delta), or for rho; the policy's default without either."""
-    privacy = question.privacy
-    question, levers = merged(question, Levers(epsilon, delta, rows_per_unit, groups_per_unit))
-    if levers.groups_per_unit is not None:
-        groups = parameters.whole("groups_per_unit", levers.groups_per_unit, least=1)
-        question = replace(question, groups_per_unit=groups)
-    if levers.rows_per_unit is not None:
-        question = replace(question, rows_per_unit=parameters.whole("rows_per_unit", levers.rows_per_unit, least=1))
-    question = over_answers(name_keys(question, policy), policy)
-    asked = _asked(policy, levers.epsilon, rho, levers.delta or 0, weights)
-    asked = replace(asked, rows_per_unit=question.rows_per_unit)
-    plan = _planned(Draft(question, policy, asked))
-    if plan is None or (plan.bundles and plan.delta > 0):
-        apart = _planned(Draft(question, policy, replace(asked, together=False)))
-        assert apart is not None
-        plan = apart if plan is None or _is_less_noisy(apart, plan) else plan
-    check_unit(privacy, plan.tables, policy)
+    asked = Asked(
+        None if epsilon is None else parameters.positive("epsilon", epsilon),
+        None if delta is None else parameters.probability("delta", delta),
+        None if rho is None else parameters.positive("rho", rho),
+        weights=None
+        if weights is None
+        else {name: parameters.positive("weights", weight) for name, weight in weights.items()},
+        rows_per_unit=rows_per_unit,
+        groups_per_unit=groups_per_unit,
+    )
+    return plan_asked(question, policy, asked)
+
+
+def plan_asked(question: tree.Question, policy: Policy, asked: Asked) -> Plan:
+    """The plan that answers `question` as it is asked."""
+    said = asked.with_words_of(question.privacy)
+    terms = terms_of(policy, said)
+    plan = prepare(question, policy, said, terms).plan(terms)
+    check_unit(question.privacy, plan.tables, policy)
     return plan
 
 
-def _planned(draft: Draft) -> Plan | None:
-    """The plan by all rules; None where one that is released with others was given far more weight than they."""
-    for rule in RULES:
-        if rule is add_noise and wants_apart(draft):
-            return None
+def prepare(question: tree.Question, policy: Policy, asked: Asked, terms: Terms) -> Prepared:
+    """All that is planned before there is noise, for whatever price of this kind."""
+    return Prepared(summarise(name_keys(asked.bounded(question), policy), policy), policy, terms)
+
+
+class Prepared:
+    """A question up to its noise: every rule before `add_noise` is done once, whatever epsilon then comes."""
+
+    def __init__(self, question: tree.Question, policy: Policy, terms: Terms) -> None:
+        self._draft = Draft(question, policy, replace(terms, rows_per_unit=question.rows_per_unit))
+
+    def plan(self, terms: Terms) -> Plan:
+        """The whole plan."""
+        return self._better(terms, _finished)
+
+    def outline(self, terms: Terms) -> Plan:
+        """The plan without its words, and without asking whether its work is bounded: what its errors follow from."""
+        return self._better(terms, lambda draft: _plan(add_noise(draft)))
+
+    def _better(self, terms: Terms, finish: Callable[[Draft], Plan]) -> Plan:
+        """With measures released together or each by itself, whichever has less noise."""
+        together = self._at(terms, self._together)
+        plan = None if wants_apart(together) else finish(together)
+        if plan is None or (plan.bundles and plan.delta > 0):
+            apart = finish(self._at(terms, self._apart))
+            plan = apart if plan is None or _is_less_noisy(apart, plan) else plan
+        return plan
+
+    @cached_property
+    def _together(self) -> Draft:
+        return _before_noise(self._draft)
+
+    @cached_property
+    def _apart(self) -> Draft:
+        return _before_noise(replace(self._draft, asked=replace(self._draft.asked, together=False)))
+
+    @staticmethod
+    def _at(terms: Terms, draft: Draft) -> Draft:
+        own = draft.asked
+        return replace(draft, asked=replace(terms, rows_per_unit=own.rows_per_unit, together=own.together))
+
+
+def _before_noise(draft: Draft) -> Draft:
+    for rule in BEFORE_NOISE:
+        draft = rule(draft)
+    return draft
+
+
+def _finished(draft: Draft) -> Plan:
+    for rule in RULES[len(BEFORE_NOISE) :]:
         draft = rule(draft)
     return _plan(draft)
 
@@ -115,26 +167,21 @@ def _is_less_noisy(gaussian: Plan, plan: Plan) -> bool:
     return sum(math.log(spreads[0][name] / spreads[1][name]) for name in spreads[1] if spreads[1][name] > 0) < 0
 
 
-def _asked(
-    policy: Policy, epsilon: Number | None, rho: Number | None, delta: Number, weights: Mapping[str, Number] | None
-) -> Asked:
-    exact_delta = parameters.probability("delta", delta)
-    if exact_delta == 1:
+def terms_of(policy: Policy, asked: Asked) -> Terms:
+    """The price in full: the policy's default where none was said, and refused where the policy does not allow it."""
+    delta = Fraction(0) if asked.delta is None else asked.delta
+    if delta == 1:
         raise parameters.refuse("delta", "a number of at least 0 and below 1", delta)
-    shares = (
-        None if weights is None else {name: parameters.positive("weights", weight) for name, weight in weights.items()}
-    )
-    if rho is not None:
-        if epsilon is not None:
+    if asked.rho is not None:
+        if asked.epsilon is not None:
             raise parameters.refuse("epsilon or rho", "given as one of the two", "both")
-        exact_rho = parameters.positive("rho", rho)
-        if exact_delta == 0:
+        if delta == 0:
             raise parameters.refuse("delta", "above 0 where rho is given, to say what rho is worth", delta)
-        affordable(policy, epsilon_of_concentrated(exact_rho, exact_delta), "rho", rho)
-        return Asked(None, exact_rho, exact_delta, shares)
-    exact = policy.default_epsilon if epsilon is None else parameters.positive("epsilon", epsilon)
-    affordable(policy, exact, "epsilon", epsilon)
-    return Asked(exact, None, exact_delta, shares)
+        affordable(policy, epsilon_of_concentrated(asked.rho, delta), "rho", asked.rho)
+        return Terms(None, asked.rho, delta, asked.weights)
+    epsilon = policy.default_epsilon if asked.epsilon is None else asked.epsilon
+    affordable(policy, epsilon, "epsilon", asked.epsilon)
+    return Terms(epsilon, None, delta, asked.weights)
 
 
 def affordable(policy: Policy, epsilon: Fraction, name: str, given: object) -> None:

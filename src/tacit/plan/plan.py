@@ -3,7 +3,7 @@
 Promise: a plan is made from the question and the policy alone. Its query returns whole numbers, one row for each cell
 that has rows; `measures` says which column gets which noise; `event` is what the release costs, all of it.
 
-How an answer is made from a plan (`tacit.plan.finish` does the last step):
+How an answer is made from a plan (`tacit.plan.answers.finish` does the last step):
 1. run `query`: columns `query.key_columns`, then `query.measure_columns`, and `query.unit_column` for unknown keys;
 2. known keys: arrange the cells as `keys.cells` lists them, zero where the query had no row, and drop any other row;
    unknown keys: keep what `keys.selection.choose(unit counts)` keeps, and look at nothing else of the others;
@@ -25,13 +25,13 @@ from sqlglot import exp
 
 from tacit.loss.events import Event
 from tacit.mechanisms import Gaussian, KeySelection, Laplace
+from tacit.plan.answers.formulas import Formula
+from tacit.plan.answers.summaries import Summary
 from tacit.plan.columns import KeyColumn, RawKey
-from tacit.plan.formulas import Formula
 from tacit.plan.levels import Levels
-from tacit.plan.pick_part import PickMechanism
-from tacit.plan.rank_probe import NUMBER, PROBED, VALUES, Probe, probe_query, reading_query
-from tacit.plan.rank_query import Keyed
-from tacit.plan.summaries import Summary
+from tacit.plan.picks.part import PickMechanism
+from tacit.plan.picks.rank_probe import NUMBER, PROBED, VALUES, Probe, probe_query, reading_query
+from tacit.plan.picks.rank_query import Keyed
 from tacit.plan.together import Shape, Together
 from tacit.plan.work import NONE, Work
 from tacit.question import tree
@@ -241,13 +241,13 @@ class Plan:
     @property
     def errors(self) -> tuple[Expected, ...]:
         """What is expected of every noisy output whose noise does not depend on the data."""
-        from tacit.plan.expected import expected_errors
+        from tacit.plan.answers.expected import expected_errors
 
         return tuple(each for each in expected_errors(self, None) if each.rows is None)
 
     def errors_at(self, rows: int) -> tuple[Expected, ...]:
         """What is expected of every noisy output in a cell with this many rows."""
-        from tacit.plan.expected import expected_errors
+        from tacit.plan.answers.expected import expected_errors
 
         return expected_errors(self, rows)
 

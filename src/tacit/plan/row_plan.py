@@ -20,19 +20,20 @@ from sqlglot import exp
 
 from tacit import parameters
 from tacit.errors import QuestionError
-from tacit.plan import arithmetic
-from tacit.plan.build_query import from_sources, key_column, measure_column
 from tacit.plan.columns import RawKey
-from tacit.plan.draft import Asked, Draft
-from tacit.plan.filter_rows import filter_rows
-from tacit.plan.hints import bound_here
-from tacit.plan.intervals import Interval
-from tacit.plan.name_keys import name_keys
-from tacit.plan.open_sources import open_sources
+from tacit.plan.draft import Draft, Terms
 from tacit.plan.plan import Query
-from tacit.plan.resolve import resolve
-from tacit.plan.translate import value_of
-from tacit.plan.values import (
+from tacit.plan.row_words import COUNT, Code, Digit, laid_out, listed, packed
+from tacit.plan.rules.build_query import from_sources, measure_column
+from tacit.plan.rules.filter_rows import filter_rows
+from tacit.plan.rules.open_sources import open_sources
+from tacit.plan.rules.resolve import resolve
+from tacit.plan.sources.name_keys import name_keys
+from tacit.plan.values import arithmetic
+from tacit.plan.values.hints import bound_here
+from tacit.plan.values.intervals import Interval
+from tacit.plan.values.translate import value_of
+from tacit.plan.values.value import (
     EVERY_INTEGER,
     NARROW,
     Nothing,
@@ -49,7 +50,6 @@ from tacit.policy.check import did_you_mean
 from tacit.question import canonical, read, tree
 
 RULES = (open_sources, resolve, filter_rows)
-COUNT = "n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,19 +104,27 @@ class RowPlan:
         hint = did_you_mean(str(name), names)
         raise QuestionError(f"Column {name!r} is not among the rows' columns: {', '.join(names)}.{hint}")
 
-    def tally(self, asked: Sequence[str | Cut]) -> Query:
-        """SELECT codes, COUNT(*) GROUP BY codes."""
-        names = [each.name if isinstance(each, Cut) else each for each in asked]
-        rows = self._rows(names)
-        selected = [
-            exp.alias_(_cut(column, each.edges) if isinstance(each, Cut) else column, key_column(place))
-            for place, each in enumerate(asked)
-            for column in [exp.column(_column(place))]
-        ]
-        query = exp.select(*selected, exp.alias_(exp.Count(this=exp.Star()), COUNT)).from_(rows.subquery("r0"))
-        if asked:
-            query = query.group_by(*(exp.Literal.number(place + 1) for place in range(len(asked))))
-        return Query(query, tuple(key_column(place) for place in range(len(asked))), (COUNT,), None)
+    def words(
+        self, asked: Sequence[str | Cut], *, grouped: bool, part: tuple[int, int] | None = None
+    ) -> tuple[Query, tuple[Digit, ...]]:
+        """Every row's codes in machine words (`row_words`), and where each stands in them."""
+        rows = self._rows([each.name if isinstance(each, Cut) else each for each in asked])
+        return packed(rows, self._codes(asked), grouped=grouped, part=part)
+
+    def layout(self, asked: Sequence[str | Cut]) -> tuple[Digit, ...]:
+        """Where each code would stand."""
+        return laid_out(self._codes(asked))
+
+    def _codes(self, asked: Sequence[str | Cut]) -> list[Code]:
+        return [self._code(each, exp.column(_column(place))) for place, each in enumerate(asked)]
+
+    def _code(self, each: str | Cut, column: exp.Expr) -> Code:
+        if isinstance(each, Cut):
+            return Code(_cut(column, each.edges), 0, len(each.edges))
+        value = self._values[self.variable(each).name]
+        if isinstance(value, Number):
+            return Code(column, value.bounds.low, value.bounds.high)
+        return listed(column, self.variable(each).values or ())
 
     def totals(
         self, products: Sequence[Sequence[str | Indicator]], centres: Mapping[str, int], using: Sequence[str]
@@ -168,7 +176,7 @@ def plan_rows(sql: str, policy: Policy, rows_per_unit: int | None = None) -> Row
         raise QuestionError("Rows have no price: leave out WITH PRIVACY, and give the study its epsilon.")
     if rows_per_unit is not None:
         question = replace(question, rows_per_unit=parameters.whole("rows_per_unit", rows_per_unit, least=1))
-    draft = Draft(question, policy, Asked(None, None, Fraction(0), None, question.rows_per_unit))
+    draft = Draft(question, policy, Terms(None, None, Fraction(0), None, question.rows_per_unit))
     for rule in RULES:
         draft = rule(draft)
     assert draft.joined is not None

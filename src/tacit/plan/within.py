@@ -1,45 +1,56 @@
-"""The epsilon that an accuracy needs: `epsilon_for(question, policy, within)`.
+"""The epsilon that an accuracy needs: `plan_within(question, policy, asked)`.
 
 Promise: the plan made with the epsilon returned has every noisy output within the goal (95 of 100 times, in a cell with
 `rows` rows), and an epsilon a hundredth smaller has not, unless the policy's largest is not enough, which is refused.
 A goal is a number in the output's own unit, or a share such as "5%" of the largest value that rows of a cell can give.
-It is found by halving on plans, which are pure; the error falls as epsilon grows.
+It is found by halving. The error falls as epsilon grows, and only the noise is planned anew for each epsilon.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 
 from tacit import parameters
 from tacit.errors import QuestionError
 from tacit.parameters import Number
-from tacit.plan.formulas import Linear, Mean, Variance
-from tacit.plan.make import make_plan
-from tacit.plan.measure import PICKS
-from tacit.plan.nested import MapFormula
+from tacit.plan.answers.formulas import Linear, Mean, Variance
+from tacit.plan.answers.nested import MapFormula
+from tacit.plan.answers.roots import Root
+from tacit.plan.asked import Asked, check_unit
+from tacit.plan.draft import Terms
+from tacit.plan.make import Prepared, prepare, terms_of
 from tacit.plan.plan import Plan
-from tacit.plan.roots import Root
+from tacit.plan.rules.measure import PICKS
 from tacit.policy import Policy
 from tacit.question import tree
 
 
-def epsilon_for(
-    question: tree.Question,
-    policy: Policy,
-    within: Number,
-    *,
-    delta: Number = 0,
-    rows: int | None = None,
+def plan_within(question: tree.Question, policy: Policy, asked: Asked) -> Plan:
+    """The plan for the least epsilon (to a hundredth) at which the answer is within the goal (`asked.within`)."""
+    assert asked.within is not None
+    said = asked.with_words_of(question.privacy)
+    for name, value in (("epsilon", said.epsilon), ("rho", said.rho), ("weights", said.weights)):
+        if value is not None:
+            raise parameters.refuse(name, "left out where within is given", value)
+    terms = terms_of(policy, replace(said, epsilon=policy.largest_epsilon))
+    prepared = prepare(question, policy, said, terms)
+    epsilon = _epsilon_for(prepared, terms, policy, asked.within, said.rows, question)
+    plan = prepared.plan(replace(terms, epsilon=epsilon))
+    check_unit(question.privacy, plan.tables, policy)
+    return plan
+
+
+def _epsilon_for(
+    prepared: Prepared, terms: Terms, policy: Policy, within: Number, rows: int | None, question: tree.Question
 ) -> Fraction:
-    """The least epsilon (to a hundredth) at which the answer is within the goal; `rows` is a guess of a cell's rows."""
     share = isinstance(within, str) and within.strip().endswith("%")
     if share:
         goal = parameters.positive("within", str(within).strip()[:-1]) / 100
     else:
         goal = parameters.positive("within", within)
-    if rows is not None:
-        parameters.whole("rows", rows, least=1)
 
     nodes = (node for each in question.outputs for node in tree.walk(each.expression))
     if any(isinstance(node, tree.Aggregate) and node.kind in PICKS for node in nodes):
@@ -48,8 +59,9 @@ def epsilon_for(
             "explain says how many ranks it may be off."
         )
 
+    @cache
     def misses(epsilon: Fraction) -> float:
-        return _worst(make_plan(question, policy, epsilon=epsilon, delta=delta), rows, share) / float(goal)
+        return _worst(prepared.outline(replace(terms, epsilon=epsilon)), rows, share) / float(goal)
 
     largest = policy.largest_epsilon
     if misses(largest) > 1:
@@ -72,15 +84,15 @@ def epsilon_for(
 
 def _worst(plan: Plan, rows: int | None, share: bool) -> float:
     """The largest error over the outputs, in their own unit or as a share of their largest value."""
-    worst = 0.0
-    for output in plan.outputs:
-        if not output.formula.measures:
-            continue
+    noisy = [output for output in plan.outputs if output.formula.measures]
+    for output in noisy:
         if rows is None and (share or not isinstance(output.formula, (Linear, MapFormula))):
             raise QuestionError(
                 f"How exact {output.name!r} is depends on how many rows a cell has. Say about how many: rows=1000."
             )
-        found = next(each for each in plan.errors_at(rows or 1) if each.name == output.name)
+    worst, errors = 0.0, plan.errors_at(rows or 1)
+    for output in noisy:
+        found = next(each for each in errors if each.name == output.name)
         error = found.within_95 if found.at_most_95 is None else found.at_most_95  # wherever the values lie
         worst = max(worst, error / (_size(plan, output.formula, rows or 1) if share else 1.0))
     return worst

@@ -208,8 +208,9 @@ def effort_of(sqls: Sequence[exp.Expr], lengths: Mapping[tuple[str, str], int]) 
 
     A text that comes out is kept, compared or sorted by, so it counts once more.
     """
-    found = sum((_effort(sql, lengths) for sql in sqls), Effort())
-    return replace(found, characters=found.characters + sum(longest_of(sql, lengths) for sql in sqls))
+    each = [_effort(sql, lengths) for sql in sqls]
+    found = sum(each, Effort())
+    return replace(found, characters=found.characters + sum(effort.longest for effort in each))
 
 
 def longest_of(sql: exp.Expr, lengths: Mapping[tuple[str, str], int]) -> int:

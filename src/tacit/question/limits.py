@@ -10,13 +10,14 @@ twice.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from tacit.errors import QuestionError
 from tacit.question import tree
+from tacit.question.nodes import field_names
 
 MOST_BYTES = 64 * 1024
 MOST_DEPTH = 100
@@ -60,13 +61,18 @@ def check_tokens(tokens: Sequence[Token]) -> None:
             raise QuestionError(f"The question nests more than {MOST_DEPTH} deep ({place}). Make it flatter.")
 
 
-def check_tree(root: exp.Expr) -> None:
-    """Refuse a tree that is too large or too deep for the reader. AND and OR chains count as one level."""
+def check_tree(root: exp.Expr) -> set[type[exp.Expr]]:
+    """Refuse a tree that is too large or too deep for the reader. AND and OR chains count as one level.
+
+    Gives the kinds of nodes that are in it.
+    """
     nodes, joins = 0, 0
+    kinds: set[type[exp.Expr]] = set()
     stack: list[tuple[exp.Expr, int]] = [(root, 1)]
     while stack:
         node, depth = stack.pop()
         nodes += 1
+        kinds.add(type(node))
         joins += isinstance(node, exp.Join)
         if nodes > MOST_NODES:
             raise QuestionError(f"A question may have {MOST_NODES:,} parts. This one has more.")
@@ -77,6 +83,7 @@ def check_tree(root: exp.Expr) -> None:
         for child in node.iter_expressions():
             chained = type(child) is type(node) and isinstance(node, (exp.And, exp.Or))
             stack.append((child, depth if chained or isinstance(child, exp.Paren) else depth + 1))
+    return kinds
 
 
 def check_written_out(question: tree.Question | tree.United) -> None:
@@ -92,7 +99,7 @@ def check_written_out(question: tree.Question | tree.United) -> None:
         if not is_dataclass(node):
             return 0
         if id(node) not in sizes:
-            sizes[id(node)] = 1 + sum(size(getattr(node, field.name)) for field in fields(node))
+            sizes[id(node)] = 1 + sum(size(getattr(node, name)) for name in field_names(node))
         return sizes[id(node)]
 
     if size(question) > MOST_NODES:

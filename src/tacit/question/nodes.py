@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import TypeVar
@@ -32,10 +33,21 @@ class Order:
 _Node = TypeVar("_Node")
 
 
+_FIELDS: dict[object, tuple[str, ...]] = {}  # by kind of node, of which there are few
+
+
+def field_names(node: object) -> tuple[str, ...]:
+    """The fields of a node."""
+    found = _FIELDS.get(type(node))
+    if found is None:
+        found = _FIELDS[type(node)] = tuple(field.name for field in fields(node))  # type: ignore[arg-type]
+    return found
+
+
 def children(node: object) -> Iterator[object]:
     """The nodes right below a node."""
-    for field in fields(node):  # type: ignore[arg-type]
-        value = getattr(node, field.name)
+    for name in field_names(node):
+        value = getattr(node, name)
         for item in value if isinstance(value, tuple) else (value,):
             if isinstance(item, (Scalar, Branch, Order)):
                 yield item
@@ -53,7 +65,8 @@ def rewrite(node: _Node, change: Callable[[Scalar], Scalar | None]) -> _Node:
 
     def visit(item: object) -> object:
         if isinstance(item, tuple):
-            return tuple(visit(part) for part in item)
+            parts = [visit(part) for part in item]
+            return item if all(map(operator.is_, parts, item)) else tuple(parts)
         if isinstance(item, Scalar):
             changed = change(item)
             return _rebuilt(item, visit) if changed is None else changed
@@ -63,5 +76,9 @@ def rewrite(node: _Node, change: Callable[[Scalar], Scalar | None]) -> _Node:
 
 
 def _rebuilt(node: object, visit: Callable[[object], object]) -> object:
-    parts = {field.name: visit(getattr(node, field.name)) for field in fields(node)}  # type: ignore[arg-type]
-    return replace(node, **parts)  # type: ignore[type-var]
+    """The node with its parts visited; itself where nothing changed."""
+    before = {name: getattr(node, name) for name in field_names(node)}
+    after = {name: visit(value) for name, value in before.items()}
+    if all(after[name] is value for name, value in before.items()):
+        return node
+    return replace(node, **after)  # type: ignore[type-var]

@@ -17,13 +17,13 @@ from tacit.errors import QuestionError
 from tacit.question import clauses, limits, tree
 from tacit.question import rewritten as _rewritten  # noqa: F401  # registers how other words are read
 from tacit.question import windows as _windows  # noqa: F401  # registers how window functions are read
-from tacit.question.answers import over_answer
 from tacit.question.arguments import check_arguments
 from tacit.question.groups import groups_of
+from tacit.question.inner_selects import joins_of, source_of
 from tacit.question.named_selects import written_out
+from tacit.question.over_answers import over_answer
 from tacit.question.privacy_clause import cut_privacy
 from tacit.question.refusals import only, refused, shown
-from tacit.question.rows import joins_of, source_of
 from tacit.question.scalars import add_readers
 from tacit.question.semi_joins import as_exists
 from tacit.question.stack import room
@@ -176,9 +176,9 @@ def _parsed(text: str, dialect: str) -> tuple[exp.Select | exp.SetOperation, tre
         raise QuestionError(f"A question is one statement. This text has {len(statements)}.")
     statement = statements[0]
     assert statement is not None
-    limits.check_tree(statement)
-    statement = as_exists(written_out(statement))
-    limits.check_tree(statement)
+    if limits.check_tree(statement) & {exp.With, exp.Join}:
+        statement = as_exists(written_out(statement))
+        limits.check_tree(statement)
     while isinstance(statement, exp.Subquery):  # brackets around all of it
         only(statement, "this")
         statement = statement.this

@@ -15,8 +15,8 @@ from sqlglot import exp
 
 from tacit.question import tree
 from tacit.question.aggregates import NAMED_AGGREGATES, count_different
+from tacit.question.further_words import NAMED
 from tacit.question.histograms import read_histogram
-from tacit.question.more_scalars import NAMED
 from tacit.question.picks import percentile
 from tacit.question.refusals import histogram, is_histogram, only, refused, shown
 from tacit.question.scalars import Reader, add_readers, call, scalar, unknown

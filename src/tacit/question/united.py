@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from tacit.question import clauses, tree
 from tacit.question.aggregates import contains_aggregate
-from tacit.question.answers import over_answer
+from tacit.question.over_answers import over_answer
 from tacit.question.refusals import only, refused, shown
 from tacit.question.scalars import scalar
 

@@ -28,6 +28,7 @@ from tacit.curator import Curator, Price, Rows
 from tacit.errors import QuestionError
 from tacit.noise import BitSource, secure
 from tacit.plan.row_plan import Cut, Indicator, RowPlan, Variable
+from tacit.plan.row_words import COUNT
 from tacit.policy import RowUnit
 from tacit.statistics.asked_rows import narrowed, rows_of_table
 from tacit.statistics.finding import Content, Finding
@@ -37,6 +38,8 @@ from tacit.statistics.opened import Whole as Whole
 from tacit.statistics.opened import exact_sum, named
 
 Compute: TypeAlias = Callable[[Opened, BitSource], Content]
+_FEW_CELLS = 22  # bits: of so many cells, those that have rows are counted by the engine
+_PART_BYTES = 1 << 28  # of words that are on their way at once
 
 
 class Stage(ABC):
@@ -230,24 +233,44 @@ class EngineRows(Opened):
         return [self._plan.variable(name).meaning for name in names]
 
     def tally(self, *asked: str | Cut) -> tuple[Whole, Whole]:
-        query = self._plan.tally(asked)
-        listed = [None if isinstance(each, Cut) else self._plan.variable(each) for each in asked]
-        numbers = [
-            {value: place for place, value in enumerate(each.values or ())}
-            if each is not None and each.meaning == "text"
-            else None
-            for each in listed
+        columns, rows = self.columns(*asked)
+        codes = np.empty((len(asked), len(rows)), dtype=np.int64).T  # columns lie together: they are written one by one
+        for place, column in enumerate(columns):
+            codes[:, place] = column
+        return codes, rows
+
+    def columns(self, *asked: str | Cut) -> tuple[list[NDArray[Any]], Whole]:
+        """Read in words; a table of many rows in parts, so that what is on its way stays bounded."""
+        if not asked:
+            return [], np.array([self.totals([])[0]], dtype=np.int64)
+        digits = self._plan.layout(asked)
+        grouped = sum(each.bits for each in digits) <= _FEW_CELLS
+        parts = 1 if grouped else self._parts(digits[-1].word + 1, asked)
+        found = [
+            self._part(asked, grouped or parts > 1, (number, parts) if parts > 1 else None) for number in range(parts)
         ]
+        if parts == 1:
+            return found[0]
+        columns = [np.concatenate([own[place] for own, _ in found]) for place in range(len(asked))]
+        return columns, np.concatenate([rows for _, rows in found])
 
-        def read(keys: Any, columns: Any) -> tuple[Whole, Whole]:
-            codes = np.empty((len(keys), len(asked)), dtype=np.int64)
-            for place, number in enumerate(numbers):
-                column = [key[place] for key in keys]
-                codes[:, place] = column if number is None else [number.get(value, -1) for value in column]
-            return codes, np.asarray(columns["n"], dtype=np.int64)
+    def _parts(self, words: int, asked: Sequence[str | Cut]) -> int:
+        names = [each.name if isinstance(each, Cut) else each for each in asked]
+        count, _ = self.totals([], using=names)
+        return max(1, -(-8 * words * count // _PART_BYTES))
 
-        found: tuple[Whole, Whole] = self._run(query).open_for(read)
-        return found
+    def _part(
+        self, asked: Sequence[str | Cut], grouped: bool, part: tuple[int, int] | None
+    ) -> tuple[list[NDArray[Any]], Whole]:
+        query, digits = self._plan.words(asked, grouped=grouped, part=part)
+
+        def read(_: Any, columns: Any) -> tuple[list[NDArray[Any]], Whole]:
+            words = [columns[name] for name in query.measure_columns[: digits[-1].word + 1]]
+            found = [each.read(words) for each in digits]
+            return found, columns[COUNT] if grouped else np.ones(len(words[0]), dtype=np.int64)
+
+        pair: tuple[list[NDArray[Any]], Whole] = self._run(query).open_for(read)
+        return pair
 
     def totals(
         self, products: Sequence[Sequence[Term]], centres: Mapping[str, int] | None = None, using: Sequence[str] = ()

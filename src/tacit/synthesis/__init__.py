@@ -11,11 +11,14 @@ from __future__ import annotations
 
 from tacit.synthesis.aim import aim
 from tacit.synthesis.drawn import Drawn
+from tacit.synthesis.evaluating import evaluate
 from tacit.synthesis.independent import independent
 from tacit.synthesis.mst import mst
+from tacit.synthesis.mwem import mwem
+from tacit.synthesis.small import small_database
 from tacit.synthesis.synthetic import Synthetic, load
 
-__all__ = ["Drawn", "Synthetic", "aim", "independent", "load", "mst"]
+__all__ = ["Drawn", "Synthetic", "aim", "evaluate", "independent", "load", "mst", "mwem", "small_database"]
 
 
 def __dir__() -> list[str]:

@@ -18,7 +18,7 @@ Source: McKenna, Mullins, Sheldon, Miklau 2022 ("AIM"). Different here: rare val
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
@@ -28,7 +28,7 @@ import numpy as np
 from tacit import parameters
 from tacit.curator import Price
 from tacit.loss import events
-from tacit.loss.rounding import sqrt_up
+from tacit.loss.numbers.rounding import sqrt_up
 from tacit.mechanisms import Exponential, Gaussian
 from tacit.noise import BitSource
 from tacit.parameters import Number
@@ -36,7 +36,8 @@ from tacit.statistics.counts.counting_noise import budget
 from tacit.statistics.domains import Bins
 from tacit.statistics.source import Opened, Whole, source_of
 from tacit.synthesis import scoring
-from tacit.synthesis.cells import Layout, layout_of
+from tacit.synthesis.cells import Layout
+from tacit.synthesis.constraints import kept_apart, named_rules, ruled, ruled_layout
 from tacit.synthesis.counting import Exact
 from tacit.synthesis.merging import merged
 from tacit.synthesis.model.fitting import Fitted, alone, fit
@@ -53,8 +54,10 @@ Progress = Callable[[float], None]
 
 _FIRST: Final = Fraction(30, 100)  # of rho: for the single columns
 _CHOOSING: Final = Fraction(10, 100)  # of a round: for the choice
-_ROUNDS: Final = 8  # for each column, at most
+_ROUNDS: Final = 4  # for each column, at most
 _STEPS, _LAST_STEPS = 40, 300
+_LAST_ROUNDS: Final = 8  # that many at least share what is left when the noise is lowered
+_PENALTY: Final = math.sqrt(2 / math.pi)  # of a table's noise: its mean size in a cell
 _ANNEAL: Final = 4  # times the share: half the noise
 _UNTIL: Final = 0.8
 _MANY: Final = 1 << 60
@@ -116,6 +119,8 @@ def aim(
     bins: Mapping[str, Bins] | int | None = None,
     bounds: Any = None,
     values: Any = None,
+    constraints: Any = None,
+    prior: Any = None,
     analyst: str | None = None,
     progress: Progress | None = None,
 ) -> Synthetic:
@@ -123,11 +128,12 @@ def aim(
 
     data: rows of a curator, or arrays with `bounds` and `values`. workload: the tables that matter: all pairs where it
     is left out, a number of columns, sets of columns, or a mapping from sets to weights. max_cells: how large the model
-    may grow. bins: how columns of many numbers are cut. progress: called with the share of the budget that is used.
+    may grow. bins: how columns of many numbers are cut. constraints: public conditions that every drawn
+    row keeps. prior: public rows to start from. progress: called with the share of the budget that is used.
     """
     source = source_of(data, bounds=bounds, values=values)
     exact_epsilon, exact_delta = budget(epsilon, delta)
-    layout = layout_of(source, bins, values)
+    layout, rules, before = ruled_layout(source, bins, values, constraints, prior)
     must_be_small(layout)
     most = parameters.whole("max_cells", max_cells, least=1)
     candidates = candidates_of(workload, layout.names, layout.sizes)
@@ -135,7 +141,8 @@ def aim(
 
     def compute(opened: Opened, bits: BitSource) -> Release:
         exact = Exact(opened, layout)
-        return adaptive(exact, layout, candidates, rho, source.rows_per_unit, most, bits, progress)
+        release = adaptive(exact, layout, candidates, rho, source.rows_per_unit, most, bits, progress)
+        return ruled(release, known_tables(release.measured, release.merges), rules, before)
 
     asked = {
         "study": "synthesis",
@@ -143,7 +150,7 @@ def aim(
         "cells": layout.described(),
         "workload": [[list(columns), weight] for columns, weight in candidates.items()],
         "max_cells": most,
-    }
+    } | named_rules(rules, before)
     return synthesised(source, asked, Price(events.Concentrated(rho), exact_epsilon, exact_delta), compute, analyst)
 
 
@@ -163,6 +170,7 @@ def adaptive(
     count = len(layout.sizes)
     measured = _singles(exact, count, purse, rows, bits)
     merges, total = merged_columns(measured, measured[0].sigma)
+    merges = kept_apart(merges, layout)
     sizes = [each.size for each in merges]
     known = known_tables(measured, merges)
     model = alone(known, total)
@@ -176,7 +184,8 @@ def adaptive(
         this = Round.of(share, rows, weight)
         purse.pay(this.cost)
         room = most * float(purse.spent / rho)
-        scores, estimates = _scores(counts, candidates, model, tables, this.table.scale, room)
+        joined = neighbours_of([each.columns for each in known], count)
+        scores, estimates = _scores(counts, candidates, model, tables, joined, this.table.scale, room)
         listed = list(scores)
         chosen = listed[
             int(this.choice.choose(list(range(len(listed))), scores=[scores[c] for c in listed], bits=bits))
@@ -190,7 +199,8 @@ def adaptive(
         tables = model.cliques()
         moved = float(np.abs(marginal(tree, tables, chosen) * total - estimates[chosen]).sum())
         if moved <= math.sqrt(2 / math.pi) * this.table.scale * counts[chosen].size:
-            share *= _ANNEAL  # what was measured is lost in the noise: less noise from here on
+            # what was measured is lost in the noise: less of it from here on, and enough left for some more tables
+            share = max(share, min(share * _ANNEAL, purse.left / _LAST_ROUNDS))
         if progress is not None:
             progress(float(purse.spent / rho))
         if last:
@@ -214,12 +224,12 @@ def _scores(
     weights: Mapping[Columns, int],
     model: Fitted,
     tables: list[Table],
+    joined: Sequence[int],
     sigma: float,
     room: float,
 ) -> tuple[dict[Columns, int], dict[Columns, Table]]:
     """For each candidate that keeps the model small: how far the model is off, less what its noise would be."""
     tree = model.tree
-    joined = neighbours_of(tree.cliques, len(tree.sizes))
     scores: dict[Columns, int] = {}
     estimates: dict[Columns, Table] = {}
     for columns, exact in counts.items():
@@ -227,7 +237,7 @@ def _scores(
         if not fits:
             continue
         estimate = marginal(tree, tables, columns) * model.total
-        penalty = round(scoring.GRID * math.sqrt(2 / math.pi) * sigma * cells(columns, tree.sizes))
+        penalty = round(scoring.GRID * _PENALTY * sigma * cells(columns, tree.sizes))
         estimates[columns] = estimate
         scores[columns] = weights[columns] * (scoring.distance(exact, scoring.on_grid(estimate)) - penalty)
     return scores, estimates

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
@@ -108,6 +108,7 @@ class Layout:
 
     fields: tuple[Field, ...]
     domains: tuple[Domain, ...]
+    kept: frozenset[int] = frozenset()  # columns whose rare values stay apart
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -124,8 +125,16 @@ class Layout:
         return [each.to_dict() for each in self.fields]
 
 
-def layout_of(source: Source, bins: Mapping[str, Bins] | int | None, values: Any = None) -> Layout:
-    """The cells of a source's columns. `bins`: how many, or edges, for one column or another, or a number for all."""
+def layout_of(
+    source: Source,
+    bins: Mapping[str, Bins] | int | None,
+    values: Any = None,
+    cuts: Mapping[str, Collection[int]] | None = None,
+) -> Layout:
+    """The cells of a source's columns. `bins`: how many, or edges, for one column or another, or a number for all.
+
+    `cuts` are more places where bins begin, as codes.
+    """
     variables = source.variables
     if len({each.name.casefold() for each in variables}) != len(variables):
         raise QuestionError(f"A column is named twice: {', '.join(each.name for each in variables)}.")
@@ -133,7 +142,17 @@ def layout_of(source: Source, bins: Mapping[str, Bins] | int | None, values: Any
         raise parameters.refuse("columns", f"at most {_MOST_COLUMNS}", len(variables))
     chosen = _chosen(variables, bins)
     made = [_made(each, chosen.get(each.name), _listed_values(values, each.name)) for each in variables]
+    for place, (field, _) in enumerate(made):
+        inside = {cut for cut in (cuts or {}).get(field.name, ()) if field.values is None and _begins(field, cut)}
+        if inside:
+            edges = [field.value(edge) for edge in sorted({*field.edges, *inside})]
+            made[place] = _binned(variables[place], domain_of(variables[place], edges))
     return Layout(tuple(field for field, _ in made), tuple(domain for _, domain in made))
+
+
+def _begins(field: Field, cut: int) -> bool:
+    """Whether a bin can begin at this code: not where the first one does, nor at the end of the last."""
+    return field.edges[0] < cut < field.edges[-1]
 
 
 def _chosen(variables: Sequence[Variable], bins: Any) -> dict[str, Bins]:

@@ -94,27 +94,37 @@ class Drawn:
         """By the engine that is always there, from arrays."""
         import duckdb
 
-        rows = {f"c{place}": _for_duckdb(own) for place, own in enumerate(self.columns.values())}
+        rows = {f"c{place}": for_duckdb(own) for place, own in enumerate(self.columns.values())}
         named = ", ".join(
             f'CAST(c{place} AS {_DUCKDB[self.kinds[name]]}) AS "{name.replace(chr(34), chr(34) * 2)}"'
             for place, name in enumerate(self.columns)
         )
         target = path.as_posix().replace("'", "''")
         with duckdb.connect() as connection:
+            connection.execute("SET enable_progress_bar = false")
             connection.register("drawn_rows", rows)
             connection.execute(f"COPY (SELECT {named} FROM drawn_rows) TO '{target}' ({how})")  # noqa: S608  # quoted
 
 
-def _for_duckdb(own: NDArray[Any]) -> NDArray[Any]:
+def for_duckdb(own: NDArray[Any]) -> NDArray[Any]:
+    """An array of a kind that DuckDB reads: dates as moments."""
     return own.astype("datetime64[us]") if own.dtype.kind == "M" else own
 
 
 def _read(each: Field, cells: Whole, generator: np.random.Generator) -> NDArray[Any]:
-    if each.values is not None:
-        listed = np.empty(len(each.values), dtype=object)
-        listed[:] = each.values
-        return listed.astype(_TYPES[each.kind])[cells]
-    codes = each.inside(cells, generator)
+    return read_values(each, cells) if each.values is not None else read_codes(each, each.inside(cells, generator))
+
+
+def read_values(each: Field, cells: Whole) -> NDArray[Any]:
+    """What cells of listed values read as."""
+    assert each.values is not None
+    listed = np.empty(len(each.values), dtype=object)
+    listed[:] = each.values
+    return listed.astype(_TYPES[each.kind])[cells]
+
+
+def read_codes(each: Field, codes: Whole) -> NDArray[Any]:
+    """What codes inside bins read as."""
     if each.kind in ("date", "timestamp"):
         return codes.astype(_TYPES[each.kind])
     if each.kind == "integer":

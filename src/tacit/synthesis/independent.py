@@ -20,7 +20,7 @@ from tacit.parameters import Number
 from tacit.statistics.counts.counting_noise import budget, least_noise, price_of, variance_of
 from tacit.statistics.domains import Bins
 from tacit.statistics.source import Opened, source_of
-from tacit.synthesis.cells import layout_of
+from tacit.synthesis.constraints import named_rules, ruled, ruled_layout
 from tacit.synthesis.counting import Exact
 from tacit.synthesis.merging import plain
 from tacit.synthesis.model.fitting import Measured, alone, total_of
@@ -36,15 +36,18 @@ def independent(
     bins: Mapping[str, Bins] | int | None = None,
     bounds: Any = None,
     values: Any = None,
+    constraints: Any = None,
+    prior: Any = None,
     analyst: str | None = None,
 ) -> Synthetic:
     """A table whose columns have the distributions of the data's, and nothing to do with each other.
 
     data: rows of a curator, or arrays with `bounds` and `values`. bins: how columns of many numbers are cut.
+    constraints: public conditions that every drawn row keeps. prior: public rows to start from.
     """
     source = source_of(data, bounds=bounds, values=values)
     exact_epsilon, exact_delta = budget(epsilon, delta)
-    layout = layout_of(source, bins, values)
+    layout, rules, before = ruled_layout(source, bins, values, constraints, prior)
     count, rows = len(layout.sizes), source.rows_per_unit
     noise = least_noise(count * rows, count * rows**2, sum(layout.sizes), exact_epsilon, exact_delta)
 
@@ -57,8 +60,9 @@ def independent(
         known = [Measured(each.columns, each.noisy.astype(np.float64), 1 / sigma**2) for each in measured]
         merges = tuple(plain(size) for size in layout.sizes)
         facts = {"noise": "laplace" if isinstance(noise, Laplace) else "gaussian"}
-        return Release("independent", layout.fields, measured, alone(known, total_of(known)), merges, facts)
+        release = Release("independent", layout.fields, measured, alone(known, total_of(known)), merges, facts)
+        return ruled(release, known, rules, before)
 
-    asked = {"study": "synthesis", "method": "independent", "cells": layout.described()}
+    asked = {"study": "synthesis", "method": "independent", "cells": layout.described()} | named_rules(rules, before)
     price = price_of(exact_epsilon, exact_delta, noise.event)
     return synthesised(source, asked, price, compute, analyst)

@@ -26,7 +26,7 @@ import numpy as np
 from tacit import parameters
 from tacit.curator import Price
 from tacit.loss import events
-from tacit.loss.rounding import sqrt_up
+from tacit.loss.numbers.rounding import sqrt_up
 from tacit.mechanisms import Exponential, Gaussian
 from tacit.noise import BitSource
 from tacit.parameters import Number
@@ -34,7 +34,8 @@ from tacit.statistics.counts.counting_noise import budget
 from tacit.statistics.domains import Bins
 from tacit.statistics.source import Opened, source_of
 from tacit.synthesis import scoring
-from tacit.synthesis.cells import Layout, layout_of
+from tacit.synthesis.cells import Layout
+from tacit.synthesis.constraints import kept_apart, named_rules, ruled, ruled_layout
 from tacit.synthesis.counting import Exact
 from tacit.synthesis.merging import Merge, merge_rare, merged
 from tacit.synthesis.model.fitting import Fitted, Measured, alone, fit, nearest, total_of
@@ -97,22 +98,26 @@ def mst(
     bins: Mapping[str, Bins] | int | None = None,
     bounds: Any = None,
     values: Any = None,
+    constraints: Any = None,
+    prior: Any = None,
     analyst: str | None = None,
 ) -> Synthetic:
     """A table made of single columns and a tree of pairs: quick, and good where few dependencies matter.
 
     data: rows of a curator, or arrays with `bounds` and `values`. bins: how columns of many numbers are cut.
+    constraints: public conditions that every drawn row keeps. prior: public rows to start from.
     """
     source = source_of(data, bounds=bounds, values=values)
     exact_epsilon, exact_delta = budget(epsilon, delta)
-    layout = layout_of(source, bins, values)
+    layout, rules, before = ruled_layout(source, bins, values, constraints, prior)
     must_be_small(layout)
     plan = plan_mst(len(layout.sizes), source.rows_per_unit, exact_epsilon, exact_delta)
 
     def compute(opened: Opened, bits: BitSource) -> Release:
-        return measured_tree(plan, layout, Exact(opened, layout), bits)
+        release = measured_tree(plan, layout, Exact(opened, layout), bits)
+        return ruled(release, known_tables(release.measured, release.merges), rules, before)
 
-    asked = {"study": "synthesis", "method": "mst", "cells": layout.described()}
+    asked = {"study": "synthesis", "method": "mst", "cells": layout.described()} | named_rules(rules, before)
     return synthesised(source, asked, Price(plan.event, exact_epsilon, exact_delta), compute, analyst)
 
 
@@ -137,6 +142,7 @@ def measured_tree(plan: Plan, layout: Layout, exact: Exact, bits: BitSource) -> 
         for place in places
     ]
     merges, total = merged_columns(measured, plan.single.scale)
+    merges = kept_apart(merges, layout)
     known = known_tables(measured, merges)
     first = alone(known, total)
     if plan.choice is not None and plan.pair is not None:

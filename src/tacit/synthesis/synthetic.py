@@ -72,6 +72,11 @@ class Synthetic:
         """Whether it was stored before, so that nothing was charged."""
         return self._finding.repeated
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the method tells beside its tables, e.g. a bound on its error."""
+        return dict(self._release.facts)
+
     def __repr__(self) -> str:
         facts = self.receipt
         price = f"epsilon {facts['epsilon']}, delta {facts['delta']}"
@@ -99,6 +104,16 @@ class Synthetic:
 
         return shown_table(self, self._places(columns), float(parameters.level("level", level)))
 
+    def ask(self, sql: str, *, level: parameters.Number = "0.95", dialect: str = "duckdb") -> Finding:
+        """The model's answer to a question in SQL, free. FROM may name any table: there is only this one.
+
+        Counts, sums and means have intervals for what the noise did where a measured table tells about the columns;
+        the notes say which figures have none.
+        """
+        from tacit.synthesis.asking.questions import answered
+
+        return answered(self, sql, float(parameters.level("level", level)), dialect)
+
     def probabilities(self, *columns: str) -> Table:
         """The model's table over these columns as an array of probabilities, one axis for each, in this order."""
         places = self._places(columns)
@@ -125,11 +140,23 @@ class Synthetic:
             raise parameters.refuse("columns", "one or more different ones", list(given))
         return tuple(found)
 
+    def card(self) -> str:
+        """An HTML page: what was measured, the estimated error of every pair of columns, drawings of the tables."""
+        from tacit.synthesis.card import card_of
+
+        return card_of(self)
+
+    def save_card(self, path: str | Path) -> Path:
+        """Write the card to a file."""
+        Path(path).write_text(self.card(), encoding="utf-8")
+        return Path(path)
+
     # -- files -----------------------------------------------------------------------------------------
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path) -> Path:
         """Write it to a file: JSON, no pickle."""
         Path(path).write_bytes(self._finding.to_bytes())
+        return Path(path)
 
 
 def load(path: str | Path) -> Synthetic:

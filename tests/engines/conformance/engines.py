@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from tacit.engines.duckdb_engine import DuckDBEngine
+from tacit.engines.duckdb.engine import DuckDBEngine
 from tacit.engines.engine import Engine
-from tacit.engines.postgres_engine import PostgresEngine
+from tacit.engines.postgres.engine import PostgresEngine
 from tacit.engines.secret import Secret
 from tacit.policy import Policy, Source
 from tests.engines.conformance.tables import Rows

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from tacit.engines.engine import Engine, Pushed
 from tacit.engines.exact import Exact
-from tacit.engines.spark_engine import Session, SparkEngine
+from tacit.engines.spark.engine import Session, SparkEngine
 from tacit.policy import Policy, Source
 from tacit.policy.check import Schema
 from tests.engines.conformance.tables import Rows

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tacit.plan import Plan, make_plan
+from tacit.plan.picks.rank_probe import Probe
 from tacit.plan.plan import Pick
-from tacit.plan.rank_probe import Probe
 from tacit.policy import Policy
 from tacit.question import read
 from tacit.question.functions import FUNCTIONS

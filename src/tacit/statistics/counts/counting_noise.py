@@ -13,7 +13,7 @@ from typing import TypeAlias
 from tacit import parameters
 from tacit.curator import Price
 from tacit.loss import events
-from tacit.loss.rounding import sqrt_up
+from tacit.loss.numbers.rounding import sqrt_up
 from tacit.mechanisms import Gaussian, Laplace
 
 Noise: TypeAlias = Laplace | Gaussian

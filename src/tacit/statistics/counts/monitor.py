@@ -32,7 +32,7 @@ from tacit.errors import QuestionError, TacitError
 from tacit.loss.events import Event
 from tacit.mechanisms import AboveThreshold
 from tacit.plan import KnownKeys, Measure, Plan
-from tacit.plan.formulas import Linear
+from tacit.plan.answers.formulas import Linear
 from tacit.statistics.domains import Domain, counts_of, cut_at, domain_of, edge_of
 from tacit.statistics.source import Opened, Source, source_of
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from tacit import parameters
 from tacit.curator import Price
-from tacit.loss.rounding import sqrt_up
+from tacit.loss.numbers.rounding import sqrt_up
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.noise import BitSource
 from tacit.parameters import Number

@@ -32,7 +32,7 @@ from tacit.loss import events
 from tacit.mechanisms import Extreme, ProposeTestRelease, Quantiles, Refused
 from tacit.mechanisms.grid import floor_log2
 from tacit.noise import BitSource
-from tacit.plan.pick_words import alike
+from tacit.plan.picks.words import alike
 from tacit.statistics.order.rank_interval import RankInterval
 from tacit.statistics.order.roundest import roundest
 from tacit.statistics.order.smooth_choice import choose_smooth

@@ -21,10 +21,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.loss import conversion
+from tacit.loss.accountants import conversion
+from tacit.loss.accountants.renyi import curve
 from tacit.loss.events import Event
-from tacit.loss.outward import Floats
-from tacit.loss.renyi import curve
+from tacit.loss.numbers.outward import Floats
 from tacit.statistics.selection.trials import NegativeBinomial
 
 _ORDERS: Floats = np.unique(np.concatenate([1 + np.geomspace(1e-3, 1e5, 161), np.arange(2.0, 65.0)]))

@@ -1,0 +1,93 @@
+"""A curator's budget: what was spent, by whom, what is left, and who may go on asking. Nothing here costs anything.
+
+Promise: an analyst sees their own entries and failures; everything is the owner's to see.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from tacit import parameters
+from tacit.answer import Standing
+from tacit.answer.standing import charges_of, share_of
+from tacit.curator.planner import Planner
+from tacit.curator.till import Till
+from tacit.ledger import Entry, Ledger
+from tacit.loss.events import Event
+from tacit.loss.spent import Spent
+from tacit.loss.worth import more_like
+
+
+class Purse(Planner):
+    """A planner with a ledger: what its answers cost, and how the budget stands."""
+
+    analyst: str
+    _ledger: Ledger
+    _till: Till
+
+    def budget(self, analyst: str | None = None) -> Standing:
+        """How the dataset's budget stands, or one analyst's own: which share is spent and which is left."""
+        payer = "The dataset" if analyst is None else f"Analyst {analyst!r}"
+        charges, failures = charges_of(self._ledger.entries(analyst)), self._failures(analyst)
+        failed = failures[-1].sequence if failures else None
+        committed, spent = self._ledger.filter(analyst), self._ledger.spent(analyst)
+        standing = Standing.of(payer, committed, spent, charges, failed, "dataset" if analyst is None else "analyst")
+        if analyst is None or standing.more is None:
+            return standing
+        # an analyst's own budget lies within the dataset's, which may be the shorter one
+        whole, price = self._ledger.filter(), charges[-1].cost
+        rest = None if price is None else more_like(self._ledger.spent(), price, whole.limit)
+        return standing if rest is None else replace(standing, more=min(standing.more, rest))
+
+    def afford(self, event: Event) -> tuple[Fraction | None, int | None]:
+        """Which share of the whole budget an event would take, and how many like it what is left covers. Free."""
+        committed = self._ledger.filter()
+        price = committed.price(event)
+        if price is None:
+            return None, 0
+        return share_of(price, committed.limit), more_like(self._ledger.spent(), price, committed.limit)
+
+    def number_of(self, sequence: object) -> int | None:
+        """Which question an entry of the ledger is, counted 1, 2, 3, ... among those that are to be seen here."""
+        for number, each in enumerate(charges_of(self.ledger()), start=1):
+            if str(each.sequence) == str(sequence):
+                return number
+        return None
+
+    def spent(self, analyst: str | None = None) -> Spent:
+        """What has been spent, in the unit of the committed filter."""
+        return self._ledger.spent(analyst)
+
+    def remaining(self, analyst: str | None = None) -> Spent:
+        """What is left, in the unit of the committed filter."""
+        return self._ledger.remaining(analyst)
+
+    def ledger(self, analyst: str | None = None) -> tuple[Entry, ...]:
+        """Who asked what, when, and what it cost: everything for the owner, an analyst's own for an analyst."""
+        if self.analyst != "owner":
+            if analyst not in (None, self.analyst):
+                raise parameters.refuse("analyst", f"{self.analyst!r}, who is asking", analyst)
+            analyst = self.analyst
+        return self._ledger.entries(analyst)
+
+    def resume(self, analyst: str | None = None, *, entry: int | None = None) -> tuple[Entry, ...]:
+        """The owner's word, recorded, that what failed was looked at: one analyst, or all, may go on asking.
+
+        `entry` is the last failure that was looked at: if one came after it, nothing is resumed.
+        """
+        if self.analyst != "owner":
+            raise parameters.refuse("analyst", "the owner, who alone resumes", self.analyst)
+        return self._till.resume(analyst, entry)
+
+    def _failures(self, analyst: str | None) -> tuple[Entry, ...]:
+        """What stops somebody; for an analyst only what stops that one."""
+        if self.analyst != "owner" and analyst not in (None, self.analyst):
+            return ()
+        return self._ledger.failures(analyst if self.analyst == "owner" else self.analyst)
+
+    def _asker(self, analyst: str | None) -> str:
+        """Who pays. The owner may ask for others; nobody else may."""
+        if self.analyst != "owner" and analyst not in (None, self.analyst):
+            raise parameters.refuse("analyst", f"{self.analyst!r}, who is asking", analyst)
+        return self.analyst if analyst is None else analyst

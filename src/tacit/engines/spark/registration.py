@@ -1,0 +1,90 @@
+"""Registration on Spark: the words in which `registration` is said there, and what its tables look like.
+
+Promise: that of `registration`. The SQL is the shared one; names are put between backticks, which is what Spark reads.
+Two things are Spark's own. Its hash passes over NULL, so a row is hashed as JSON, where what is missing is missing.
+And numbers for rows or units are not consecutive, only different, so that no single machine has to count them all;
+units are numbered in a table that is written down before it is used, as a number computed twice could come out
+differently.
+"""
+
+# ruff: noqa: S608  # this is where SQL is written; names and values come from the policy, through `spark_quoting`
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tacit.engines.registration import copy_of, units_are_whole, units_of
+from tacit.engines.secret import Secret
+from tacit.engines.sources import Relation
+from tacit.engines.spark import cleaning, quoting
+from tacit.policy.columns import Column
+from tacit.policy.policy import Policy, Table
+
+
+@dataclass(frozen=True, slots=True)
+class SparkFlavour:
+    """Spark's words for a registration. None of them holds a double quote: only names do, until they are rewritten."""
+
+    secret: Secret
+
+    def read(self, column: Column, engine_type: str, expression: str) -> str:
+        """Casts that give NULL where they cannot."""
+        return cleaning.read(column, engine_type, expression)
+
+    def bound(self, column: Column, value: str) -> str:
+        """Clamped or dropped, and rounded."""
+        return cleaning.bound(column, value)
+
+    def key(self, engine_type: str, expression: str, whole: bool) -> str:
+        """Whole numbers as they are; others as text."""
+        return cleaning.key(engine_type, expression, whole)
+
+    def digest(self, values: str) -> str:
+        """64 bits."""
+        return f"xxhash64(to_json(struct({values})))"
+
+    def order(self, table: str) -> str:
+        """An MD5 in hexadecimal digits."""
+        key = quoting.text(self.secret.key_for(f"rank of {table}"))
+        return f"md5(concat({key}, CAST(tacit_digest AS STRING), ':', CAST(tacit_twin AS STRING)))"
+
+    def number(self) -> str:
+        """Numbers with gaps, each once."""
+        return "monotonically_increasing_id()"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One table to write: the policy's table it is for, its query, and whether it is only needed on the way."""
+
+    table: str
+    sql: str
+    passing: bool = False
+
+
+def steps(policy: Policy, relations: Mapping[str, Relation], secret: Secret) -> Iterator[Step]:
+    """Every table to write, in order. What is passing is to be found under `tacit_units` by the steps after it."""
+    flavour = SparkFlavour(secret)
+    dense = not units_are_whole(policy, relations)
+    if dense:
+        units = f"SELECT key, {flavour.number()} AS id FROM ({units_of(policy, relations, flavour)}) AS tacit_distinct"
+        yield Step(next(iter(policy.tables)), in_backticks(units), passing=True)
+    for name in policy.tables:
+        yield Step(name, in_backticks(copy_of(policy, name, relations, flavour, dense=dense)))
+
+
+def in_backticks(sql: str) -> str:
+    """The same text with its names quoted as Spark quotes them."""
+    return re.sub(r'"((?:[^"]|"")*)"', lambda name: quoting.identifier(name[1].replace('""', '"')), sql)
+
+
+def columns_of(table: Table) -> str:
+    """The columns of a table of the copy with their types, as Spark reads them."""
+    own = [] if table.public else ["tacit_unit BIGINT", "tacit_rank INT"]
+    kept = [
+        f"{quoting.identifier(name)} {'STRING' if column.kind == 'text' else 'BIGINT'}"
+        for name, column in table.columns.items()
+    ]
+    return ", ".join([*own, *kept])

@@ -1,0 +1,1 @@
+"""What several releases cost together: each accountant is a theorem about composition."""

@@ -1,0 +1,123 @@
+"""Advanced composition: many small epsilons add up like their squares.
+
+Theorem (Dwork, Rothblum and Vadhan 2010), `stated`. K mechanisms, each (e, d), adaptively chosen, satisfy
+(e', K d + s) for every slack s > 0, with  e' = sqrt(2 K log(1/s)) e + K e (exp(e) - 1).
+Corollary, `each_epsilon`: for a total e' <= 1,  e = e'/(2 sqrt(2 K log(1/s)))  for each is enough: the first term is
+e'/2, and the second, with exp(e) - 1 <= 2 e for e <= 1, is at most e'^2/(4 log(1/s)), again e'/2 where s <= exp(-1/2).
+
+Theorem for unequal epsilons (Kairouz, Oh and Viswanath 2015, Theorem 3.5; re-derived), `unequal`. Mechanisms (e_i, d_i)
+satisfy, for every slack s, delta = 1 - (1 - s) prod (1 - d_i) at
+    epsilon = sum of e_i tanh(e_i/2) + sqrt(2 log(1/s) sum of e_i^2).
+Proof: outside the d_i each is dominated by a coin with loss +-e_i of mean e_i tanh(e_i/2); Hoeffding's inequality
+bounds the probability of a larger total, which bounds delta. It is never worse than `stated`, as
+tanh(e/2) <= exp(e) - 1, and the plain sum is taken where that is less. The accountant uses it.
+
+Events without an epsilon of their own get half of what is left of delta, in equal shares; the slack gets the other
+half.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from tacit.loss.accountants import basic
+from tacit.loss.accountants.basic import Priced
+from tacit.loss.accountants.conversion import left_after
+from tacit.loss.curves.repeated_response import all_told
+from tacit.loss.numbers.outward import ULPS, exp_up, expm1_up, float_up, log_down, product_up, sum_up, up
+from tacit.loss.simplify import Entries
+from tacit.parameters import Number, open_probability, positive, probability, refuse, whole
+
+SHARES = tuple(10.0**-power for power in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30))
+"""Total deltas tried for events that need one, when the target is an epsilon."""
+
+
+def stated(epsilon: Number, delta: Number, count: int, slack: Number) -> tuple[float, float]:
+    """(epsilon, delta) of `count` mechanisms that are (epsilon, delta) each, as Dwork, Rothblum and Vadhan state it."""
+    each = float_up(positive("epsilon", epsilon))
+    told = probability("delta", delta)
+    spare = open_probability("slack", slack)
+    times = whole("count", count, least=1)
+    level = -log_down(float(spare)) * (1 + 2.0**-51)
+    spread = product_up(up(math.sqrt(up(2 * times * level, 2))), each)
+    drift = product_up(product_up(float(times), each), expm1_up(each))
+    return sum_up([spread, drift]), min(1.0, float_up(times * told + spare))
+
+
+def each_epsilon(epsilon: Number, count: int, slack: Number) -> float:
+    """The epsilon each of `count` mechanisms may have for a total `epsilon` <= 1, by the corollary; rounded down."""
+    total = positive("epsilon", epsilon)
+    if total > 1:
+        raise refuse("epsilon", "at most 1 for this corollary", epsilon, "Invert the accountant instead.")
+    spare = open_probability("slack", slack)
+    if spare > Fraction(3, 5):
+        raise refuse("slack", "at most 0.6 for this corollary", slack)
+    times = whole("count", count, least=1)
+    level = -log_down(float(spare)) * (1 + 2.0**-51)
+    return float(total) / (2 * math.sqrt(2 * times * level)) * (1 - 2.0**-49)
+
+
+def unequal(parts: Sequence[Priced], slack: float) -> float:
+    """The epsilon of all `parts` together at slack in (0, 1], the parts' own deltas set aside."""
+    exact = [(part.epsilon, part.count) for part in parts if isinstance(part.epsilon, Fraction)]
+    if len(exact) < len(parts):
+        return math.inf
+    sizes = [(float_up(size), count) for size, count in exact]
+    plain = float_up(sum((count * size for size, count in exact), start=Fraction(0)))
+    if slack <= 0:
+        return plain
+    drift = sum_up(product_up(float(count), product_up(size, _tanh_up(size / 2))) for size, count in sizes)
+    squares = sum_up(product_up(float(count), product_up(size, size)) for size, count in sizes)
+    level = max(0.0, -log_down(min(slack, 1.0)))
+    return min(plain, sum_up([drift, up(math.sqrt(product_up(up(2 * level), squares)))]))
+
+
+def _tanh_up(value: float) -> float:
+    return min(1.0, up(math.tanh(value), ULPS))
+
+
+def epsilon(entries: Entries, delta: float) -> float:
+    """The unequal theorem at `delta`."""
+    if delta >= 1:
+        return 0.0
+    released = basic.unbounded(entries)
+    spare = Fraction(max(delta, 0.0)) - basic.told_by_guarantee(entries)
+    share = float(spare / (2 * released)) if released and spare > 0 else 0.0
+    parts = basic.priced(entries, share)
+    left = left_after(told(parts), delta)
+    return math.inf if left is None else unequal(parts, left)
+
+
+def delta(entries: Entries, epsilon: float) -> float:
+    """The unequal theorem at `epsilon`: exp of minus the squared excess over the mean, over twice the squares."""
+    released = basic.unbounded(entries)
+    return min(_delta_of(basic.priced(entries, share / max(1, released)), epsilon) for share in shares(released))
+
+
+def shares(released: int) -> tuple[float, ...]:
+    """The total deltas to try for `released` events that need one."""
+    return SHARES if released else (0.0,)
+
+
+def told(parts: Sequence[Priced]) -> float:
+    """The probability that any of the parts' set-aside events happens, rounded up."""
+    spared = sum_up(-part.count * math.log1p(-float_up(part.delta)) if part.delta < 1 else math.inf for part in parts)
+    return all_told(-math.expm1(-spared), 1)
+
+
+def _delta_of(parts: Sequence[Priced], epsilon: float) -> float:
+    aside = told(parts)
+    if unequal(parts, 0.0) <= epsilon:
+        return aside
+    slack = 1.0
+    drift = unequal(parts, 1.0)
+    sizes = [(float_up(part.epsilon), part.count) for part in parts if isinstance(part.epsilon, Fraction)]
+    squares = sum_up(product_up(float(count), size * size) for size, count in sizes)
+    if drift < epsilon:
+        guess = (epsilon - drift) ** 2 / (2 * squares)
+        slack = exp_up(-guess * (1 - 2.0**-40))
+        while slack < 1 and unequal(parts, slack) > epsilon:
+            slack = min(1.0, slack * (1 + 2.0**-30))
+    return min(1.0, (aside + (1 - aside) * slack) * (1 + 2.0**-50))

@@ -1,0 +1,165 @@
+"""Upper bounds of the privacy curve of discrete Gaussian noise, in any number of dimensions.
+
+The noise has mass proportional to exp(-x^2 / (2 sigma^2)) on each integer coordinate; neighbouring integer vectors lie
+within L2 distance S. Squared distances are integers, so S^2 is first rounded down to one.
+
+Theorem 1 (one coordinate changes: one dimension, or S^2 < 2, when it changes by at most s = floor(S)). The law is
+log-concave, so the loss is monotone in x and a larger shift costs more; with s the largest shift
+    delta(eps) = (1/Theta) sum over x of exp(-x^2/(2 sigma^2)) (1 - exp(eps - (2 x s + s^2)/(2 sigma^2)))_+ ,
+a sum of positive terms that starts at the first x above eps sigma^2/s - s/2. Theta is the sum of all weights.
+
+Theorem 2 (any dimension d). Write sigma^2 = sigma0^2 + sigma1^2, and let g0, g1, g be the densities of N(0, sigma0^2),
+N(0, sigma1^2), N(0, sigma^2). Add N(0, sigma0^2) to each coordinate and round the real result x to the integer k with
+probability g1(k - x)/R(x), R(x) = sum over j of g1(j - x). By Poisson summation R(x) is
+1 + 2 sum over m >= 1 of exp(-c m^2) cos(2 pi m x), c = 2 pi^2 sigma1^2, so it lies in [1 - theta, 1 + theta] with
+theta = 2 exp(-c)/(1 - exp(-3 c)), as m^2 >= 3 m - 2. Integrating over x, the rounded output has mass
+between g(k - v)/(1 + theta) and g(k - v)/(1 - theta) at k when v is the true integer. The discrete Gaussian has mass
+g(k - v)/G, G = sum over j of g(j), which is at least 1 (Poisson again) and the same for both neighbours. So per
+coordinate its ratio to the rounded output is in [(1 - theta)/G, (1 + theta)/G], and over d coordinates, since
+rounding is post-processing of Gaussian noise,
+    delta(eps) <= (1 + theta)^d delta_Gauss(S/sigma0; eps - d log((1 + theta)/(1 - theta))).
+
+Theorem 3 (several coordinates, narrow noise, near vectors): `lattice_vectors` goes through all vectors.
+
+Promise: what is returned is at least the true delta at exactly the doubles given; rounding is included.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from tacit.loss.curves import gaussian, lattice_vectors
+from tacit.loss.numbers.edge import least
+from tacit.loss.numbers.rounding import UNIT, float_down, float_up, sqrt_up
+
+LATTICE_SIGMA = 256.0
+"""Above this sigma the lattice sum is long, and the second theorem is within a few parts in a million."""
+
+
+def integer_distance(sensitivity: Fraction) -> int:
+    """The largest squared L2 distance of two integer vectors within `sensitivity`."""
+    return math.floor(sensitivity * sensitivity)
+
+
+def only_shift(squared: int, dimensions: int) -> int | None:
+    """The largest shift when just one coordinate can change, else None."""
+    if dimensions == 1:
+        return math.isqrt(squared)
+    return 1 if squared == 1 else None
+
+
+def log_delta_of_shift(sigma: float, shift: int, epsilon: float) -> float:
+    """An upper bound of log delta(epsilon) by the lattice sum of the first theorem."""
+    variance = sigma * sigma
+    spread = 10 * sigma + 2  # beyond it the weights fall under exp(-50)
+    start = max(math.floor(epsilon * variance / shift - shift / 2), -math.floor(spread))
+    stop = math.ceil(math.hypot(max(start, 0.0), spread)) + 1
+    steps = np.arange(stop - start + 1, dtype=np.float64)
+    points = start + steps
+    # Weights relative to the first point, so that a delta of 1e-300 keeps all its digits.
+    weights = np.exp(-steps * (points + start) / (2 * variance))
+    # Where the loss barely passes epsilon the gain is all cancellation: the exponent is lowered by its own error.
+    losses = shift * (2 * points + shift) / (2 * variance)
+    gains = -np.expm1(np.minimum(epsilon - losses - 4 * UNIT * (epsilon + np.abs(losses)), 0.0))
+    ratio = math.exp(-stop / variance)
+    beyond = float(weights[-1]) * ratio / -math.expm1(-stop / variance)
+    total = float(weights @ gains) + beyond
+    if total <= 0.0:
+        return -math.inf
+    slack = 4 * UNIT * (64 + len(steps) + start * start / (2 * variance))
+    skipped = math.exp(-49.0) if start == -math.floor(spread) else 0.0
+    log_sum = math.log(total) - start * start / (2 * variance)
+    return min(0.0, log_sum - math.log(_normaliser_down(sigma)) + slack + skipped)
+
+
+def _normaliser_down(sigma: float) -> float:
+    """At most the sum of exp(-x^2/(2 sigma^2)) over the integers."""
+    if sigma >= 1:
+        return sigma * math.sqrt(2 * math.pi) * (1 - 8 * UNIT)
+    return 1 + 2 * math.fsum(math.exp(-x * x / (2 * sigma * sigma)) for x in range(1, 9)) * (1 - 8 * UNIT)
+
+
+def log_delta_by_rounding(sigma: float, squared: int, epsilon: float, dimensions: int) -> float:
+    """An upper bound of log delta(epsilon) by the second theorem, at the best of a few splits of the variance."""
+    best = 0.0
+    for share in _SHARES:
+        theta, rounding_variance = _rounding(epsilon * share, dimensions)
+        rest = sigma * sigma * (1 - 4 * UNIT) - rounding_variance
+        if rest <= 0:
+            continue
+        mu = float_up(sqrt_up(Fraction(squared) / Fraction(rest)))
+        value = gaussian.log_delta(mu, epsilon * (1 - share) * (1 - 4 * UNIT))
+        best = min(best, value + dimensions * theta * (1 + 4 * UNIT))
+    return best
+
+
+def sigma_by_rounding(squared: int, epsilon: float, log_target: float, dimensions: int) -> Fraction:
+    """The least sigma the second theorem gives for a target, over a few splits of the variance."""
+    candidates = []
+    for share in _SHARES:
+        theta, rounding_variance = _rounding(epsilon * share, dimensions)
+        left = epsilon * (1 - share) * (1 - 4 * UNIT)
+        mu = gaussian.largest_mu(left, log_target - dimensions * theta * (1 + 4 * UNIT))
+        candidates.append(Fraction(squared) / Fraction(mu) ** 2 + Fraction(rounding_variance))
+    return sqrt_up(min(candidates))
+
+
+_SHARES = tuple(2.0**-j for j in (1, 3, 6, 10, 14, 18, 22))
+
+
+def _rounding(loss: float, dimensions: int) -> tuple[float, float]:
+    """theta and sigma1^2 for which d log((1 + theta)/(1 - theta)) is at most `loss`, sigma1^2 rounded up."""
+    theta = min(math.tanh(loss / (2 * dimensions)) * (1 - 8 * UNIT), 0.7)
+    # c >= log(2.11/0.7) > 1, so 2/(1 - exp(-3 c)) <= 2.11 and exp(-c) = theta/2.11 is small enough.
+    return theta, math.log(2.11 / theta) / (2 * math.pi**2) * (1 + 16 * UNIT)
+
+
+def log_delta(sensitivity: Fraction, sigma: Fraction, epsilon: Fraction, dimensions: int) -> float:
+    """An upper bound of log delta(epsilon) by whichever theorem fits."""
+    squared = integer_distance(sensitivity)
+    if squared == 0:
+        return -math.inf
+    shift = only_shift(squared, dimensions)
+    below, at_least = float_down(sigma), float_down(epsilon)
+    if shift is not None and Fraction(below) == sigma and below <= LATTICE_SIGMA:
+        return log_delta_of_shift(below, shift, at_least)
+    return _log_delta_of_several(below, squared, at_least, dimensions)
+
+
+def _log_delta_of_several(sigma: float, squared: int, epsilon: float, dimensions: int) -> float:
+    """The lesser of the second theorem's bound and the third's."""
+    rounded = log_delta_by_rounding(sigma, squared, epsilon, dimensions)
+    if not lattice_vectors.applies(squared, sigma):
+        return rounded
+    (exact,) = lattice_vectors.delta(squared, sigma, dimensions, np.array([epsilon]))
+    return min(rounded, math.log(exact) + 4 * UNIT) if exact > 0 else rounded
+
+
+def smallest_sigma(squared: int, epsilon: float, log_target: float, dimensions: int) -> Fraction:
+    """The least sigma found for a target; verified at the value returned."""
+    shift = only_shift(squared, dimensions)
+    if shift is not None:
+        guess = shift / gaussian.largest_mu(epsilon, log_target)
+        if guess <= LATTICE_SIGMA:
+            return Fraction(_least_on_lattice(guess, shift, epsilon, log_target))
+    rounded = sigma_by_rounding(squared, epsilon, log_target, dimensions)
+    if not lattice_vectors.applies(squared, float(rounded)):
+        return rounded
+
+    def excess(sigma: float) -> float:
+        return _log_delta_of_several(sigma, squared, epsilon, dimensions) - log_target
+
+    found = least(excess, float_up(rounded), tolerance=1e-6, stride=1e-3)
+    return min(rounded, Fraction(found)) if math.isfinite(found) else rounded
+
+
+def _least_on_lattice(guess: float, shift: int, epsilon: float, log_target: float) -> float:
+    """A root of the lattice sum near `guess`: the value returned has passed; one a billionth below has not."""
+
+    def excess(sigma: float) -> float:
+        return log_delta_of_shift(sigma, shift, epsilon) - log_target
+
+    return least(excess, guess, tolerance=1e-9, stride=1e-4)

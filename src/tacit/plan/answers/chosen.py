@@ -1,0 +1,171 @@
+"""Values that their own noise chose: the greatest of many, the first rows of a sorted answer, rows that HAVING kept.
+
+Of many noisy numbers the one that is shown because it is the greatest is likely one whose noise was great, so an
+interval for a number that was named beforehand covers it too seldom.
+
+Theorem. Let each of m noisy values be off by at most q deviations with probability at least 1 - a/m. With probability
+at least 1 - a all of them are, and then
+    whichever of them is shown, and whatever chose it, is off by at most q of its deviations;
+    max x_i is off by at most max(q d_top, max(x_i + q d_i) - max x_i), as the greatest true value, and as the true
+    value of the cell that has it; so is the least, turned round;
+    a sum of values that noise chose is off by at most q times the sum of their deviations.
+So `among` = m is kept beside such values, and their intervals are made for 1 - a/m (`reach`). Nothing is assumed about
+how noises depend on each other.
+
+Theorem (keys that are not known). A noisy count x = n + X with X Laplace of scale b is shown where x > k. If n <= k,
+P(X >= x - n | shown) = exp(-(x - k)/b), whatever n is; if n > k it is at most that of X >= x - n times 2. So with
+w = b ln(2/a), the interval x +/- w, and from 0 where x - k < w, misses the exact count of a key that is shown with
+probability at most a: above at most a/2, and below at most a/2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit.plan.answers.applied import Extreme
+from tacit.plan.answers.cases import Choice
+from tacit.plan.answers.formulas import Cells, Floats, Formula, KeyFormula, Linear
+from tacit.plan.answers.summaries import Summed, Total
+from tacit.plan.answers.windows import RANKS, Window
+
+if TYPE_CHECKING:
+    from tacit.plan.plan import Plan
+
+
+def reach(level: float, heavy_tailed: bool, among: int = 1) -> float:
+    """How many standard deviations hold this share of the noise, or of `among` noises all at once."""
+    missing = (1 - level) / among
+    normal = -NormalDist().inv_cdf(missing / 2)
+    return max(normal, -math.log(missing) / math.sqrt(2)) if heavy_tailed else normal
+
+
+def whole_reach(deviation: float, level: float, heavy_tailed: bool, among: int = 1) -> float:
+    """How far one noise in whole numbers, of this deviation, is off at the most: the least whole number that holds.
+
+    Theorem. 0, where the variance is at most the probability m that may be missed: noise that is not 0 is 1 or more in
+    size, so its probability is at most the variance, whatever the law.
+    The discrete Laplace law of the ratio a has P(|X| > k) = 2 a**(k + 1)/(1 + a) and the variance 2 a/(1 - a)**2; so k
+    is the least whole number of at least ln(m (1 + a)/2)/ln(a) - 1.
+    The discrete Gaussian law: k steps have about the mass of the normal law from k - 1/2 to k + 1/2, so k holds what
+    the normal law holds up to k + 1/2. From a deviation of 1 on, ceil(q d - 1/2) holds the level; below, ceil(q d).
+    All of it is summed up point by point in `tests/plan/test_chosen.py`.
+    """
+    allowed = (1 - level) / among
+    if deviation**2 <= allowed:
+        return 0
+    if not math.isfinite(deviation):
+        return math.inf
+    if heavy_tailed:
+        variance = deviation**2
+        ratio = variance / (variance + 1 + math.sqrt(2 * variance + 1))  # of 2 a/(1 - a)**2 = variance
+        # the last term: what floats may be off by where a is near 1
+        return max(0, math.ceil(math.log(allowed * (1 + ratio) / 2) / math.log(ratio) - 1 - 1e-9))
+    far = reach(level, heavy_tailed, among) * deviation
+    return math.ceil(far) if deviation < 1 else math.ceil(far - 0.5)
+
+
+def rows_by_noise(plan: Plan) -> bool:
+    """Whether noisy values decide which rows are shown, apart from LIMIT."""
+    conditions = [plan.having, plan.qualify, None if plan.summary is None else plan.summary.having]
+    return any(each is not None and each.measures for each in conditions)
+
+
+def order_by_noise(plan: Plan) -> bool:
+    """Whether noisy values decide which rows come first."""
+    return any(formula.measures for formula, _, _ in plan.order)
+
+
+def among(formula: Formula, cells: Cells, everything: int, *, rows_chosen: bool) -> int:
+    """Of how many noisy values the ones of this column were chosen by their noise; 1 where none was."""
+    if not formula.measures:
+        return 1
+    local, times = everything if rows_chosen else 1, 1
+    for part in _parts(formula):
+        if isinstance(part, Extreme):
+            times *= max(1, sum(bool(each.measures) for each in part.parts))
+        elif isinstance(part, Choice) and any(each.measures for each in part.conditions):
+            local, times = everything, times * max(1, sum(bool(each.measures) for each in part.values))
+        elif isinstance(part, Window):
+            local = max(local, _in_window(part, cells, everything))
+        elif isinstance(part, Summed):
+            local = max(local, _in_totals(part, cells, everything))
+    return max(1, local) * times
+
+
+def _in_window(window: Window, cells: Cells, everything: int) -> int:
+    if window.function in RANKS or window.argument is None or not window.argument.measures:
+        return 1
+    if cells.chosen or window.by_noise:
+        return everything
+    return cells.size if window.function in ("min", "max") else 1
+
+
+def _in_totals(summed: Summed, cells: Cells, everything: int) -> int:
+    noisy = [total for total in used_totals(summed) if total.measures and total.function != "count"]
+    if noisy and cells.chosen:
+        return everything
+    extremes = [total for total in noisy if total.function in ("min", "max")]
+    if not extremes:
+        return 1
+    largest = max((len(rows) for rows in summed.grouping.of(cells)[0]), default=1)
+    return largest * len(extremes) + (len(noisy) > len(extremes))
+
+
+def used_totals(summed: Summed) -> list[Total]:
+    """The totals that a column is computed from."""
+    return [summed.totals[place] for place in sorted(summed.inside.measures)]
+
+
+def _parts(formula: Any) -> Iterator[Any]:
+    """The formula and everything it is made of."""
+    yield formula
+    if isinstance(formula, Summed):  # which holds the totals of all columns
+        for part in (formula.inside, *used_totals(formula)):
+            yield from _parts(part)
+    elif is_dataclass(formula) and not isinstance(formula, type):
+        for each in fields(formula):
+            value = getattr(formula, each.name)
+            for part in value if isinstance(value, tuple) else (value,):
+                if is_dataclass(part) and not isinstance(part, type):
+                    yield from _parts(part)
+
+
+def is_count(formula: Formula, measures: Sequence[int]) -> bool:
+    """Whether a column is one of these counts itself."""
+    if not isinstance(formula, Linear) or len(formula.terms) != 1:
+        return False
+    measure, factor = formula.terms[0]
+    return measure in measures and factor == 1
+
+
+def unsure(noisy: Floats, least: int, deviation: float) -> Floats:
+    """The deviations of counts by which keys were shown: of those that barely passed, nothing is known below."""
+    most = reach(0.95, True, 2)
+    return np.where(noisy - least < most * deviation, np.maximum(deviation, noisy / most), deviation)
+
+
+def is_chosen(formula: Formula) -> bool:
+    """Whether noise can decide which of several noisy values a column shows, whatever rows there are."""
+    return any(_chooses(part) for part in _parts(formula))
+
+
+def _chooses(part: Any) -> bool:
+    if isinstance(part, Extreme):
+        return sum(bool(each.measures) for each in part.parts) > 1
+    if isinstance(part, Choice):
+        return any(each.measures for each in part.conditions) and any(each.measures for each in part.values)
+    if isinstance(part, Window):
+        noisy = part.function not in RANKS and part.argument is not None and bool(part.argument.measures)
+        return noisy and (part.by_noise or part.function in ("min", "max"))
+    return isinstance(part, Total) and part.function in ("min", "max") and bool(part.measures)
+
+
+def picked(formula: Formula, keys: int) -> bool:
+    """Whether a picked value (a quantile, say) is part of it; the first so many that can be shown are keys."""
+    return any(isinstance(part, KeyFormula) and part.place >= keys for part in _parts(formula))

@@ -1,0 +1,133 @@
+"""How far outputs will be off, before anything is spent: the same formulas, at a cell that is made up.
+
+The made-up cell has a number of rows that the asker names, its values spread evenly over their bounds.
+Sums and counts are off by the same amount in every cell; means and variances by less where there are more rows, and by
+more where the values lie off the middle of their bounds (the noise of the count then matters too). How much more at
+most is looked up over cells of extreme kinds: all rows at one value, or at two, from bound to bound.
+
+A root is off by no more than the root of what it is taken of is off by: |sqrt(v + e) - sqrt(v)| <= sqrt(|e|). That
+bounds it where the variance is nothing and its slope has no bound.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
+from statistics import NormalDist
+
+import numpy as np
+
+from tacit.mechanisms import Gaussian
+from tacit.plan.answers.chosen import among, order_by_noise, reach, rows_by_noise
+from tacit.plan.answers.farthest import range_of
+from tacit.plan.answers.finish import deviation_of, read_key
+from tacit.plan.answers.floats import as_float
+from tacit.plan.answers.formulas import Cells, Floats, Formula, Linear, Mean, Variance
+from tacit.plan.answers.nested import MapFormula
+from tacit.plan.answers.roots import Root
+from tacit.plan.plan import Expected, KnownKeys, Measure, Plan
+from tacit.plan.together import Shape
+
+_STEPS = tuple(Fraction(step, 4) for step in range(-4, 5))  # from one bound to the other
+_EXTREMES = tuple(
+    (mean, mean * mean + apart * (1 - mean * mean))
+    for mean in _STEPS
+    for apart in (Fraction(0), Fraction(1, 2), Fraction(1))
+)
+"""The mean of the values and of their squares, between -1 and 1: all rows at one value, or at two."""
+_NORMAL_95 = NormalDist().inv_cdf(0.975)
+
+
+@np.errstate(all="ignore")
+def expected_errors(plan: Plan, rows: int | None) -> tuple[Expected, ...]:
+    """One for each output that is noisy; without `rows` the ones that depend on it have a deviation of infinity."""
+    deviations = [measure.deviation for measure in plan.measures]
+    found = []
+    cells: Cells | None = None
+    for output in plan.outputs:
+        if not output.formula.measures or output.picked:
+            continue
+        if plan.summary is not None and not isinstance(plan.keys, KnownKeys):
+            continue  # how many rows are added up is not known before
+        fixed = isinstance(output.formula, (Linear, MapFormula))
+        if not fixed and rows is None:
+            continue
+        cells = made_up(plan, rows or 1) if cells is None else cells
+        spread = float(deviation_of(output, output.formula.of(cells), deviations)[0])
+        many = _candidates(plan, output.formula, cells)
+        within = _within_95(plan, output.formula, spread, many)
+        most = within if fixed else _at_most_95(plan, output.formula, rows or 1, deviations, many)
+        ends = range_of(output.formula)
+        if ends is not None:  # nothing is off by more than from one end to the other
+            within, most = min(within, ends[1] - ends[0]), None if most is None else min(most, ends[1] - ends[0])
+        found.append(Expected(output.name, None if fixed else rows, spread, within, most))
+    return tuple(found)
+
+
+def _at_most_95(plan: Plan, formula: Formula, rows: int, deviations: list[float], many: int) -> float | None:
+    """What 95 of 100 errors stay below, wherever the values lie between their bounds."""
+    if isinstance(formula, Root):
+        inside = _at_most_95(plan, formula.inside, rows, deviations, many)
+        return None if inside is None else math.sqrt(inside)
+    if not isinstance(formula, (Mean, Variance)):
+        return None
+    sums = [_extreme_sums(each.typical, each.shape, rows) for each in plan.measures]
+    cells = Cells(len(_EXTREMES), sums, [[None] * len(_EXTREMES) for _ in plan.shown_columns])
+    spreads = formula.of(cells).deviation(deviations)
+    return _within_95(plan, formula, max(0.0, *(float(spread) for spread in spreads)), many)
+
+
+@lru_cache(maxsize=1_024)
+def _extreme_sums(typical: Fraction, shape: Shape | None, rows: int) -> Floats:
+    """What so many rows add to a measure, in cells of each extreme kind. `typical` is what a row adds by itself."""
+    means = [typical if shape is None else shape.mean(first, second) for first, second in _EXTREMES]
+    found = np.array([float(rows * mean) for mean in means])
+    found.flags.writeable = False
+    return found
+
+
+def made_up(plan: Plan, rows: int) -> Cells:
+    """The made-up cell."""
+    if plan.summary is not None and isinstance(plan.keys, KnownKeys):
+        return _all_cells(plan, plan.keys, rows)
+    sums = [np.full(_shape(measure), as_float(rows * measure.typical)) for measure in plan.measures]
+    spreads = [measure.deviation for measure in plan.measures]
+    return Cells(1, sums, [[None] for _ in plan.shown_columns], spreads=spreads)
+
+
+def _shape(measure: Measure) -> tuple[int, ...]:
+    return (1,) if measure.bins is None else (1, len(measure.bins.values))
+
+
+def _all_cells(plan: Plan, keys: KnownKeys, rows: int) -> Cells:
+    """Every cell made up: what adds up several of them is as far off as they are together."""
+    cells = len(keys.cells)
+    sums = [np.full(cells, as_float(rows * measure.typical)) for measure in plan.measures]
+    shown = [[read_key(column, cell[place]) for cell in keys.cells] for place, column in enumerate(keys.columns)]
+    spreads = [measure.deviation for measure in plan.measures]
+    return Cells(cells, sums, [*shown, *([None] * cells for _ in plan.shown_columns[len(shown) :])], spreads=spreads)
+
+
+def _candidates(plan: Plan, formula: Formula, cells: Cells) -> int:
+    """Of how many noisy values those that are shown will be chosen by their noise, as far as it is known before."""
+    everything = len(plan.keys.cells) if isinstance(plan.keys, KnownKeys) else 1
+    cut = (plan.limit is not None and plan.limit < everything) or plan.offset > 0
+    rows_chosen = rows_by_noise(plan) or (cut and order_by_noise(plan))
+    return among(formula, replace(cells, chosen=rows_by_noise(plan)), everything, rows_chosen=rows_chosen)
+
+
+def _within_95(plan: Plan, formula: object, spread: float, many: int) -> float:
+    """What 95 of 100 errors stay below: exact for one measure alone, by the normal law for several."""
+    if many > 1:
+        return spread * reach(0.95, not all(isinstance(each.mechanism, Gaussian) for each in plan.measures), many)
+    alone = isinstance(formula, Linear) and len(formula.terms) == 1
+    if isinstance(formula, Linear) and alone and plan.measures[formula.terms[0][0]].together is None:
+        place, factor = formula.terms[0]
+        return as_float(plan.measures[place].mechanism.error("0.95")) * abs(as_float(factor))
+    if isinstance(formula, MapFormula):
+        return as_float(plan.measures[formula.measure].mechanism.error("0.95"))
+    several = len(plan.measures) > 1 and not all(isinstance(each.mechanism, Gaussian) for each in plan.measures)
+    # a sum of a few Laplace numbers has heavier tails than the normal law: ln(20)/sqrt 2 = 2.12 deviations at the most
+    return spread * (2.1184 if several else _NORMAL_95)

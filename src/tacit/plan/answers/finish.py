@@ -1,0 +1,197 @@
+"""The last step of an answer: outputs from noisy numbers, then HAVING, ORDER BY and LIMIT. All of it is free.
+
+Promise: only noisy measures and released keys come in, so nothing here can cost privacy or depend on a row. It is
+total: whatever the noise was, it raises nothing and warns of nothing, and a value that does not exist is None. An
+answer that failed for some noises and not for others would say which noise it was.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.mechanisms import Gaussian, KeySelection
+from tacit.plan.answers.chosen import among, is_count, order_by_noise, reach, rows_by_noise, unsure
+from tacit.plan.answers.farthest import farthest
+from tacit.plan.answers.floats import as_floats, as_real, as_whole
+from tacit.plan.answers.formulas import Cells, Estimate, Floats, Formula, Linear, as_it_reads
+from tacit.plan.answers.nested import MapFormula
+from tacit.plan.columns import KeyColumn, RawKey
+from tacit.plan.plan import KnownKeys, OutputPlan, Plan, UnknownKeys
+from tacit.plan.together import unbundled
+from tacit.plan.values.dates import calendar_date, microseconds
+
+_EPOCH = datetime.datetime(1970, 1, 1)
+_FIRST_DAY, _LAST_DAY = ((each - _EPOCH.date()).days for each in (datetime.date.min, datetime.date.max))
+_FIRST_TIME, _LAST_TIME = (microseconds(each) for each in (datetime.datetime.min, datetime.datetime.max))
+"""The ends of Python's calendar; a key beyond them reads as the end."""
+
+
+_HALF_A_STEP = 0.26
+"""In deviations: what the noise of one measure, in whole steps, may lie beyond a 95 % bound of the continuous law.
+
+k steps have the probability of the continuous law from k - 1/2 to k + 1/2, and a bound that is half a step farther
+holds at least as much. A running total is on the same steps. An answer in whole numbers is rounded up instead, and
+noises of several measures smooth each other.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A table: for each output its values, and the standard deviation of their noise (None for what has none)."""
+
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    columns: tuple[list[Any], ...]
+    deviations: tuple[list[float] | None, ...]
+    among: tuple[int, ...]  # of how many noisy values those of a column were chosen by their noise (`chosen`)
+    above: tuple[int | None, ...]  # where keys were shown by this very count: the count that it is above
+    whole: tuple[bool, ...]  # whether the noise of a column is in whole numbers
+    farthest: tuple[list[float | None] | None, ...]  # how far off each value can be, whatever the noise (`farthest`)
+
+
+@np.errstate(all="ignore")
+def finish(
+    plan: Plan,
+    keys: Sequence[tuple[RawKey, ...]],
+    noisy: Sequence[NDArray[Any]],
+    picked: Sequence[Sequence[RawKey]] = (),
+) -> Finished:
+    """The answer's table. `keys` are the cells as the query gave them; the released measures and picks for them."""
+    given = [[key[place] for key in keys] for place in range(len(plan.keys.columns))]
+    readable = [
+        [read_key(column, raw) for raw in values]
+        for column, values in zip(plan.shown_columns, [*given, *picked], strict=True)
+    ]
+    numbers = [as_floats(column) for column in noisy]
+    spreads: list[float | NDArray[np.float64]] = [measure.deviation for measure in plan.measures]
+    levels = plan.keys.levels if isinstance(plan.keys, KnownKeys) else None
+    left_out: list[NDArray[np.float64]] = []
+    if levels is not None:
+        for place, measure in enumerate(plan.measures):
+            if measure.levels is not None:
+                numbers[place] = measure.levels.agreeing(numbers[place], levels)
+                spreads[place] = measure.deviation * measure.levels.spread(levels)
+        left_out = [levels.left_out(place) for place in range(len(plan.keys.columns))]
+    selected: list[int] = []
+    if isinstance(plan.keys, UnknownKeys):
+        least = plan.keys.selection.reach
+        selected = [place for place, each in enumerate(plan.measures) if isinstance(each.mechanism, KeySelection)]
+        for place in selected:
+            spreads[place] = unsure(numbers[place], least, plan.measures[place].deviation)
+    cells = Cells(len(keys), unbundled(numbers, plan.bundles), readable, left_out, spreads)
+    if plan.having is not None:  # before window functions, which see only what is left
+        cells = cells.only(_kept(plan.having, cells), chosen=bool(plan.having.measures))
+    rows = _kept(plan.qualify, cells)
+    if plan.summary is not None:  # what the rows that are left add up to
+        cells = cells.only(rows, chosen=plan.qualify is not None and bool(plan.qualify.measures))
+        widest = [float(np.max(each, initial=0.0)) for each in cells.spreads]  # groups are no cells
+        rows = _kept(plan.summary.having, cells, plan.summary.size(cells))
+        spreads = list(widest)
+    else:
+        spreads = list(cells.spreads)
+    whole = len(rows)
+    rows = _sorted(plan, cells, rows)[plan.offset :]
+    if plan.limit is not None:
+        rows = rows[: plan.limit]
+    rows_chosen = rows_by_noise(plan) or (len(rows) < whole and order_by_noise(plan))
+    columns, deviations, counts, far = [], [], [], []
+    heavy = not all(isinstance(each.mechanism, Gaussian) for each in plan.measures)
+    for output in plan.outputs:
+        by_count = 2 if output.formula.measures & {*selected} else 1
+        counts.append(by_count * among(output.formula, cells, len(keys), rows_chosen=rows_chosen))
+        estimate = output.formula.of(replace(cells, within=reach(0.95, heavy, counts[-1])))
+        values = as_it_reads(output.formula, cells)
+        columns.append([_shown(output, values[row]) for row in rows])
+        spread = deviation_of(output, estimate, spreads) if estimate.noisy and not output.picked else None
+        deviations.append(None if spread is None else [float(spread[row]) for row in rows])
+        far.append(None if spread is None else farthest(output.formula, values[rows]))
+    return Finished(
+        tuple(output.name for output in plan.outputs),
+        tuple(output.kind for output in plan.outputs),
+        tuple(columns),
+        tuple(deviations),
+        tuple(counts),
+        tuple(least if selected and is_count(output.formula, selected) else None for output in plan.outputs),
+        tuple(in_whole_numbers(output, selected) for output in plan.outputs),
+        tuple(far),
+    )
+
+
+def in_whole_numbers(output: OutputPlan, selected: Sequence[int] = ()) -> bool:
+    """Whether the noise of an output is that of one measure, in whole numbers: a count, or the bins of a histogram."""
+    if isinstance(output.formula, MapFormula):
+        return True
+    if output.kind != "integer" or not isinstance(output.formula, Linear) or len(output.formula.terms) != 1:
+        return False
+    measure, factor = output.formula.terms[0]
+    return abs(factor) == 1 and measure not in selected
+
+
+def deviation_of(output: OutputPlan, estimate: Estimate, spreads: Sequence[float | Floats]) -> Floats:
+    """The deviation that is told of an output, with half a step for an answer that is not whole and of one measure."""
+    spread = estimate.deviation(spreads)
+    if output.kind == "integer" or len(output.formula.measures) != 1:
+        return spread
+    (measure,) = output.formula.measures
+    return spread + _HALF_A_STEP * np.abs(estimate.slopes[measure]) if measure in estimate.slopes else spread
+
+
+def read_key(column: KeyColumn, raw: RawKey) -> Any:
+    """A key of the query as it reads."""
+    if raw is None or isinstance(raw, str):
+        return raw
+    if column.meaning == "date":
+        return calendar_date(max(_FIRST_DAY, min(_LAST_DAY, int(raw))))
+    if column.meaning == "timestamp":
+        return _EPOCH + datetime.timedelta(microseconds=max(_FIRST_TIME, min(_LAST_TIME, int(raw))))
+    if column.meaning == "boolean":
+        return bool(raw)
+    exact = raw * column.step
+    return exact.numerator if exact.denominator == 1 else exact
+
+
+def _kept(condition: Formula | None, cells: Cells, size: int | None = None) -> list[int]:
+    if condition is None:
+        return list(range(cells.size if size is None else size))
+    return [int(row) for row in np.flatnonzero(condition.of(cells).value == 1.0)]
+
+
+def _sorted(plan: Plan, cells: Cells, rows: list[int]) -> list[int]:
+    # sorted by the last criterion first: the sort is stable
+    for formula, descending, nulls_first in reversed(plan.order):
+        values = as_it_reads(formula, cells)
+        present = [row for row in rows if not _missing(values[row])]
+        absent = [row for row in rows if _missing(values[row])]
+        present.sort(key=lambda row: values[row], reverse=descending)
+        rows = absent + present if nulls_first else present + absent
+    return rows
+
+
+def _missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _shown(output: OutputPlan, value: Any) -> Any:
+    if _missing(value):
+        return None
+    if isinstance(value, tuple):
+        return tuple(_of_kind(output.kind.removesuffix("[]"), item) for item in value)
+    if isinstance(value, dict):
+        return {label: as_whole(number) for label, number in value.items()}
+    return _of_kind(output.kind, value)
+
+
+def _of_kind(kind: str, value: Any) -> Any:
+    if kind == "boolean":
+        return bool(value)
+    if not isinstance(value, (float, int, Fraction)):
+        return value
+    return as_whole(value) if kind == "integer" else as_real(value)

@@ -1,0 +1,392 @@
+"""Formulas: how an output is computed from noisy numbers, and how their noise carries over to it.
+
+Promise: a formula sees noisy measures and released keys only, so whatever it does costs nothing. Each evaluates for all
+cells at once to an `Estimate`: values, and the slope of the value in each measure. Noise of different measures is
+independent, so to first order the variance of an output is the sum of slope**2 times the measure's variance; measures
+that two parts of a formula share are thereby counted once and with their signs.
+A value that does not exist is NaN. Nothing raises, whatever the noise was; what numpy would warn of (`finish` and
+`expected_errors` keep it quiet) is infinite or NaN, and shown as a value that does not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.plan.answers.bends import Moves, flipped, product, quotient, stepped, wrapped
+from tacit.plan.answers.floats import as_float
+from tacit.plan.answers.no_rows import unless_empty
+from tacit.plan.answers.operations import OPERATIONS
+
+Floats = NDArray[np.float64]
+_FAR = 10.0  # deviations: more than any level up to 1 - 1e-6 needs for one value
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The cells of an answer: noisy measures in grid units, and the keys as they read.
+
+    `left_out` says of each key where a cell's level leaves it out (1) and where not (0). `spreads` are the standard
+    deviations of the measures' noise. `chosen`: noisy values decided which cells these are. `within`: how many
+    deviations intervals will reach, which decides what bends add to slopes (`bends`); 0 for slopes alone.
+    """
+
+    size: int
+    noisy: Sequence[Floats]
+    keys: Sequence[Sequence[Any]] = ()
+    left_out: Sequence[Floats] = ()
+    spreads: Sequence[float | Floats] = ()
+    chosen: bool = False
+    within: float = 0.0
+
+    def only(self, rows: Sequence[int], *, chosen: bool = False) -> Cells:
+        """The cells at these places alone."""
+        places = np.array(rows, dtype=np.int64)
+        keys = [[column[row] for row in rows] for column in self.keys]
+        spreads = [spread[places] if isinstance(spread, np.ndarray) else spread for spread in self.spreads]
+        numbers, left_out = [part[places] for part in self.noisy], [part[places] for part in self.left_out]
+        return Cells(len(rows), numbers, keys, left_out, spreads, self.chosen or chosen, self.within)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Values with their slopes in the measures they depend on. Texts and dates have no slopes.
+
+    `far` holds, for values that add up several cells, the sum of the squared slopes in the other cells; and where a
+    value bends within what its noise may be, the squared slopes that this is worth (`bends`).
+    """
+
+    value: NDArray[Any]
+    slopes: Mapping[int, Floats] = field(default_factory=dict)
+    far: Mapping[int, Floats] = field(default_factory=dict)
+
+    @property
+    def noisy(self) -> bool:
+        """Whether there is noise in it."""
+        return bool(self.slopes or self.far)
+
+    def carried(self, value: NDArray[Any], factor: Floats) -> Estimate:
+        """Another value, which moves by this factor as much."""
+        far = {measure: squares * np.square(factor) for measure, squares in self.far.items()}
+        return Estimate(value, {measure: slope * factor for measure, slope in self.slopes.items()}, far)
+
+    def deviation(self, deviations: Sequence[float | Floats]) -> Floats:
+        """The standard deviation that noise of these deviations (grid units) gives the value."""
+        total = np.zeros(len(self.value))
+        with np.errstate(over="ignore"):  # infinite for the largest bounds, and so it is told
+            for measure, slope in self.slopes.items():
+                total = total + np.square(slope * deviations[measure])
+            for measure, squares in self.far.items():
+                total = total + squares * np.square(deviations[measure])
+            return np.asarray(np.sqrt(total))
+
+
+def off_at_most(values: Floats, deviations: Floats, rows: Sequence[int], top: int, *, greatest: bool) -> float:
+    """In deviations of its own, how far off the greatest (or least) of some values is: 1, or more by what may beat it.
+
+    Where every value is off by at most q deviations, max x_i is off by at most max(q d_top, max(x_i + q d_i) - x_top).
+    The second grows faster than q, so it is taken at a large q, in shares of q.
+    """
+    own = float(deviations[top])
+    if not own > 0 or not np.isfinite(own):
+        return 1.0
+    many = max(_FAR, float(np.log(max(len(rows), 1)) + _FAR))
+    gaps = (values[top] - values[list(rows)]) * (1.0 if greatest else -1.0)
+    beaten = float(np.max(deviations[list(rows)] - gaps / many))
+    return max(1.0, beaten / own) if np.isfinite(beaten) else 1.0
+
+
+class Formula(Protocol):
+    """What every formula can do."""
+
+    def of(self, cells: Cells) -> Estimate:
+        """The values in all cells."""
+
+    @property
+    def measures(self) -> frozenset[int]:
+        """The measures it depends on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """The same everywhere."""
+
+    value: Any
+
+    @property
+    def measures(self) -> frozenset[int]:
+        return frozenset()
+
+    def of(self, cells: Cells) -> Estimate:
+        if isinstance(self.value, (int, float, Fraction)):
+            return Estimate(np.full(cells.size, as_float(self.value)))
+        if self.value is None:
+            return Estimate(np.full(cells.size, np.nan))
+        return Estimate(np.array([self.value] * cells.size, dtype=object))
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFormula:
+    """A key's own value."""
+
+    place: int
+    numeric: bool
+
+    @property
+    def measures(self) -> frozenset[int]:
+        return frozenset()
+
+    def of(self, cells: Cells) -> Estimate:
+        items = cells.keys[self.place]
+        if self.numeric:
+            return Estimate(np.array([np.nan if item is None else as_float(item) for item in items], dtype=np.float64))
+        column = np.empty(cells.size, dtype=object)
+        column[:] = items
+        return Estimate(column)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """1 in cells whose level leaves out a key, 0 in others."""
+
+    place: int
+
+    @property
+    def measures(self) -> frozenset[int]:
+        return frozenset()
+
+    def of(self, cells: Cells) -> Estimate:
+        return Estimate(cells.left_out[self.place] if cells.left_out else np.zeros(cells.size))
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """A sum of measures, each times a factor: a count, a sum, or a centred sum put back by its count."""
+
+    terms: tuple[tuple[int, Fraction], ...]
+
+    @property
+    def measures(self) -> frozenset[int]:
+        return frozenset(measure for measure, _ in self.terms)
+
+    def of(self, cells: Cells) -> Estimate:
+        value = np.zeros(cells.size)
+        slopes: dict[int, Floats] = {}
+        for measure, factor in self.terms:
+            value = value + as_float(factor) * cells.noisy[measure]
+            slopes[measure] = np.full(cells.size, as_float(factor))
+        return Estimate(value, slopes)
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """centre + sum / count, held to the bounds; a noisy count below one is read as one."""
+
+    total: int | None
+    count: int
+    step: Fraction
+    centre: Fraction
+    low: Fraction
+    high: Fraction
+
+    @property
+    def measures(self) -> frozenset[int]:
+        return frozenset({self.count}) | (frozenset() if self.total is None else frozenset({self.total}))
+
+    def of(self, cells: Cells) -> Estimate:
+        count = np.maximum(cells.noisy[self.count], 1.0)
+        if self.total is None:  # every value is the centre
+            same = np.full(cells.size, as_float(self.centre))
+            return Estimate(unless_empty(same, cells.noisy[self.count], self.count, cells.spreads, 1.0))
+        step = as_float(self.step)
+        offset = step * cells.noisy[self.total] / count
+        offset = np.clip(offset, as_float(self.low - self.centre), as_float(self.high - self.centre))
+        slopes = {self.total: step / count, self.count: -offset / count}
+        far = over_count((slopes, {}), self.count, count, cells)
+        value = unless_empty(as_float(self.centre) + offset, cells.noisy[self.count], self.count, cells.spreads, 1.0)
+        return Estimate(value, slopes, far)
+
+
+def over_count(of: Moves, place: int, count: Floats, cells: Cells) -> dict[int, Floats]:
+    """What dividing by a noisy count adds to slopes and far slopes."""
+    return quotient(of, (count, {place: np.ones(cells.size)}, {}), cells.spreads, cells.within)
+
+
+@dataclass(frozen=True, slots=True)
+class Variance:
+    """The mean of squares minus the square of the mean, both around the centre, held to what bounds allow.
+
+    Numbers within h of the centre with a mean of m have a variance of at most h**2 - m**2: no square is above h**2.
+    """
+
+    total: int
+    squares: int
+    count: int
+    step: Fraction
+    square_step: Fraction
+    square_centre: Fraction
+    largest: Fraction  # (high - low)**2 / 4, which no population of bounded numbers exceeds
+    sample: bool
+
+    @property
+    def measures(self) -> frozenset[int]:
+        return frozenset({self.total, self.squares, self.count})
+
+    def of(self, cells: Cells) -> Estimate:
+        least = 2.0 if self.sample else 1.0
+        count = np.maximum(cells.noisy[self.count], least)
+        largest = as_float(self.largest)
+        mean = np.clip(as_float(self.step) * cells.noisy[self.total] / count, -np.sqrt(largest), np.sqrt(largest))
+        around = as_float(self.square_step) * cells.noisy[self.squares] / count
+        second = around + as_float(self.square_centre)
+        factor = count / (count - 1) if self.sample else np.ones(cells.size)
+        value = np.clip(second - mean * mean, 0.0, np.maximum(largest - mean * mean, 0.0)) * factor
+        slopes = {
+            self.total: -2 * mean * as_float(self.step) / count * factor,
+            self.squares: as_float(self.square_step) / count * factor,
+            self.count: (2 * mean * mean - around) / count * factor,
+        }
+        off: Moves = ({self.total: as_float(self.step) / count, self.count: -mean / count}, {})
+        more: Moves = ({each: part * factor for each, part in off[0].items()}, {})
+        squared = product((slopes, {}), off, more, cells.spreads, cells.within)
+        value = unless_empty(value, cells.noisy[self.count], self.count, cells.spreads, least)
+        return Estimate(value, slopes, over_count((slopes, squared), self.count, count, cells))
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """left op right on numbers; dividing by zero gives NaN."""
+
+    op: str
+    left: Formula
+    right: Formula
+
+    @property
+    def measures(self) -> frozenset[int]:
+        return self.left.measures | self.right.measures
+
+    def of(self, cells: Cells) -> Estimate:
+        a, b = self.left.of(cells), self.right.of(cells)
+        with np.errstate(all="ignore"):
+            value, by_left, by_right = OPERATIONS[self.op](a.value, b.value)
+            slopes: dict[int, Floats] = {}
+            far: dict[int, Floats] = {}
+            for part, factor in ((a, by_left), (b, by_right)):
+                for measure, slope in part.slopes.items():
+                    slopes[measure] = slopes.get(measure, np.zeros(cells.size)) + slope * factor
+                for measure, squares in part.far.items():
+                    far[measure] = far.get(measure, np.zeros(cells.size)) + squares * np.square(factor)
+        if self.op in ("/", "//"):
+            far = quotient((slopes, far), (b.value, b.slopes, b.far), cells.spreads, cells.within)
+            far = stepped((slopes, far), 1.0, cells.spreads, cells.within if self.op == "//" else 0.0)
+        elif self.op == "%":
+            far = wrapped((slopes, far), a.value, b.value, cells.spreads, cells.within)
+        elif self.op == "*":
+            far = product((slopes, far), (a.slopes, a.far), (b.slopes, b.far), cells.spreads, cells.within)
+        return Estimate(value, slopes, far)
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """A function of one number: abs, sign, floor, ceil, round. Steps keep the slope of what they round."""
+
+    function: str
+    inside: Formula
+    decimals: int = 0
+
+    @property
+    def measures(self) -> frozenset[int]:
+        return self.inside.measures
+
+    def of(self, cells: Cells) -> Estimate:
+        inner = self.inside.of(cells)
+        scale = 10.0**self.decimals
+        functions: Mapping[str, Callable[[Floats], Floats]] = {
+            "abs": np.abs,
+            "sign": np.sign,
+            "floor": np.floor,
+            "ceil": np.ceil,
+            # a number whose digits no float holds is round already
+            "round": lambda x: np.where(np.abs(x) < 2.0**52, np.floor(x * scale + 0.5) / scale, x),
+        }
+        value, moves = functions[self.function](inner.value), (inner.slopes, inner.far)
+        if self.function == "sign":
+            far = flipped(moves, inner.value, cells.spreads, cells.within)
+        else:
+            far = stepped(moves, 1 / scale, cells.spreads, 0.0 if self.function == "abs" else cells.within)
+        return Estimate(value, inner.slopes, far)
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A condition on a cell: 1 where it holds, 0 where not, NaN where a part of it does not exist."""
+
+    op: str
+    parts: tuple[Formula, ...]
+
+    @property
+    def measures(self) -> frozenset[int]:
+        return frozenset().union(*(part.measures for part in self.parts))
+
+    def of(self, cells: Cells) -> Estimate:
+        # keys and constants among themselves are compared exactly; beside a noisy number all are floats
+        exact = all(isinstance(part, (KeyFormula, Constant)) for part in self.parts)
+        values = [as_it_reads(part, cells) if exact else part.of(cells).value for part in self.parts]
+        return Estimate(np.asarray(_TESTS[self.op](values), dtype=np.float64))
+
+
+def as_it_reads(formula: Formula, cells: Cells) -> NDArray[Any]:
+    """The values of a formula. A bare key or constant keeps its exact value, which a float above 2**53 would not."""
+    if not isinstance(formula, (KeyFormula, Constant)):
+        return formula.of(cells).value
+    column = np.empty(cells.size, dtype=object)
+    column[:] = cells.keys[formula.place] if isinstance(formula, KeyFormula) else [formula.value] * cells.size
+    return column
+
+
+def _compare(check: Callable[[Any, Any], Any]) -> Callable[[list[NDArray[Any]]], Floats]:
+    def compare(values: list[NDArray[Any]]) -> Floats:
+        left, right = values
+        missing = _missing(left) | _missing(right)
+        held = [False if absent else bool(check(a, b)) for a, b, absent in zip(left, right, missing, strict=True)]
+        return np.where(missing, np.nan, np.array(held, dtype=np.float64))
+
+    return compare
+
+
+def _missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+    if values.dtype == object:
+        return np.array([item is None for item in values], dtype=np.bool_)
+    return np.asarray(np.isnan(values))
+
+
+def _all(values: list[NDArray[Any]]) -> Floats:
+    stacked = np.stack(values)
+    unsure = np.isnan(stacked).any(axis=0)
+    return np.where((stacked == 0).any(axis=0), 0.0, np.where(unsure, np.nan, 1.0))
+
+
+def _any(values: list[NDArray[Any]]) -> Floats:
+    return 1.0 - _all([1.0 - value for value in values])
+
+
+_TESTS: Mapping[str, Callable[[list[NDArray[Any]]], Floats]] = MappingProxyType(
+    {
+        "=": _compare(lambda a, b: a == b),
+        "<>": _compare(lambda a, b: a != b),
+        "<": _compare(lambda a, b: a < b),
+        "<=": _compare(lambda a, b: a <= b),
+        ">": _compare(lambda a, b: a > b),
+        ">=": _compare(lambda a, b: a >= b),
+        "and": _all,
+        "or": _any,
+        "not": lambda values: 1.0 - values[0],
+        "null": lambda values: _missing(values[0]).astype(np.float64),
+    }
+)

@@ -1,0 +1,127 @@
+"""What an asker says about a question besides the question: its price, its levers, and who asks.
+
+It is said as arguments, on a command line, or in the question's own text (`tree.Privacy`). `Asked.of` reads it once, as
+a person writes numbers; `with_words_of` adds what the text says.
+
+Promise: nothing that was said is dropped. What is said in both places must be the same; otherwise neither is taken and
+the question is refused. The question that comes back no longer says it, so that it is one question however its price
+was written, and is answered once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TypeVar
+
+from tacit import parameters
+from tacit.errors import QuestionError
+from tacit.parameters import Number
+from tacit.policy import ColumnUnit, Policy
+from tacit.question import tree
+
+_Said = TypeVar("_Said", int, Fraction)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The price (epsilon or rho, with a delta; or the accuracy `within`), the levers and the asker; None: not said."""
+
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+    rho: Fraction | None = None
+    within: Number | None = None
+    rows: int | None = None  # the asker's guess of how many rows a cell has
+    weights: Mapping[str, Fraction] | None = None
+    rows_per_unit: int | None = None
+    groups_per_unit: int | None = None
+    analyst: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        epsilon: Number | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        within: Number | None = None,
+        rows: int | None = None,
+        weights: Mapping[str, Number] | None = None,
+        rows_per_unit: int | None = None,
+        groups_per_unit: int | None = None,
+        analyst: str | None = None,
+    ) -> Asked:
+        """As a person wrote it: 0.1 is exactly a tenth.
+
+        >>> from tacit.plan.asked import Asked
+        >>> Asked.of(0.1, delta="1e-6").epsilon
+        Fraction(1, 10)
+        """
+        return cls(
+            None if epsilon is None else parameters.price("epsilon", epsilon),
+            None if delta is None else parameters.slip("delta", delta),
+            None if rho is None else parameters.price("rho", rho),
+            within,
+            None if rows is None else parameters.whole("rows", rows, least=1),
+            {name: parameters.price("weights", each) for name, each in weights.items()} if weights else None,
+            rows_per_unit,
+            groups_per_unit,
+            analyst,
+        )
+
+    def with_words_of(self, said: tree.Privacy | None) -> Asked:
+        """All that was said, here and in the question's own text."""
+        most = _whole("rows_per_unit", self.rows_per_unit)
+        groups = _whole("groups_per_unit", self.groups_per_unit)
+        if said is None:
+            return replace(self, rows_per_unit=most, groups_per_unit=groups)
+        return replace(
+            self,
+            epsilon=_same("epsilon", said.epsilon, self.epsilon) if said.epsilon else self.epsilon,
+            delta=_same("delta", said.delta, self.delta) if said.delta is not None else self.delta,
+            rows_per_unit=_same("rows_per_unit", said.rows_per_unit, most),
+            groups_per_unit=_same("groups_per_unit", said.groups_per_unit, groups),
+        )
+
+    def bounded(self, question: tree.Question) -> tree.Question:
+        """The question without its own words about privacy, with its bounds."""
+        most = question.rows_per_unit if self.rows_per_unit is None else self.rows_per_unit
+        groups = question.groups_per_unit if self.groups_per_unit is None else self.groups_per_unit
+        return replace(question, privacy=None, rows_per_unit=most, groups_per_unit=groups)
+
+
+def check_unit(privacy: tree.Privacy | None, tables: Iterable[str], policy: Policy) -> None:
+    """Refuse a question that names another unit than the policy protects. Who is protected is the owner's word."""
+    if privacy is None or privacy.unit is None:
+        return
+    for table in tables:
+        unit = policy.unit_of(table).unit
+        if not isinstance(unit, ColumnUnit):
+            raise QuestionError(f"Table {table!r} protects single rows, by its policy. Leave out privacy_unit_column.")
+        if unit.column.casefold() != privacy.unit.casefold():
+            raise QuestionError(
+                f"The unit of table {table!r} is {unit.column!r}, by its policy, and not {privacy.unit!r}. "
+                f"Write privacy_unit_column = {unit.column}, or leave it out."
+            )
+
+
+def _whole(name: str, value: int | None) -> int | None:
+    return None if value is None else parameters.whole(name, value, least=1)
+
+
+def _same(name: str, said: _Said | None, given: _Said | None) -> _Said | None:
+    if said is None or given is None:
+        return given if said is None else said
+    if said != given:
+        raise QuestionError(
+            f"The question itself says {name} = {_shown(said)}, and {_shown(given)} was given beside it. Say it once."
+        )
+    return said
+
+
+def _shown(number: int | Fraction) -> str:
+    """A short decimal where that is exact."""
+    exact = Fraction(number)
+    short = f"{float(exact):.12g}" if abs(exact) < 10**300 else ""
+    return short if short and Fraction(short) == exact else parameters.as_text(exact)

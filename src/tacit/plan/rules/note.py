@@ -1,0 +1,79 @@
+"""Rule: what the answer says of itself beside its numbers: what was left out, what noise decided, what it cannot know.
+
+Promise: made from the question and the policy (and what was counted in public tables) alone, so it says nothing about a
+row. It is stored with the answer, and shown wherever the answer is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+from tacit.mechanisms import KeySelection
+from tacit.plan.answers.chosen import is_chosen, picked, used_totals
+from tacit.plan.answers.formulas import Formula
+from tacit.plan.answers.summaries import Summed
+from tacit.plan.draft import Draft
+
+
+def note(draft: Draft) -> Draft:
+    """The draft with its notes, those of questions inside among them."""
+    inside = (said for inner in draft.inner for said in inner.notes)
+    return replace(draft, notes=tuple(dict.fromkeys([*draft.notes, *inside, *_selection(draft), *_unknown(draft)])))
+
+
+def _selection(draft: Draft) -> Iterator[str]:
+    deciding = list(_deciding(draft))
+    if any(formula.measures for formula in deciding):
+        yield (
+            "Noisy values decide which rows are shown: +/- holds for all rows that could be shown at once, "
+            "and nothing is said about the others"
+        )
+    else:
+        shown = [output.name for output in draft.outputs if is_chosen(output.formula)]
+        if shown:
+            yield f"Noise decides which value is shown as {', '.join(shown)}: +/- holds for all it could be at once"
+    if draft.pick_parts and _picks_decide(draft, deciding):
+        yield (
+            "Quantiles or modes decide what is shown, and how far they may be off is said for one that is named "
+            "beforehand: of many, the greatest or least is off by more"
+        )
+
+
+def _deciding(draft: Draft) -> Iterator[Formula]:
+    """The formulas that decide which rows are shown."""
+    summary = None if draft.summary is None else draft.summary.having
+    yield from (each for each in (draft.having, draft.qualify, summary) if each is not None)
+    if draft.question.limit is not None or draft.question.offset:
+        yield from (formula for formula, _, _ in draft.order)
+
+
+def _picks_decide(draft: Draft, deciding: list[Formula]) -> bool:
+    keys = len(draft.key_columns)
+    extremes = [
+        total.argument
+        for output in draft.outputs
+        if isinstance(output.formula, Summed)
+        for total in used_totals(output.formula)
+        if total.argument is not None and total.function in ("min", "max")
+    ]
+    # behind a summary the columns of the groups stand where those of the cells stood
+    inner = deciding if draft.summary is None else [each for each in (draft.having, draft.qualify) if each is not None]
+    return any(picked(formula, keys) for formula in (*inner, *extremes))
+
+
+def _unknown(draft: Draft) -> Iterator[str]:
+    if draft.cells is not None or draft.selection is None:
+        return
+    if draft.summary is not None:
+        enough = draft.selection.threshold(Fraction(1, 2))
+        yield (
+            f"Only keys that enough units share are counted here: others, of up to about {enough:,} units each, "
+            "are no part of it, and how many there are is not known"
+        )
+    elif any(isinstance(each, KeySelection) for each in draft.mechanisms):
+        yield (
+            f"A key is shown where its noisy count is above {draft.selection.reach:,}: a count that is hardly above "
+            "may be any smaller one"
+        )

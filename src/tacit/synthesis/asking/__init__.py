@@ -1,0 +1,1 @@
+"""Questions to a model: SQL that costs nothing, and what is promised about its answers."""
