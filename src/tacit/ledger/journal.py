@@ -13,7 +13,7 @@ Whoever reads private rows for a step says so first (`begin`): the mark is on th
 goes with the step's totals. A journal that is opened with such a mark left (`cut_off`) was in a process that was ended
 on the way, and rows decide how much memory that wanted.
 
-The file holds exact numbers (see `Course.state`): it is for the owner's eyes, as the data are (mode 600). Whoever puts
+The file holds exact numbers: it is for the owner's eyes, as the data are (mode 600). Whoever puts
 back an older copy of it makes steps be drawn again: do not restore one from a backup.
 """
 
@@ -76,7 +76,7 @@ class Journal:
                 )
             self.cut_off = "begun" in kept
             if "state" in kept:
-                course.resume(json.loads(kept["state"]))
+                course._resume(json.loads(kept["state"]))
             self._course = course
         except BaseException:
             self.close()
@@ -119,10 +119,10 @@ class Journal:
         at = course.time
         try:
             totals: list[list[float]] = course.extend(np.array(new, dtype=object)).tolist()
-            self._keep(at, totals, course.state())
-        except ParameterError:
-            raise  # before anything was drawn
-        except BaseException:
+            self._keep(at, totals, course._state())
+        except BaseException as failure:
+            if isinstance(failure, ParameterError) and course.time == at:
+                raise  # before anything was drawn
             self.close()  # memory is ahead of the file: whoever opens it again goes on from the file
             raise
         return old + totals
