@@ -64,6 +64,7 @@ def test_the_names_of_tacit_are_frozen() -> None:
         "between",
         "connect",
         "date_between",
+        "federated",
         "learning",
         "local",
         "one_of",

@@ -9,7 +9,7 @@ are written in one transaction, down to the disk, before they leave; a process t
 nothing, and the draws it made are forgotten with it. A killed process, a full disk or a loss of power can waste a draw;
 none can send two for one step. One process at a time holds a journal.
 
-The file holds exact numbers (see `Course.state`): it is for the owner's eyes, as the data are (mode 600). Whoever puts
+The file holds exact numbers: it is for the owner's eyes, as the data are (mode 600). Whoever puts
 back an older copy of it makes steps be drawn again: do not restore one from a backup.
 """
 
@@ -69,7 +69,7 @@ class Journal:
                     f"Open it with the same numbers, or take a new file for {described}."
                 )
             if "state" in kept:
-                course.resume(json.loads(kept["state"]))
+                course._resume(json.loads(kept["state"]))
             self._course = course
         except BaseException:
             self.close()
@@ -107,10 +107,10 @@ class Journal:
         at = course.time
         try:
             totals: list[list[float]] = course.extend(np.array(new, dtype=object)).tolist()
-            self._keep(at, totals, course.state())
-        except ParameterError:
-            raise  # before anything was drawn
-        except BaseException:
+            self._keep(at, totals, course._state())
+        except BaseException as failure:
+            if isinstance(failure, ParameterError) and course.time == at:
+                raise  # before anything was drawn
             self.close()  # memory is ahead of the file: whoever opens it again goes on from the file
             raise
         return old + totals
