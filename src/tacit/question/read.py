@@ -8,6 +8,7 @@ depends on the text alone, and takes bounded time and stack (`limits`).
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import sqlglot
 from sqlglot import exp
@@ -157,11 +158,11 @@ def _parsed(text: str, dialect: str) -> tuple[exp.Select | exp.SetOperation, tre
     if dialect not in _DIALECTS:
         raise QuestionError(f"The dialect {dialect!r} is not known. Known: {', '.join(_DIALECTS)}.")
     try:
-        tokens = sqlglot.tokenize(text, read=dialect)
+        tokens = _dialect(dialect).tokenize(text)
         limits.check_tokens(tokens)
         check_arguments(tokens)
         tokens, privacy = cut_privacy(tokens)
-        statements = sqlglot.Dialect.get_or_raise(dialect).parser(error_level=ErrorLevel.RAISE).parse(tokens, text)
+        statements = _dialect(dialect).parser(error_level=ErrorLevel.RAISE).parse(tokens, text)
     except SqlglotError as bad:
         raise QuestionError(
             f"The question could not be parsed{_where(bad)}. It is one SELECT: check words, commas, brackets, quotes."
@@ -186,6 +187,11 @@ def _parsed(text: str, dialect: str) -> tuple[exp.Select | exp.SetOperation, tre
         kind = "This statement" if isinstance(statement, exp.Command) else shown(statement).split(" ")[0].upper()
         raise QuestionError(f"{kind} is no question. Only SELECT is understood.")
     return statement, privacy
+
+
+@cache
+def _dialect(name: str) -> sqlglot.Dialect:
+    return sqlglot.Dialect.get_or_raise(name)
 
 
 def _where(bad: SqlglotError) -> str:

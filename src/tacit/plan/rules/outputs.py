@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import replace
 from functools import singledispatch
 from typing import Literal as OneOf
 from typing import TypeAlias
@@ -17,7 +16,7 @@ from tacit.plan.answers.listing import Listing
 from tacit.plan.answers.nested import ListFormula, MapFormula, list_of, map_of
 from tacit.plan.answers.windows import RANKS, Sorting, Window
 from tacit.plan.columns import KeyColumn
-from tacit.plan.draft import Draft
+from tacit.plan.draft import Draft, changed
 from tacit.plan.plan import OutputPlan
 from tacit.plan.rules.inner_questions import Beside
 from tacit.plan.rules.measure import HISTOGRAM, PICKS
@@ -40,7 +39,7 @@ def outputs(draft: Draft) -> Draft:
     having = None if question.having is None else condition(question.having, draft)
     qualify = None if question.qualify is None else condition(question.qualify, draft)
     order = tuple((formula_of(each.expression, draft), each.descending, each.nulls_first) for each in question.order)
-    return replace(draft, outputs=planned, having=having, qualify=qualify, order=order)
+    return changed(draft, outputs=planned, having=having, qualify=qualify, order=order)
 
 
 def _planned(output: tree.Output, draft: Draft) -> OutputPlan:

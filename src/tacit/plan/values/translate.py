@@ -42,6 +42,7 @@ from tacit.plan.values.value import (
     widened,
 )
 from tacit.question import tree
+from tacit.question.sql_nodes import every_node
 
 _MOST_NODES = 20_000
 LARGEST_STATED = 1 << 53  # an extreme with constants on both sides is as good as bounds of the policy
@@ -65,7 +66,7 @@ def _values_of(nodes: Iterable[tree.Scalar], scope: Scope) -> list[Value]:
 
 
 def _size(value: Value) -> int:
-    return sum(1 for _ in value.sql.walk())
+    return len(every_node(value.sql))
 
 
 def _held(size: int) -> int:
