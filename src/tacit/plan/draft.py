@@ -142,3 +142,6 @@ else:
         after = object.__new__(Draft)
         after.__dict__.update(draft.__dict__, **found)
         return after
+
+
+__all__ = ["Binned", "Draft", "Part", "Terms", "changed"]

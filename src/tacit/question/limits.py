@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import is_dataclass
-from functools import cache
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
@@ -27,6 +26,7 @@ MOST_DEPTH = 100
 MOST_NODES = 5_000
 MOST_JOINS = 10
 _MOST_TOKENS = 3 * MOST_NODES
+_NO_NODES = frozenset({str, int, bool, type(None)})  # most of what nodes hold; asking is quick
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
@@ -90,9 +90,6 @@ def check_tree(root: exp.Expr) -> set[type[exp.Expr]]:
     return kinds
 
 
-_is_node = cache(is_dataclass)  # asked of kinds, of which there are few
-
-
 def check_written_out(question: tree.Question | tree.United) -> None:
     """Refuse a question whose tree, walked node by node, is much larger than its text.
 
@@ -103,7 +100,7 @@ def check_written_out(question: tree.Question | tree.United) -> None:
     def size(node: object) -> int:
         if isinstance(node, tuple):
             return sum(map(size, node))
-        if not _is_node(type(node)):
+        if type(node) in _NO_NODES or not is_dataclass(node):
             return 0
         if id(node) not in sizes:
             sizes[id(node)] = 1 + sum([size(getattr(node, name)) for name in field_names(node)])

@@ -7,8 +7,10 @@ depends on the text alone, and takes bounded time and stack (`limits`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from types import MappingProxyType
 
 import sqlglot
 from sqlglot import exp
@@ -16,8 +18,6 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 
 from tacit.errors import QuestionError
 from tacit.question import clauses, limits, tree
-from tacit.question import rewritten as _rewritten  # noqa: F401  # registers how other words are read
-from tacit.question import windows as _windows  # noqa: F401  # registers how window functions are read
 from tacit.question.arguments import check_arguments
 from tacit.question.groups import groups_of
 from tacit.question.inner_selects import joins_of, source_of
@@ -25,7 +25,7 @@ from tacit.question.named_selects import written_out
 from tacit.question.over_answers import over_answer
 from tacit.question.privacy_clause import cut_privacy
 from tacit.question.refusals import only, refused, shown
-from tacit.question.scalars import add_readers
+from tacit.question.scalars import Reader
 from tacit.question.semi_joins import as_exists
 from tacit.question.stack import room
 from tacit.question.united import over_union, united_of
@@ -151,7 +151,7 @@ def _inner(node: exp.Expr) -> tree.Scalar:
     return tree.Inner(question)
 
 
-add_readers({exp.Subquery: _inner})
+READERS_OF_SELECTS: Mapping[type[exp.Expr], Reader] = MappingProxyType({exp.Subquery: _inner})
 
 
 def _parsed(text: str, dialect: str) -> tuple[exp.Select | exp.SetOperation, tree.Privacy | None]:
