@@ -25,6 +25,7 @@ from tacit.doors.publish_commands import publish
 from tacit.doors.question_commands import ask, estimate, explain, suggest
 from tacit.doors.refresh_command import refresh
 from tacit.doors.risk_commands import risk
+from tacit.doors.server_commands import serve, token
 from tacit.doors.synthesis_commands import synthesise
 from tacit.errors import BudgetExceeded, ParameterError, TacitError
 
@@ -78,6 +79,13 @@ app.add_typer(
     help="Does it keep its word? Measured on made-up rows, signed.  tacit audit clinic.toml",
     epilog="Examples: tacit audit clinic.toml --output audit.json --key auditor.pem, tacit audit check audit.json.",
 )
+app.add_typer(
+    token,
+    name="token",
+    help="Who may come in to a served dataset.  tacit token add clinic.toml ana",
+    epilog="Examples: tacit token add clinic.toml ana --days 30, tacit token add clinic.toml owner --role owner, "
+    "tacit token list clinic.toml, tacit token revoke clinic.toml 0f3c9a1b2d4e.",
+)
 
 
 def _version(wanted: bool) -> None:
@@ -109,6 +117,7 @@ app.command()(evaluate)
 app.command()(synthesise)
 app.command()(refresh)
 app.command()(risk)
+app.command()(serve)
 app.command()(completion)
 
 
