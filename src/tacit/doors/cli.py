@@ -25,6 +25,7 @@ from tacit.doors.publish_commands import publish
 from tacit.doors.question_commands import ask, estimate, explain, suggest
 from tacit.doors.refresh_command import refresh
 from tacit.doors.risk_commands import risk
+from tacit.doors.survey_commands import survey
 from tacit.doors.synthesis_commands import synthesise
 from tacit.errors import BudgetExceeded, ParameterError, TacitError
 
@@ -77,6 +78,13 @@ app.add_typer(
     name="audit",
     help="Does it keep its word? Measured on made-up rows, signed.  tacit audit clinic.toml",
     epilog="Examples: tacit audit clinic.toml --output audit.json --key auditor.pem, tacit audit check audit.json.",
+)
+app.add_typer(
+    survey,
+    name="survey",
+    help="Answers that are randomised at home: a page to try it, and a shuffler.  tacit survey demo",
+    epilog="Examples: tacit survey demo, tacit survey demo drinks.json --port 0, "
+    "tacit survey shuffle drinks.json --least 1000 < reports > shuffled.",
 )
 
 
