@@ -4,6 +4,8 @@
     report = steps.client().report(3)       # split between servers, with a proof that it is well formed
     steps.opened([server.release() for server in servers])
 
+    client = federated.Client(setup, 3, identity, vector)      # its vector leaves under masks that cancel in the sum
+
 TurboSHAKE128, which reports are split with, comes from the extra `tacit[federated]`. A name is fetched from its file
 when it is first used.
 """
@@ -14,37 +16,56 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from tacit.federated.aggregation.client import Client
+    from tacit.federated.aggregation.keys import Identity
+    from tacit.federated.aggregation.server import Server
+    from tacit.federated.aggregation.setup import Setup
+    from tacit.federated.aggregation.simulate import new_round, simulated
     from tacit.federated.odometer import Odometer
     from tacit.federated.prio.circuits import Count, Sum
     from tacit.federated.prio.collection import Collection, Report, new_key
     from tacit.federated.prio.vectors import Histogram, MultihotCountVec, SumVec
-    from tacit.federated.refusals import Refused
+    from tacit.federated.refusals import Ended, Refused
 
 __all__ = [
+    "Client",
     "Collection",
     "Count",
+    "Ended",
     "Histogram",
+    "Identity",
     "MultihotCountVec",
     "Odometer",
     "Refused",
     "Report",
+    "Server",
+    "Setup",
     "Sum",
     "SumVec",
     "new_key",
+    "new_round",
+    "simulated",
 ]
 
 # name -> the file that it lives in
 _HOME: Final = {
+    "Client": "aggregation.client",
     "Collection": "prio.collection",
     "Count": "prio.circuits",
+    "Ended": "refusals",
     "Histogram": "prio.vectors",
+    "Identity": "aggregation.keys",
     "MultihotCountVec": "prio.vectors",
     "Odometer": "odometer",
     "Refused": "refusals",
     "Report": "prio.collection",
+    "Server": "aggregation.server",
+    "Setup": "aggregation.setup",
     "Sum": "prio.circuits",
     "SumVec": "prio.vectors",
     "new_key": "prio.collection",
+    "new_round": "aggregation.simulate",
+    "simulated": "aggregation.simulate",
 }
 
 
