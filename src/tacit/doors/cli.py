@@ -25,11 +25,8 @@ from tacit.doors.publish_commands import publish
 from tacit.doors.question_commands import ask, estimate, explain, suggest
 from tacit.doors.refresh_command import refresh
 from tacit.doors.risk_commands import risk
-<<<<<<< HEAD
-from tacit.doors.survey_commands import survey
-=======
 from tacit.doors.server_commands import serve, token
->>>>>>> f93263bbe0f36f04c186c1b7857cd322d107dbb5
+from tacit.doors.survey_commands import survey
 from tacit.doors.synthesis_commands import synthesise
 from tacit.errors import BudgetExceeded, ParameterError, TacitError
 
@@ -84,19 +81,18 @@ app.add_typer(
     epilog="Examples: tacit audit clinic.toml --output audit.json --key auditor.pem, tacit audit check audit.json.",
 )
 app.add_typer(
-<<<<<<< HEAD
-    survey,
-    name="survey",
-    help="Answers that are randomised at home: a page to try it, and a shuffler.  tacit survey demo",
-    epilog="Examples: tacit survey demo, tacit survey demo drinks.json --port 0, "
-    "tacit survey shuffle drinks.json --least 1000 < reports > shuffled.",
-=======
     token,
     name="token",
     help="Who may come in to a served dataset.  tacit token add clinic.toml ana",
     epilog="Examples: tacit token add clinic.toml ana --days 30, tacit token add clinic.toml owner --role owner, "
     "tacit token list clinic.toml, tacit token revoke clinic.toml 0f3c9a1b2d4e.",
->>>>>>> f93263bbe0f36f04c186c1b7857cd322d107dbb5
+)
+app.add_typer(
+    survey,
+    name="survey",
+    help="Answers that are randomised at home: a page to try it, and a shuffler.  tacit survey demo",
+    epilog="Examples: tacit survey demo, tacit survey demo drinks.json --port 0, "
+    "tacit survey shuffle drinks.json --least 1000 < reports > shuffled.",
 )
 
 
