@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     import tacit.audit as audit
+    import tacit.federated as federated
     import tacit.learning as learning
     import tacit.local as local
     import tacit.statistics as statistics
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from tacit.answer import Answer
     from tacit.curator import Curator, protect
     from tacit.curator import open_policy as open
+    from tacit.doors.connect import connect
     from tacit.errors import (
         BudgetExceeded,
         EngineError,
@@ -52,7 +54,9 @@ __all__ = [
     "audit",
     "auto",
     "between",
+    "connect",
     "date_between",
+    "federated",
     "learning",
     "local",
     "one_of",
@@ -63,7 +67,7 @@ __all__ = [
     "synthesis",
 ]
 
-_ROOMS: Final = ("audit", "learning", "local", "statistics", "streaming", "synthesis")
+_ROOMS: Final = ("audit", "federated", "learning", "local", "statistics", "streaming", "synthesis")
 
 # name -> its room, and what it is called there
 _HOME: Final = {
@@ -81,6 +85,7 @@ _HOME: Final = {
     "anything": ("tacit.policy", "anything"),
     "auto": ("tacit.policy", "auto"),
     "between": ("tacit.policy", "between"),
+    "connect": ("tacit.doors.connect", "connect"),
     "date_between": ("tacit.policy", "date_between"),
     "one_of": ("tacit.policy", "one_of"),
     "open": ("tacit.curator", "open_policy"),

@@ -97,6 +97,10 @@ class Till:
                     return _sent(self._made(receipt, compute, run, opened.pop_all())), False
             return _sent(self._cut_off(receipt)), True
 
+    def sent(self, key: str) -> bytes:
+        """What is stored under a key, sent once more; where it failed, or nothing is stored, the one fixed error."""
+        return _sent(self.ledger.answer(key))
+
     def open(self, order: Order, asker: str) -> Session:
         """A charge of its own, for a study that takes its questions one by one. Nothing of it is stored.
 
@@ -108,6 +112,13 @@ class Till:
         if stored is not None:
             _sent(stored)
         return Session(self, self._charged(order, asker, goes_on=True))
+
+    def go_on(self, receipt: Receipt) -> Session:
+        """The session of a charge that goes on, unless it failed, here or in another process."""
+        stored = self.ledger.answer(receipt.key)
+        if stored is not None:
+            _sent(stored)
+        return Session(self, receipt)
 
     def fresh(self) -> None:
         """Refuse where the tables have changed since they were copied; nothing is charged, read or stored."""
@@ -209,9 +220,13 @@ class Session:
             self._ended = True
             self._till.interrupted(self.receipt.key)
             raise
+        raise self.failed()
+
+    def failed(self) -> EngineError:
+        """It is over: one stored failure. Returns the one fixed error, to be raised."""
         self._ended = True
         self._till.failed(self.receipt.key)
-        raise EngineError(FAILED)
+        return EngineError(FAILED)
 
 
 def _sent(stored: bytes | Failed | None) -> bytes:
