@@ -49,7 +49,7 @@ def best(
     """
     source = source_of(data, bounds=bounds, values=values)
     _, exact_delta = budget(epsilon, delta)
-    wanted = {
+    wanted: dict[str, Any] = {
         "epsilon": epsilon,
         "delta": delta,
         "bins": bins,
@@ -62,7 +62,7 @@ def best(
     method = method_for(len(source.variables), has_delta=exact_delta > 0)
     if method == "aim":
         return aim(data, progress=progress, **wanted)
-    return {"mst": mst, "independent": independent}[method](data, **wanted)
+    return mst(data, **wanted) if method == "mst" else independent(data, **wanted)
 
 
 def method_for(columns: int, *, has_delta: bool) -> str:
