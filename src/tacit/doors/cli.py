@@ -26,6 +26,7 @@ from tacit.doors.question_commands import ask, estimate, explain, suggest
 from tacit.doors.refresh_command import refresh
 from tacit.doors.risk_commands import risk
 from tacit.doors.server_commands import serve, token
+from tacit.doors.survey_commands import survey
 from tacit.doors.synthesis_commands import synthesise
 from tacit.errors import BudgetExceeded, ParameterError, TacitError
 
@@ -85,6 +86,13 @@ app.add_typer(
     help="Who may come in to a served dataset.  tacit token add clinic.toml ana",
     epilog="Examples: tacit token add clinic.toml ana --days 30, tacit token add clinic.toml owner --role owner, "
     "tacit token list clinic.toml, tacit token revoke clinic.toml 0f3c9a1b2d4e.",
+)
+app.add_typer(
+    survey,
+    name="survey",
+    help="Answers that are randomised at home: a page to try it, and a shuffler.  tacit survey demo",
+    epilog="Examples: tacit survey demo, tacit survey demo drinks.json --port 0, "
+    "tacit survey shuffle drinks.json --least 1000 < reports > shuffled.",
 )
 
 
