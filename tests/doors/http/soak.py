@@ -1,4 +1,4 @@
-"""A served clinic under many clients, half of them repeating, some hostile, and a server that is killed again and again.
+"""A served clinic under many clients, half of them repeating, some hostile, and a server that is killed now and then.
 
     python -m tests.doors.http.soak --seconds 600 --clients 64 --kills 50
 
