@@ -78,7 +78,8 @@ class Curator(Purse):
     def _begin(self, engine: Engine) -> None:
         """Questions are asked of this engine from now on."""
         policy = with_public_keys(self._stated, engine)
-        till = Till(self._ledger, engine, told_apart(self._stated), bool(self._stated.analysts))
+        stated = self._stated
+        till = Till(self._ledger, engine, told_apart(stated), bool(stated.analysts), stated.timing)
         self.policy, self._engine, self._till = policy, engine, till
 
     # -- asking ----------------------------------------------------------------------------------------
@@ -143,7 +144,8 @@ class Curator(Purse):
     def _bought(self, plan: Plan, analyst: str | None) -> Answer:
         """The answer of one plan: released for a charge, or the stored one."""
         order = order_of(plan, self._till.data())
-        stored, repeated = self._till.buy(order, partial(self._released, plan), self._asker(analyst))
+        payer, queries = self._asker(analyst), len(plan.queries)
+        stored, repeated = self._till.buy(order, partial(self._released, plan), payer, queries)
         return Answer.from_bytes(stored, repeated=repeated).named(tuple(output.name for output in plan.outputs))
 
     def _all_of(self, plans: Sequence[tuple[Family, Plan]], analyst: str | None) -> tuple[Answer, ...]:
@@ -153,7 +155,8 @@ class Curator(Purse):
         def compute(run: Run, receipt: Receipt) -> bytes:
             return json.dumps([self._released(plan, run, receipt).decode() for _, plan in plans]).encode()
 
-        stored, repeated = self._till.buy(order, compute, self._asker(analyst))
+        queries = sum(len(plan.queries) for _, plan in plans)
+        stored, repeated = self._till.buy(order, compute, self._asker(analyst), queries)
         return answers_of(plans, json.loads(stored), repeated)
 
     def _released(self, plan: Plan, run: Run, receipt: Receipt) -> bytes:
@@ -193,14 +196,15 @@ class Curator(Purse):
         since: Any = None,
         until: Any = None,
         time: str | None = None,
+        wait: str | None = None,
         analyst: str | None = None,
     ) -> Watch:
-        """Counts by public keys of a table that grows in time, told after every period and paid for once.
+        """Counts, sums and means of a table that grows in time, told after every period and paid for once.
 
-        Periods begin at `since` and end at `until` (the bounds of the `time` column, unless said). The same watch again
-        goes on where it was.
+        Periods begin at `since` and end at `until` (the bounds of the `time` column, unless said), and are counted when
+        they are over, `wait` later where rows come late. The same watch again goes on where it was.
         """
-        return watch(self, sql, epsilon, delta, every, since, until, time, analyst)
+        return watch(self, sql, epsilon, delta, every, since, until, time, wait, analyst)
 
     @room()
     def suggest(
