@@ -5,12 +5,14 @@ Promise: what was opened is closed, also where opening fails half way, where it 
 
 from __future__ import annotations
 
+import copy
 import html
 import weakref
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
+from tacit import parameters
 from tacit.answer.pages import fragment
 from tacit.curator.held import hold, told_apart
 from tacit.curator.owner import refuse_refresh
@@ -49,6 +51,17 @@ class Lifetime(Purse):
         policy = with_public_keys(self._stated, engine)
         till = Till(self._ledger, engine, told_apart(self._stated), bool(self._stated.analysts))
         self.policy, self._engine, self._till = policy, engine, till
+
+    def seen_by(self, analyst: str) -> Self:
+        """The same database as this analyst sees it: whoever asks there is charged under this name, and nobody else.
+
+        For the owner, who lets others in. It shares the engine and the ledger: close the owner's, not this one.
+        """
+        if self.analyst != "owner":
+            raise parameters.refuse("analyst", "the owner, who alone lets others in", self.analyst)
+        seen = copy.copy(self)
+        seen.analyst = analyst
+        return seen
 
     def refresh(self, *, progress: Progress | None = None) -> None:
         """Register the tables anew, whether or not a change of them was noticed: who was erased leaves the copy."""
