@@ -107,7 +107,8 @@ class Curator(Lifetime):
     def _bought(self, plan: Plan, analyst: str | None) -> Answer:
         """The answer of one plan: released for a charge, or the stored one."""
         order = order_of(plan, self._till.data())
-        stored, repeated = self._till.buy(order, partial(self._released, plan), self._asker(analyst))
+        payer, queries = self._asker(analyst), len(plan.queries)
+        stored, repeated = self._till.buy(order, partial(self._released, plan), payer, queries)
         return Answer.from_bytes(stored, repeated=repeated).named(tuple(output.name for output in plan.outputs))
 
     def _all_of(self, plans: Sequence[tuple[Family, Plan]], analyst: str | None) -> tuple[Answer, ...]:
@@ -117,7 +118,8 @@ class Curator(Lifetime):
         def compute(run: Run, receipt: Receipt) -> bytes:
             return json.dumps([self._released(plan, run, receipt).decode() for _, plan in plans]).encode()
 
-        stored, repeated = self._till.buy(order, compute, self._asker(analyst))
+        queries = sum(len(plan.queries) for _, plan in plans)
+        stored, repeated = self._till.buy(order, compute, self._asker(analyst), queries)
         return answers_of(plans, json.loads(stored), repeated)
 
     def _released(self, plan: Plan, run: Run, receipt: Receipt) -> bytes:

@@ -49,7 +49,8 @@ class Lifetime(Purse):
     def _begin(self, engine: Engine) -> None:
         """Questions are asked of this engine from now on."""
         policy = with_public_keys(self._stated, engine)
-        till = Till(self._ledger, engine, told_apart(self._stated), bool(self._stated.analysts))
+        stated = self._stated
+        till = Till(self._ledger, engine, told_apart(stated), bool(stated.analysts), stated.timing)
         self.policy, self._engine, self._till = policy, engine, till
 
     def seen_by(self, analyst: str) -> Self:
