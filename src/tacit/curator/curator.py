@@ -159,14 +159,15 @@ class Curator(Lifetime):
         since: Any = None,
         until: Any = None,
         time: str | None = None,
+        wait: str | None = None,
         analyst: str | None = None,
     ) -> Watch:
-        """Counts by public keys of a table that grows in time, told after every period and paid for once.
+        """Counts, sums and means of a table that grows in time, told after every period and paid for once.
 
-        Periods begin at `since` and end at `until` (the bounds of the `time` column, unless said). The same watch again
-        goes on where it was.
+        Periods begin at `since` and end at `until` (the bounds of the `time` column, unless said), and are counted when
+        they are over, `wait` later where rows come late. The same watch again goes on where it was.
         """
-        return watch(self, sql, epsilon, delta, every, since, until, time, analyst)
+        return watch(self, sql, epsilon, delta, every, since, until, time, wait, analyst)
 
     @room()
     def suggest(
