@@ -31,6 +31,10 @@ from tacit.plan.answers.chosen import whole_reach
 
 _MOST_SHOWN: Final = 200
 _NOTE: Final = "+/- covers the noise in 95 of 100 cases, not what clamping left out"
+_NO_VALUE: Final = (
+    "NULL beside noisy values: the noisy numbers it is computed from leave none, such as a mean of no rows, or a "
+    "correlation of columns whose spread is lost in the noise"
+)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -202,9 +206,14 @@ class Answer:
     def notes(self) -> tuple[str, ...]:
         """What else to know: how far quantiles and modes may be off, what was left out, what cannot be known."""
         chosen, said = self.facts.get("chosen"), self.facts.get("notes")
+        missing = any(
+            spread is not None and any(value is None for value in column)
+            for column, spread in zip(self.columns, self.deviations, strict=True)
+        )
         return (
             *(() if chosen is None else (f"In 95 of 100 cases, {chosen}",)),
             *(() if said is None else said.split("\n")),
+            *((_NO_VALUE,) if missing else ()),
         )
 
     def _covered(self) -> str:
@@ -221,7 +230,9 @@ class Answer:
             if place == most:
                 return
             yield [
-                key_text(value) if reach is None or value is None else f"{shown(value)} +/- {off(reach[place])}"
+                key_text(value)
+                if reach is None or value is None
+                else f"{shown(value, reach[place])} +/- {off(reach[place])}"
                 for value, reach in zip(row, reaches, strict=True)
             ]
 
