@@ -11,7 +11,6 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-
 _FEWEST, _MOST = 6, 15  # digits of a number; a double has between 15 and 17
 
 
