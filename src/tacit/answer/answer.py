@@ -43,7 +43,8 @@ class Answer:
 
     `among` says for each column of how many noisy values its own were chosen by their noise (`plan.chosen`; 1, or (),
     where none was), `above` which number a count is above because keys with no more are not shown, `whole` of which
-    columns the noise is one in whole numbers, and `farthest` how far off each value can be at the most, by its bounds.
+    columns the noise is in whole numbers (1, or 2 where it is a sum of several), and `farthest` how far off each value
+    can be at the most, by its bounds.
     `repeated` says that it was stored before and cost nothing; it does not make an answer another one.
     """
 
@@ -56,7 +57,7 @@ class Answer:
     repeated: bool = field(default=False, compare=False)
     among: tuple[int, ...] = ()
     above: tuple[int | None, ...] = ()
-    whole: tuple[bool, ...] = ()
+    whole: tuple[int, ...] = ()
     farthest: tuple[tuple[float | None, ...] | None, ...] = ()
 
     # -- to and from the ledger ------------------------------------------------------------------------
@@ -161,7 +162,7 @@ class Answer:
                 yield None
                 continue
             if self.whole and self.whole[place]:
-                far = [whole_reach(each, *law) for each in spread]
+                far = [whole_reach(each, *law, several=self.whole[place] > 1) for each in spread]
             else:
                 far = [_up(reach * each) if exact else reach * each for each in spread]
             if self.farthest and (most := self.farthest[place]) is not None:

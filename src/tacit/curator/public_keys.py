@@ -3,7 +3,8 @@
 Promise: only public tables are read, once, when the engine opens. A text column of theirs for which the policy lists no
 values gets those that the working copy holds, where they are not too many; then GROUP BY that column shows every one of
 them, also where no row meets it, and NULL only where a row of the table has none. How many rows agree in a column, or
-in two, is counted (`Table.meets`), so that a join leaves none of them out. Nothing of a private table is looked at, and the owner's policy file stays as it is.
+in two, is counted (`Table.meets`), so that a join leaves none of them out. Nothing of a private table is looked at, and
+the owner's policy file stays as it is.
 """
 
 from __future__ import annotations
