@@ -51,6 +51,8 @@ def examples(page: Path) -> Iterator[tuple[int, str]]:
 def test_every_example_runs_and_shows_the_truth(page: Path) -> None:
     if page.name == "learning.md":
         pytest.importorskip("sklearn", reason="an extra, which the tests' lock file holds")
+    if page.name == "federated.md":
+        pytest.importorskip("Crypto", reason="an extra, which the tests' lock file holds")
     names: dict[str, Any] = {}
     for line, source in examples(page):
         execute(source, names, f"{page.name}:{line}")
@@ -120,6 +122,7 @@ def documented(page: str) -> set[str]:
         ("tacit.learning", "learning.md"),
         ("tacit.local", "local.md"),
         ("tacit.streaming", "streaming.md"),
+        ("tacit.federated", "federated.md"),
     ],
 )
 def test_every_public_name_is_documented(room: str, page: str) -> None:

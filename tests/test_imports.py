@@ -63,6 +63,7 @@ def test_the_names_of_tacit_are_frozen() -> None:
         "auto",
         "between",
         "date_between",
+        "federated",
         "learning",
         "local",
         "one_of",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     import tacit.audit as audit
+    import tacit.federated as federated
     import tacit.learning as learning
     import tacit.local as local
     import tacit.statistics as statistics
@@ -53,6 +54,7 @@ __all__ = [
     "auto",
     "between",
     "date_between",
+    "federated",
     "learning",
     "local",
     "one_of",
@@ -63,7 +65,7 @@ __all__ = [
     "synthesis",
 ]
 
-_ROOMS: Final = ("audit", "learning", "local", "statistics", "streaming", "synthesis")
+_ROOMS: Final = ("audit", "federated", "learning", "local", "statistics", "streaming", "synthesis")
 
 # name -> its room, and what it is called there
 _HOME: Final = {

@@ -187,7 +187,7 @@ def on_spark(session: Session, folder: Path, rows: int) -> Iterator[Pair]:
             policy(lambda name, place=folder / side: Source("spark", MASTER, str(place / f"{name}.parquet")))  # type: ignore[misc]
         )
     with (
-        patch("tacit.curator.curator.open_engine", register),
+        patch("tacit.curator.held.open_engine", register),
         Curator(stated[0]) as one,
         Curator(stated[1]) as other,
     ):

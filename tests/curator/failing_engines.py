@@ -27,6 +27,7 @@ def stated(source: Source, folder: Path) -> Policy:
         tacit.between(0, 99).column("age", "integer"),
         tacit.one_of("F", "M").column("sex", "text"),
         tacit.between(0, 500).column("pay", "real"),
+        tacit.between(0, 49).column("rent", "integer"),
     )
     table = Table("people", source, ColumnUnit("who"), 1, {column.name: column for column in columns})
     budget = tacit.Budget(100_000, "0.5")
@@ -62,10 +63,10 @@ def on_postgres(folder: Path) -> Iterator[Opened]:
     with running() as server:
         address = server.database("people")
         with psycopg.connect(address, autocommit=True) as connection:
-            connection.execute("CREATE TABLE people (who int, age int, sex text, pay double precision)")
+            connection.execute("CREATE TABLE people (who int, age int, sex text, pay double precision, rent int)")
             with connection.cursor() as cursor:
                 rows = people().astype(object).itertuples(index=False, name=None)
-                cursor.executemany("INSERT INTO people VALUES (%s, %s, %s, %s)", list(rows))
+                cursor.executemany("INSERT INTO people VALUES (%s, %s, %s, %s, %s)", list(rows))
         source = Source("postgres", address, "people")
         with desk(folder, lambda there: Curator(stated(source, there))) as at:
             yield at, {**_of_postgres(server, psycopg), **OF_ANY_ENGINE}

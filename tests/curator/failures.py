@@ -65,12 +65,25 @@ class Desk:
 
 def people() -> pd.DataFrame:
     numbers = np.arange(200)
-    return pd.DataFrame({"who": numbers, "age": numbers % 90, "sex": ["F", "M"] * 100, "pay": 10.0 * (numbers % 50)})
+    return pd.DataFrame(
+        {
+            "who": numbers,
+            "age": numbers % 90,
+            "sex": ["F", "M"] * 100,
+            "pay": 10.0 * (numbers % 50),
+            "rent": numbers % 50,
+        }
+    )
 
 
 def opened(folder: Path, **options: Any) -> Curator:
     """A curator whose ledger is a file in this folder. The heads must be sent elsewhere: TACIT_STATE."""
-    facts = {"age": tacit.between(0, 99), "sex": tacit.one_of("F", "M"), "pay": tacit.auto()}
+    facts = {
+        "age": tacit.between(0, 99),
+        "sex": tacit.one_of("F", "M"),
+        "pay": tacit.auto(),
+        "rent": tacit.between(0, 49),
+    }
     chosen = {"budget": tacit.Budget(100_000, "0.5"), "ledger": str(folder / "spent.ledger"), **options}
     return tacit.protect(people(), unit="who", columns=facts, table="people", **chosen)
 
@@ -217,8 +230,10 @@ def _drawing_breaks(at: Desk) -> AbstractContextManager[Any]:
 def drawing_breaks(at: Desk, draw: int) -> Iterator[None]:
     """At this of the draws to come: later ones are those of later rounds."""
     at.noise.breaks_at = at.noise.draws + draw
-    yield
-    at.noise.breaks_at = 0
+    try:
+        yield
+    finally:
+        at.noise.breaks_at = 0
 
 
 def _ledger_fails(kind: str, after: int) -> Cause:

@@ -20,18 +20,20 @@ from pathlib import Path
 
 from tests.curator.failing_engines import ENGINES
 from tests.curator.failures import NOT_IN_A_SESSION, one_failure, paths
+from tests.curator.fits import fits
 
 
 def main(wanted: int, engine: str) -> None:
     """Inject at least `wanted` failures."""
     done: Counter[str] = Counter()
     of: Counter[str] = Counter()
+    every = {**paths(), **fits()}
     elsewhere = engine != "duckdb"  # where bounds cannot be bought yet
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TACIT_STATE"] = str(Path(folder) / "heads")
         with ENGINES[engine](Path(folder)) as (at, causes):
             while True:
-                for name, path in paths().items():
+                for name, path in every.items():
                     for cause in causes:
                         if ("session" in name and cause in NOT_IN_A_SESSION) or (name == "suggest" and elsewhere):
                             continue

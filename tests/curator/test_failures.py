@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.curator.failures import CAUSES, NOT_IN_A_SESSION, Desk, desk, drawing_breaks, one_failure, paths
+from tests.curator.fits import fits
 
 CASES = [
     (path, cause)
@@ -46,3 +47,15 @@ def test_what_breaks_in_a_later_round_is_one_failure_too(shared: Desk, path: str
     for number, draw in enumerate({2, draws // 2 + 1, draws}):
         causes = {"a later draw breaks": lambda at, draw=draw: drawing_breaks(at, draw)}
         one_failure(shared, asked, "a later draw breaks", price + Fraction(1 + number, 10**6), causes)
+
+
+@pytest.mark.parametrize(("number", "path"), list(enumerate(fits())))
+def test_a_fit_that_fails_is_stored_once_and_never_drawn_again(shared: Desk, number: int, path: str) -> None:
+    """For one of the causes, and at one draw in the middle of it."""
+    fit, price = fits()[path], 5 + Fraction(number, 1000)
+    before = shared.noise.draws
+    fit(shared.curator, price)
+    middle = 1 if path == "search" else 1 + (shared.noise.draws - before) // 2  # how often it runs is drawn as well
+    one_failure(shared, fit, list(CAUSES)[number % len(CAUSES)], price + Fraction(1, 10**6))
+    causes = {"a draw breaks": lambda at: drawing_breaks(at, middle)}
+    one_failure(shared, fit, "a draw breaks", price + Fraction(2, 10**6), causes)

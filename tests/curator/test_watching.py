@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import duckdb
 import pytest
 
 import tacit
-from tacit.errors import EngineError, LedgerError, ParameterError, QuestionError
+from tacit.errors import EngineError, LedgerError, ParameterError, QuestionError, Stopped
 from tacit.mechanisms.continual import RunningTotals, one_user
 
 SQL = "SELECT ward, count(*) AS n FROM visits GROUP BY ward"
@@ -142,3 +144,53 @@ def test_other_questions_are_refused(clinic: Any, sql: str) -> None:
 def test_wrong_periods_are_refused(clinic: Any, options: dict[str, Any], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         clinic.watch(SQL, 1, delta=1e-6, **options)
+
+
+@pytest.mark.parametrize("broken", ["the engine", "the journal"])
+def test_a_watch_that_failed_is_never_gone_on_with(clinic: Any, broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither by the same watch, nor by one that is opened again; and its analyst is stopped."""
+    watch = clinic.watch(SQL, 2000, delta=1e-6, every="1 day")
+    kept = watch.catch_up("2025-01-03")
+
+    def breaks(*given: Any) -> Any:
+        raise MemoryError("row 42")
+
+    spoiled = (clinic._till.engine, "run") if broken == "the engine" else (watch._journal, "_keep")
+    with monkeypatch.context() as spoil:
+        spoil.setattr(*spoiled, breaks)
+        with pytest.raises(EngineError, match="could not answer"):
+            watch.catch_up("2025-01-04")
+    assert [each.kind for each in clinic.ledger()][1:] == ["charged", "failed"]
+    for _ in range(2):
+        with pytest.raises(EngineError, match="could not answer"):
+            watch.catch_up("2025-01-04")
+    watch.close()
+    with pytest.raises(EngineError, match="could not answer"):
+        clinic.watch(SQL, 2000, delta=1e-6, every="1 day")
+    with pytest.raises(Stopped):
+        clinic.ask("SELECT count(*) FROM visits", 1)
+    assert [each.kind for each in clinic.ledger()][1:] == ["charged", "failed"]
+    assert kept[-1].number == 2
+
+
+def test_a_watch_that_was_killed_while_it_counted_failed(tmp_path: Path) -> None:
+    """The system kills for want of memory, and rows decide how much is wanted: it is not counted again."""
+    write(tmp_path, 10)
+    (tmp_path / "p.toml").write_text(POLICY.format(unit='"row"', rows=1))
+    program = (
+        "import os, sys, tacit\n"
+        "clinic = tacit.open(sys.argv[1])\n"
+        f"watch = clinic.watch({SQL!r}, 2000, delta=1e-6, every='1 day')\n"
+        "watch.catch_up('2025-01-03')\n"
+        "clinic._till.engine.run = lambda query: os.kill(os.getpid(), 9)\n"
+        "watch.catch_up('2025-01-04')\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program, str(tmp_path / "p.toml")], check=False)
+    assert ended.returncode == -9
+    with tacit.open(tmp_path / "p.toml") as clinic:
+        for _ in range(2):
+            with pytest.raises(EngineError, match="could not answer"):
+                clinic.watch(SQL, 2000, delta=1e-6, every="1 day")
+        assert [each.kind for each in clinic.ledger()][1:] == ["charged", "failed"]
+        with pytest.raises(Stopped):
+            clinic.ask("SELECT count(*) FROM visits", 1)

@@ -20,6 +20,7 @@ that of all of Java, whose compiler and garbage collector work when they choose)
 from __future__ import annotations
 
 import argparse
+import gc
 import random
 import statistics
 import sys
@@ -88,6 +89,7 @@ def _of_session(leader: int) -> list[int]:
 
 def asked(curator: Curator, sql: str, epsilon: Fraction) -> tuple[float, float]:
     """Wall and CPU of one ask."""
+    gc.collect()  # Python's own full collections follow a beat of their own, which may meet the same side each time
     before, start = cpu(curator), time.perf_counter()
     curator.ask(sql, epsilon=epsilon, delta="1e-9" if "GROUP BY 1" in sql else None)
     return time.perf_counter() - start, cpu(curator) - before
@@ -172,6 +174,7 @@ def main() -> int:
     tell(f"{chosen.engine}, {chosen.rows:,} rows, median of {chosen.asks}; times in ms")
     tell(f"{'with':>8} {'without':>8} {'ratio':>6} {'halves':>6} | {'CPU':>8} {'without':>8} {'ratio':>6}")
     with opened(chosen.engine, chosen.rows) as pair:
+        gc.freeze()
         for sql in answered:
             found = measured(pair, sql, chosen.asks, price, coin)
             shown = _line(found, sql, "" if found.passes else "again ")

@@ -28,10 +28,10 @@ class Worker(spark_worker.Worker):
         frame = self._query(request["sql"])
         frame.collect()
         tracker = context.statusTracker()
-        numbers, jobs = tracker.getJobIdsForGroup(group), [None]
-        while None in jobs:  # what keeps count hears of jobs a little later
-            time.sleep(0.05)
-            jobs = [tracker.getJobInfo(job) for job in numbers]
+        jobs: list[Any] = []
+        while not jobs or any(job is None or job.status == "RUNNING" for job in jobs):
+            time.sleep(0.05)  # what keeps count hears of tasks, and of the end of their job, a little later
+            jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
         stages = [tracker.getStageInfo(stage) for job in jobs for stage in job.stageIds]
         ran = [stage.numCompletedTasks for stage in stages if stage is not None and stage.numCompletedTasks]
         plan = frame._jdf.queryExecution().executedPlan()

@@ -101,6 +101,16 @@ def test_the_threshold_is_the_least_that_the_theorem_allows() -> None:
         assert tail(epsilon, least) <= allowed < tail(epsilon, least - 1)
 
 
+def test_the_tail_keeps_its_digits_where_epsilon_is_tiny() -> None:
+    mpmath = pytest.importorskip("mpmath")
+    mpmath.mp.dps = 40
+    for epsilon, least in ((Fraction(1, 10**9), 4 * 10**10), (Fraction(3, 10**7), 10**8), (Fraction(2), 30)):
+        p = mpmath.exp(-mpmath.mpf(epsilon.numerator) / epsilon.denominator)
+        k, r = (1 - p) / (1 + p), (1 + p * p) / (1 - p * p)
+        exact = k * k * p**least * ((least + r) / (1 - p) + p / (1 - p) ** 2)
+        assert abs(tail(epsilon, least) / exact - 1) < 1e-10
+
+
 def test_a_release_adds_one_shared_noise_and_one_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     made = HeavyHitters(3, epsilon=1, delta=0.5)
     made.add("aaaaabbbbbb")

@@ -109,6 +109,13 @@ class Till:
             _sent(stored)
         return Session(self, self._charged(order, asker, goes_on=True))
 
+    def go_on(self, receipt: Receipt) -> Session:
+        """The session of a charge that goes on, unless it failed, here or in another process."""
+        stored = self.ledger.answer(receipt.key)
+        if stored is not None:
+            _sent(stored)
+        return Session(self, receipt)
+
     def fresh(self) -> None:
         """Refuse where the tables have changed since they were copied; nothing is charged, read or stored."""
         if self.engine.is_stale():
@@ -209,9 +216,13 @@ class Session:
             self._ended = True
             self._till.interrupted(self.receipt.key)
             raise
+        raise self.failed()
+
+    def failed(self) -> EngineError:
+        """It is over: one stored failure. Returns the one fixed error, to be raised."""
         self._ended = True
         self._till.failed(self.receipt.key)
-        raise EngineError(FAILED)
+        return EngineError(FAILED)
 
 
 def _sent(stored: bytes | Failed | None) -> bytes:

@@ -13,7 +13,8 @@ removed, rows whose time is changed. So all that a unit adds is decided period b
 
 Promise. Charged before any row is read, once, for all periods. What left for a period is in the watch's journal,
 beside the ledger, and is what is sent for it ever after, also by another process, whatever the table has become. A
-watch that failed, or whose journal is gone, is never gone on with: nobody could tell what had been drawn.
+watch that failed, was killed while it counted, or whose journal is gone, is never gone on with: nobody could tell what
+had been drawn, and that it did not end is something sent.
 Late rows (those that come after their period was counted) are not counted, and neither are rows without a time. A table
 must not move a row from a period that is over to one that is not: it would be counted again.
 """
@@ -33,9 +34,9 @@ from sqlglot import exp
 from tacit import parameters
 from tacit.curator.held import beside_ledger
 from tacit.curator.keys import Price, order_of_study
-from tacit.curator.till import Session
 from tacit.engines.exact import Columns, Keys
-from tacit.errors import LedgerError, QuestionError
+from tacit.engines.process import FAILED
+from tacit.errors import EngineError, LedgerError, QuestionError
 from tacit.ledger import Receipt
 from tacit.ledger.journal import Journal
 from tacit.loss.numbers.rounding import sqrt_up
@@ -77,6 +78,7 @@ class Watch:
     ) -> None:
         self._curator, self._plans, self.totals = curator, plans, totals
         self._journal, self.receipt = journal, receipt
+        self._failed = False
 
     @property
     def periods(self) -> int:
@@ -94,6 +96,8 @@ class Watch:
 
     def each(self, now: Any = None) -> Iterator[Period]:
         """As `catch_up`, one period after the other."""
+        if self._failed:
+            raise EngineError(FAILED)  # also where not even that could be stored
         moment = dt.datetime.now() if now is None else _moment("now", now)  # as the table's times are
         before = [0.0] * self.totals.width
         for number in range(1, self.periods + 1):
@@ -117,9 +121,13 @@ class Watch:
 
         till = self._curator._till  # that of the tables as they were last copied
         till.fresh()
-        session = Session(till, self.receipt)
+        session = till.go_on(self.receipt)
+        self._journal.begin()
+        self._failed = True
         exact = session.run(plan.query)
-        return session.guarded(lambda: self._journal.step(number, exact.open_for(counts)))
+        sent = session.guarded(lambda: self._journal.step(number, exact.open_for(counts)))
+        self._failed = False
+        return sent
 
     def _told(self, number: int, sent: list[float], before: list[float]) -> Period:
         cells, many = self._plans.cells, len(self._plans.names)
@@ -263,7 +271,10 @@ def watch(
     order = order_of_study(asked, Price(totals.event, exact, slip), list(curator._till.stated))
     journal = Journal(beside_ledger(curator._stated, curator._held.scratch, f"watch-{order.key[:24]}"), totals)
     try:
-        receipt = curator._till.open(order, curator._asker(analyst)).receipt
+        session = curator._till.open(order, curator._asker(analyst))
+        receipt = session.receipt
+        if journal.cut_off:
+            raise session.failed()
         if receipt.repeated and journal.is_new:
             raise LedgerError(
                 f"This watch was paid for at entry {receipt.sequence}, and its journal {journal.path.name!r} was gone: "

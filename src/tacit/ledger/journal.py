@@ -9,7 +9,11 @@ are written in one transaction, down to the disk, before they leave; a process t
 nothing, and the draws it made are forgotten with it. A killed process, a full disk or a loss of power can waste a draw;
 none can send two for one step. One process at a time holds a journal.
 
-The file holds exact numbers (see `Course.state`): it is for the owner's eyes, as the data are (mode 600). Whoever puts
+Whoever reads private rows for a step says so first (`begin`): the mark is on the disk before the rows are read, and
+goes with the step's totals. A journal that is opened with such a mark left (`cut_off`) was in a process that was ended
+on the way, and rows decide how much memory that wanted.
+
+The file holds exact numbers: it is for the owner's eyes, as the data are (mode 600). Whoever puts
 back an older copy of it makes steps be drawn again: do not restore one from a backup.
 """
 
@@ -46,6 +50,8 @@ class Journal:
         self._course: Course | None = None
         self.is_new = False
         """Whether the file was made now."""
+        self.cut_off = False
+        """Whether a step was begun that never ended."""
         self._process = os.getpid()
         self._lock = _locked(self.path)
         try:
@@ -68,8 +74,9 @@ class Journal:
                     f"The file {self.path.name!r} is of another stream: {kept['description']}. "
                     f"Open it with the same numbers, or take a new file for {described}."
                 )
+            self.cut_off = "begun" in kept
             if "state" in kept:
-                course.resume(json.loads(kept["state"]))
+                course._resume(json.loads(kept["state"]))
             self._course = course
         except BaseException:
             self.close()
@@ -87,6 +94,11 @@ class Journal:
             raise parameters.refuse("step", f"one that is over, 1 to {self.time:,}", step)
         totals: list[float] = json.loads(found[0])
         return totals
+
+    def begin(self) -> None:
+        """Rows are about to be read for the next step."""
+        self._open()
+        self._file.execute("INSERT OR REPLACE INTO stream VALUES ('begun', '')")
 
     def step(self, number: int, values: Any) -> list[float]:
         """The running totals after step `number`: of the next one, or what was sent for one that is over."""
@@ -107,10 +119,10 @@ class Journal:
         at = course.time
         try:
             totals: list[list[float]] = course.extend(np.array(new, dtype=object)).tolist()
-            self._keep(at, totals, course.state())
-        except ParameterError:
-            raise  # before anything was drawn
-        except BaseException:
+            self._keep(at, totals, course._state())
+        except BaseException as failure:
+            if isinstance(failure, ParameterError) and course.time == at:
+                raise  # before anything was drawn
             self.close()  # memory is ahead of the file: whoever opens it again goes on from the file
             raise
         return old + totals
@@ -120,6 +132,7 @@ class Journal:
         numbered = ((at + place, json.dumps(row)) for place, row in enumerate(totals, start=1))
         self._file.executemany("INSERT INTO sent VALUES (?, ?)", numbered)
         self._file.execute("INSERT OR REPLACE INTO stream VALUES ('state', ?)", (json.dumps(state),))
+        self._file.execute("DELETE FROM stream WHERE name = 'begun'")
         self._file.execute("COMMIT")
 
     def _open(self) -> Course:

@@ -24,6 +24,7 @@ Misra-Gries sketch", whose noise this is; the threshold is computed from the exa
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, NoReturn
@@ -34,6 +35,7 @@ from tacit.loss.events import Approximate
 from tacit.parameters import Number
 
 _NOBODY = ""
+_LARGEST_EPSILON = 100
 
 
 class HeavyHitters:
@@ -45,7 +47,7 @@ class HeavyHitters:
         if self.delta == 0:
             raise parameters.refuse("delta", "above 0: which keys are kept depends on single rows", delta)
         self.threshold = threshold_for(self.epsilon, self.delta)
-        self._released = False
+        self._released, self._turn = False, threading.Lock()
         # keys of nobody's come first in the order, so that they are replaced first
         self._counters: dict[tuple[str, int], int] = {(_NOBODY, place): 0 for place in range(self.size)}
 
@@ -56,8 +58,10 @@ class HeavyHitters:
 
     def add(self, rows: Iterable[Any]) -> None:
         """One by one, in the order in which they come. A row is read as a text."""
+        if self._released:
+            raise TacitError("This sketch was released. Make another for another stretch of the stream.")
         for row in rows:
-            self._count((str(row), -1))
+            self._count((as_text(row), -1))
 
     def _count(self, key: tuple[str, int]) -> None:
         counters = self._counters
@@ -74,18 +78,20 @@ class HeavyHitters:
 
     def release(self, *, bits: noise.BitSource | None = None) -> dict[str, int]:
         """The frequent values with noisy counts, most frequent first. Once."""
-        if self._released:
-            raise BudgetExceeded(
-                "This sketch was released, and was paid for once. Make another for another stretch of the stream.",
-                asked=Fraction(1),
-                remaining=Fraction(0),
-            )
-        self._released = True
+        with self._turn:
+            if self._released:
+                raise BudgetExceeded(
+                    "This sketch was released, and was paid for once. Make another for another stretch of the stream.",
+                    asked=Fraction(1),
+                    remaining=Fraction(0),
+                )
+            self._released = True
         source = noise.secure() if bits is None else bits
         scale = 1 / self.epsilon
         drawn = [int(each) for each in noise.discrete_laplace(scale, self.size + 1, source)]
         shared = drawn.pop()
         noisy = {key: count + shared + own for (key, count), own in zip(self._counters.items(), drawn, strict=True)}
+        self._counters.clear()  # nothing exact stays
         kept = [(value, text) for (text, place), value in noisy.items() if place < 0 and value >= self.threshold]
         return {text: value for value, text in sorted(kept, key=lambda pair: (-pair[0], pair[1]))}
 
@@ -97,6 +103,14 @@ class HeavyHitters:
         raise TacitError("A sketch can be neither copied nor pickled: it is released once. Make a new one.")
 
 
+def as_text(row: Any) -> str:
+    """A row as a text; one that has none is told as its type, because nothing about a row may raise."""
+    try:
+        return str(row)
+    except (TypeError, ValueError, RecursionError):
+        return type(row).__name__
+
+
 def _order(key: tuple[str, int]) -> tuple[int, tuple[str, int]]:
     """Keys of nobody's first, then texts in their order."""
     return (0 if key[1] >= 0 else 1, key)
@@ -106,6 +120,8 @@ def threshold_for(epsilon: Fraction, delta: Fraction) -> int:
     """The least whole t with 2 (1 + exp(epsilon)) Pr[1 + u + v >= t] <= delta; a little more where floats cannot
     tell.
     """
+    if epsilon > _LARGEST_EPSILON:
+        raise parameters.refuse("epsilon", f"at most {_LARGEST_EPSILON}", float(epsilon))
     grown = math.exp(float(epsilon)) * (1 + 1e-12)
     allowed = float(delta) / (2 * (1 + grown)) * (1 - 1e-9)
     low, high = 0, 1
@@ -127,4 +143,5 @@ def tail(epsilon: Fraction, least: int) -> float:
     one = -math.expm1(-float(epsilon))
     k = one / (1 + p)
     ratio = (1 + p * p) / (one * (1 + p))
-    return k * k * p**least * ((least + ratio) / one + p / (one * one))
+    # not p**least: the rounding of p would grow with the power
+    return k * k * math.exp(-float(epsilon) * least) * ((least + ratio) / one + p / (one * one))

@@ -36,19 +36,21 @@ from __future__ import annotations
 import hashlib
 import math
 import secrets
+import threading
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit import noise, parameters
-from tacit.errors import BudgetExceeded, ParameterError
+from tacit.errors import BudgetExceeded, ParameterError, TacitError
 from tacit.loss.events import Pure
 from tacit.mechanisms import RandomizedResponse
 from tacit.noise.bits import ForgetfulBits
 from tacit.parameters import Number
+from tacit.streaming.heavy import as_text
 
 _MOST_CELLS: Final = 1 << 26
 
@@ -64,7 +66,7 @@ class _Once:
                 "between two looks tells who came in between, and hiding that would forget the stream. Begin a new "
                 "statistic after an intrusion."
             )
-        self._answered = False
+        self._answered, self._turn = False, threading.Lock()
 
     @property
     def event(self) -> Pure:
@@ -72,13 +74,17 @@ class _Once:
         return Pure(self.epsilon)
 
     def _leave(self) -> None:
-        if self._answered:
-            raise BudgetExceeded(
-                "This statistic was answered, and was paid for once. Begin another.",
-                asked=Fraction(1),
-                remaining=Fraction(0),
-            )
-        self._answered = True
+        with self._turn:
+            if self._answered:
+                raise BudgetExceeded(
+                    "This statistic was answered, and was paid for once. Begin another.",
+                    asked=Fraction(1),
+                    remaining=Fraction(0),
+                )
+            self._answered = True
+
+    def __reduce__(self) -> NoReturn:
+        raise TacitError("A pan-private statistic can be neither copied nor pickled: it is answered once.")
 
 
 class Counter(_Once):
@@ -133,8 +139,12 @@ class _Bits(_Once):
         cells = len(self.memory)
         e = math.exp(float(self.state))
         decay = math.exp(-float(self.output))
-        coins = e / (1 + e) ** 2 / cells
+        coins = self._spread(e) / cells
         return math.sqrt(coins + 2 * decay / (1 - decay) ** 2 / cells**2) * (e + 1) / (e - 1)
+
+    def _spread(self, e: float) -> float:
+        """At most the variance of one bit: whether it was drawn anew is certain, and both coins have this one."""
+        return e / (1 + e) ** 2
 
 
 class Density(_Bits):
@@ -155,7 +165,7 @@ class Density(_Bits):
     def add(self, users: Iterable[Any]) -> None:
         """They came. Whoever is not listed counts nowhere."""
         for user in users:
-            place = self._place.get(user)
+            place = _place_of(self._place, user)
             if place is not None:
                 self._anew(place)
 
@@ -187,7 +197,7 @@ class Distinct(_Bits):
     def add(self, users: Iterable[Any]) -> None:
         """They came."""
         for user in users:
-            digest = hashlib.blake2b(str(user).encode("utf-8", "replace"), digest_size=8, key=self._key).digest()
+            digest = hashlib.blake2b(as_text(user).encode("utf-8", "replace"), digest_size=8, key=self._key).digest()
             self._anew(int.from_bytes(digest, "big") % len(self.memory))
 
     def answer(self) -> float:
@@ -220,12 +230,16 @@ class Cropped(_Bits):
     def add(self, users: Iterable[Any]) -> None:
         """They came. Whoever is not listed counts nowhere."""
         for user in users:
-            place = self._place.get(user)
+            place = _place_of(self._place, user)
             if place is None:
                 continue
             self.rounds[place] = (self.rounds[place] + 1) % self.most
             if self.rounds[place] == 0:
                 self._anew(place)
+
+    def _spread(self, e: float) -> float:
+        """Whether a bit was drawn anew depends on where its round began: no more than the variance of any bit."""
+        return 0.25
 
     def answer(self) -> float:
         """The sum over users of min(times, most)."""
@@ -237,3 +251,10 @@ def _places(users: Sequence[Any]) -> dict[Any, int]:
     if not place or len(place) != len(users):
         raise parameters.refuse("users", "different users, at least one", f"{len(users)} with repetitions")
     return place
+
+
+def _place_of(places: dict[Any, int], user: Any) -> int | None:
+    try:
+        return places.get(user)
+    except TypeError:  # a list, or something with a list inside: nobody who is listed
+        return None

@@ -87,11 +87,11 @@ def test_a_state_goes_on_where_it_was_taken(price: dict[str, float], steps: int 
     stream = np.random.default_rng(1).integers(0, 5, (400, 2))
     course = totals.begin(bits=SeededBitsForTestsOnly(1))
     course.extend(stream[:150])
-    state = json.loads(json.dumps(course.state()))
-    again = totals.begin(bits=SeededBitsForTestsOnly(2)).resume(state)
+    state = json.loads(json.dumps(course._state()))
+    again = totals.begin(bits=SeededBitsForTestsOnly(2))._resume(state)
     assert again.time == 150
     assert again.last == course.last
-    one, two = (each.totals.begin(bits=SeededBitsForTestsOnly(3)).resume(state) for each in (course, again))
+    one, two = (each.totals.begin(bits=SeededBitsForTestsOnly(3))._resume(state) for each in (course, again))
     assert (one.extend(stream[150:]) == two.extend(stream[150:])).all()
     assert np.abs(one.last - stream.sum(axis=0)).max() < 20 * totals.deviation(400)
 

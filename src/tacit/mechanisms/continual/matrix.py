@@ -43,6 +43,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit import parameters
 from tacit.loss.numbers.rounding import dyadic_up
 from tacit.mechanisms.continual.poles import Poles, poles_for
 
@@ -53,7 +54,8 @@ _STATE: Final = 32  # bits of a state behind the point
 _SHOWN: Final = 31  # bits of the coefficients that show a state
 _FADE: Final = 62  # bits of a state's factor for one block
 _SLACK: Final = Fraction(1_000_000_001, 1_000_000_000)
-"""Above the relative error of float sums of positive terms: at most some thousand operations of 2**-53 each."""
+"""Above the relative error of float sums of positive terms: at most some million operations of 2**-53 each."""
+_MOST_TIMES: Final = 1 << 22
 LARGEST_FAST: Final = 1 << 25
 
 Integers = NDArray[np.int64]
@@ -78,6 +80,8 @@ class Matrix:
 
     def sensitivity(self, distance: Fraction, times: int = 1, apart: int = 1, cells: int = 1) -> Fraction:
         """S of the theorem, in steps of the grid, for a unit that changes `times` values by `distance` each."""
+        if times > _MOST_TIMES:
+            raise parameters.refuse("times", f"at most {_MOST_TIMES:,}, for which sums are exact enough", times)
         lags = np.arange(1, times, dtype=np.float64)
         apart_sums = self.poles.inner(lags * apart, self.steps) if times > 1 else np.zeros(0)
         own = float(self.poles.inner(np.zeros(1), self.steps)[0])

@@ -25,17 +25,20 @@ enough, many steps at once are worked out in 64 bits, 1 million of them in about
 from __future__ import annotations
 
 import math
+import os
+import threading
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from tacit import noise, parameters
-from tacit.errors import ParameterError
+from tacit.errors import ParameterError, TacitError
 from tacit.loss import calibrate
+from tacit.loss.curves.discrete_gaussian import LATTICE_SIGMA
 from tacit.loss.events import Concentrated, DiscreteGaussian, DiscreteLaplace, Event, Pure
 from tacit.loss.targets import rho_within
 from tacit.mechanisms.continual import tree
@@ -193,18 +196,24 @@ def _priced(
         if by_rho
         else calibrate.discrete_gaussian_sigma(sensitivity, exact, slip, steps * cells)
     )
+    if sigma < LATTICE_SIGMA and steps * cells > 1:
+        # the prices of narrow noise are proved for shifts that are fixed beforehand, and a stream is chosen on the way
+        raise parameters.refuse("epsilon or rho", "smaller: so little noise is not priced for streams", float(exact))
     return DiscreteGaussian(sensitivity, sigma, steps * cells), sigma
 
 
 class Course:
-    """One stream as it goes. What it remembers of the values is exact: whoever reads `state` reads them.
+    """One stream as it goes. What it remembers of the values is exact, and nothing public shows it.
 
-    A course is not durable by itself: `tacit.streaming.Journal` keeps one in a file.
+    A course is not durable by itself: `tacit.streaming.Journal` keeps one in a file. It can be neither copied nor
+    pickled, and another process refuses it: two of one course would draw two noises for one step. Threads take turns.
     """
 
     def __init__(self, totals: RunningTotals, bits: noise.BitSource | None = None) -> None:
         self.totals = totals
         self.time = 0
+        self._process = os.getpid()
+        self._turn = threading.Lock()
         self._bits = noise.secure() if bits is None else bits
         self._number = 0
         self._finished = [0.0] * totals.width
@@ -219,29 +228,33 @@ class Course:
     def step(self, values: Any) -> list[float]:
         """The running totals after one more vector of whole numbers."""
         row = self._read(values)
-        self._room(1)
-        if self._part.left == 0:
-            self._next()
-        sent = self._part.step(row)
-        self.time += 1
-        self._last = [done + new for done, new in zip(self._finished, sent, strict=True)]
-        return list(self._last)
+        with self._turn:
+            self._room(1)
+            if self._part.left == 0:
+                self._next()
+            sent = self._part.step(row)
+            self.time += 1
+            self._last = [done + new for done, new in zip(self._finished, sent, strict=True)]
+            return list(self._last)
 
     def extend(self, values: Any) -> NDArray[np.float64]:
         """The running totals after each of many vectors, one a row (for one cell: a plain list will do)."""
         rows = self._many(values)
-        self._room(len(rows))
         found = [np.empty((0, self.totals.width))]
-        while len(rows):
-            if self._part.left == 0:
-                self._next()
-            now, rows = rows[: self._part.left], rows[self._part.left :]
-            found.append(self._part.extend(now) + np.array(self._finished))
-            self.time += len(now)
-            self._last = found[-1][-1].tolist()
+        with self._turn:
+            self._room(len(rows))
+            while len(rows):
+                if self._part.left == 0:
+                    self._next()
+                now, rows = rows[: self._part.left], rows[self._part.left :]
+                found.append(self._part.extend(now) + np.array(self._finished))
+                self.time += len(now)
+                self._last = found[-1][-1].tolist()
         return np.concatenate(found)
 
     def _room(self, wanted: int) -> None:
+        if self._process != os.getpid():
+            raise TacitError("This stream belongs to another process: two would draw two noises for one step.")
         if self.totals.steps is not None and self.time + wanted > self.totals.steps:
             raise ParameterError(
                 f"This stream was paid for {self.totals.steps:,} steps, and {self.time:,} of them are over. "
@@ -280,8 +293,8 @@ class Course:
 
     # -- what must be kept to go on after a crash -------------------------------------------------------
 
-    def state(self) -> dict[str, Any]:
-        """All that the next step needs, as JSON values. It holds exact numbers: keep it as you keep the data."""
+    def _state(self) -> dict[str, Any]:
+        """All that the next step needs, as JSON values. It holds exact numbers: for `Journal`, and for nobody else."""
         return {
             "time": self.time,
             "stretch": self._number,
@@ -290,13 +303,16 @@ class Course:
             "part": self._part.state(),
         }
 
-    def resume(self, state: dict[str, Any]) -> Course:
-        """This course, going on where `state` was taken."""
+    def _resume(self, state: dict[str, Any]) -> Course:
+        """This course, going on where `_state` was taken."""
         self.time, self._number = int(state["time"]), int(state["stretch"])
         self._finished, self._last = list(state["finished"]), list(state["last"])
         self._part = _Part(self.totals, self.totals.stretch(self._number), self._bits)
         self._part.resume(state["part"])
         return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TacitError("A stream can be neither copied nor pickled: a step is drawn once. Keep it in a `Journal`.")
 
 
 class _Part:

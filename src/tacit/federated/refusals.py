@@ -1,0 +1,12 @@
+"""How a party of a federation says no: what arrived is not what the protocol allows at this place.
+
+A `Refused` changes nothing: whoever raises it is in the state it was in, and the right message can still come.
+"""
+
+from __future__ import annotations
+
+from tacit.errors import TacitError
+
+
+class Refused(TacitError, ValueError):
+    """A message, a measurement or a report is refused; the sentence says why. Nothing was changed or sent."""
