@@ -3,8 +3,9 @@
 A thousand people with one row each, values within 0 .. 100 in three places: evenly spread, near a bound, and narrow off
 the middle. A draw of SQL's is a cell of one ask: the table holds the thousand once for each of its groups, whose people
 are others, so that every cell has noise of its own, as large as without groups. Studies are given arrays, a release for
-each draw. The sampling error of a deviation over N draws is sqrt((k - 1)/(4 N)) of it, k the kurtosis of the draws, which is large where a variance
-is held above 0; the errors of both are put together. (Tests compare what is planned with the studies' closed forms.)
+each draw. The sampling error of a deviation over N draws is sqrt((k - 1)/(4 N)) of it, k the kurtosis of the draws,
+which is large where a variance is held above 0; the errors of both are put together. (Tests compare what is planned
+with the studies' closed forms.)
 """
 
 from __future__ import annotations
