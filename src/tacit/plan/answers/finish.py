@@ -147,12 +147,11 @@ def in_whole_numbers(plan: Plan, output: OutputPlan, cells: Cells, selected: Seq
     """
     if isinstance(output.formula, MapFormula):
         return ONE
-    formula, shared = output.formula, False
+    formula: Formula | None = output.formula
     if isinstance(formula, Summed):
-        (total, *more) = used_totals(formula) or [None]
-        if more or total is None or total.function != "sum" or cells.chosen or not _unit_terms(formula.inside):
-            return 0
-        formula, shared = total.argument, True
+        totals = used_totals(formula)
+        plain = _unit_terms(formula.inside) and not cells.chosen
+        formula = totals[0].argument if plain and [each.function for each in totals] == ["sum"] else None
     if output.kind != "integer" or formula is None or not _unit_terms(formula) or formula.measures & {*selected}:
         return 0
     bundled = {place for each in plan.bundles for place in each.places}
