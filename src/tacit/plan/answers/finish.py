@@ -156,13 +156,8 @@ def in_whole_numbers(plan: Plan, output: OutputPlan, cells: Cells, selected: Seq
         return 0
     bundled = {place for each in plan.bundles for place in each.places}
     levelled = {place for place in formula.measures if plan.measures[place].levels is not None}
-    alone = (
-        isinstance(formula, Linear)
-        and len(formula.terms) == 1
-        and not shared
-        and not formula.measures & (bundled | levelled)
-    )
-    return ONE if alone else SEVERAL
+    shared = bool(formula.measures & (bundled | levelled)) or formula is not output.formula
+    return ONE if isinstance(formula, Linear) and len(formula.terms) == 1 and not shared else SEVERAL
 
 
 def _unit_terms(formula: Formula) -> bool:
