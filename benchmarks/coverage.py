@@ -6,7 +6,8 @@ in one of 50,000 cells. Several intervals of one finding count together; a colum
 would put it below the bar in one of 10,000 cells. An interval that is not shown counts for nothing, and how many are
 shown is said. More than the level is no fault where intervals are conservative by design: such cells are listed.
 
-The cases and their truths are in `_coverage_cases.py` and `_coverage_sql.py`. `TACIT_ONLY=pca,mean,SQL` runs some. With
+The cases and their truths are in `_coverage_cases.py`, `_coverage_sql.py` and `_coverage_lines.py` (coefficients of
+`learning.LinearRegression`, in regimes of their own). `TACIT_ONLY=pca,mean,SQL,LinearRegression` runs some. With
 `TACIT_KEPT=FILE` each cell is written to that file as it is done, and cells that are in it are not run again: a sweep
 that was stopped goes on. The file knows nothing of the code; take its lines out for what was changed.
 """
@@ -21,6 +22,7 @@ import numpy as np
 from scipy import stats
 
 import _coverage_cases as studies
+import _coverage_lines as fits
 import _coverage_sql as sql
 from _coverage_cases import CASES, REGIMES, Tally
 
@@ -52,8 +54,13 @@ def keep(name: str, regime: str, columns: dict[str, Tally]) -> None:
         file.write(json.dumps({"case": name, "regime": regime, "columns": plain}) + "\n")
 
 
+LINE = "LinearRegression"
+
+
 def sweep(name: str, regime: str, runs: int, seed: int = 0) -> dict[str, Tally]:
-    """Of a study, or of a question in SQL."""
+    """Of a study, of a question in SQL, or of a line."""
+    if name == LINE:
+        return {"coefficient": fits.sweep(regime, runs, seed)}
     room = studies if name in CASES else sql
     return room.sweep(name, regime, runs, seed)
 
@@ -82,6 +89,13 @@ def met(tally: Tally) -> bool:
     return tally.coverage >= BAR and bool(np.all((tally.shown == 0) | (chance > 1e-4 / len(tally.held))))
 
 
+def written(tally: Tally) -> str:
+    """A cell of the table."""
+    share = f" ({100 * tally.share:.0f} % shown)" if tally.share < 0.995 else ""
+    text = "none shown" if not tally.shown.sum() else f"{100 * tally.coverage:.1f}{share}"
+    return text if met(tally) else f"**{text}**"
+
+
 def main() -> str:
     names = [name for name in CASES if not ONLY or name.partition(",")[0] in ONLY]
     names += [name for name in sql.FORMS if not ONLY or "SQL" in ONLY]
@@ -103,15 +117,23 @@ def main() -> str:
                 keep(name, regime, found)
             for column, tally in found.items():
                 good = met(tally)
-                share = f" ({100 * tally.share:.0f} % shown)" if tally.share < 0.995 else ""
-                text = "none shown" if not tally.shown.sum() else f"{100 * tally.coverage:.1f}{share}"
-                cells.setdefault(column, []).append(text if good else f"**{text}**")
+                cells.setdefault(column, []).append(written(tally))
                 label = f"{name} ({regime})"
                 failed += [] if good else [label]
                 wide += [label] if tally.shown.sum() and tally.coverage >= FAR else []
         about = CASES[name][0] if name in CASES else "SQL, rows"
         lines += [f"| {name} | {about} | {column} | {' | '.join(row)} |" for column, row in cells.items()]
         print(lines[-1], flush=True)
+    own = ["| LinearRegression, of a population | intercept and slopes | worst of them |", "|---|---|---|"]
+    for regime in fits.POPULATIONS if not ONLY or LINE in ONLY else ():
+        if (LINE, regime) not in done:
+            done[LINE, regime] = judged(LINE, regime, RUNS)
+            keep(LINE, regime, done[LINE, regime])
+        tally = done[LINE, regime]["coefficient"]
+        failed += [] if met(tally) else [f"{LINE} ({regime})"]
+        wide += [f"{LINE} ({regime})"] if tally.shown.sum() and tally.coverage >= FAR else []
+        own.append(f"| {regime} | {written(tally)} | {100 * tally.worst:.1f} |")
+        print(own[-1], flush=True)
     return "\n".join(
         [
             "## Coverage",
@@ -122,6 +144,8 @@ def main() -> str:
             + (f" Only some of the cases were run ({len(names)} of {len(CASES) + len(sql.FORMS)})." if ONLY else ""),
             "",
             *lines,
+            "",
+            *own,
             "",
             f"Below the bar: {', '.join(failed) if failed else 'none'}.",
             "",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import signal
 from collections.abc import Iterator
 from typing import Any
@@ -18,9 +20,17 @@ DIGITS = 60
 # How long an example takes says something about the machine, not about the code. Every run tries the same examples, so
 # that one which fails was brought by the change; new ones are looked for by the soaks (tests/plan/soak.py, ...).
 settings.register_profile(
-    "tacit", deadline=None, print_blob=True, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "tacit",
+    deadline=None,
+    print_blob=True,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=int(os.environ.get("TACIT_EXAMPLES", "40")),
 )
 settings.load_profile("tacit")
+
+# Fourteen thousand collected tests stay until the end, and walking them again and again took a tenth of the run.
+gc.set_threshold(100_000, 20, 20)
 
 # A shell without job control starts what runs in the background with Ctrl-C ignored, and children inherit that: tests
 # that interrupt a program would then wait for nothing.
@@ -30,6 +40,14 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 if not draws.FRESH:
     draws.begin()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # modules that look for leaks at the end would find all of it
 
 
 @pytest.hookimpl(wrapper=True)

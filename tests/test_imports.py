@@ -62,6 +62,7 @@ def test_the_names_of_tacit_are_frozen() -> None:
         "audit",
         "auto",
         "between",
+        "connect",
         "date_between",
         "federated",
         "learning",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tacit.answer import Answer
     from tacit.curator import Curator, protect
     from tacit.curator import open_policy as open
+    from tacit.doors.connect import connect
     from tacit.errors import (
         BudgetExceeded,
         EngineError,
@@ -53,6 +54,7 @@ __all__ = [
     "audit",
     "auto",
     "between",
+    "connect",
     "date_between",
     "federated",
     "learning",
@@ -83,6 +85,7 @@ _HOME: Final = {
     "anything": ("tacit.policy", "anything"),
     "auto": ("tacit.policy", "auto"),
     "between": ("tacit.policy", "between"),
+    "connect": ("tacit.doors.connect", "connect"),
     "date_between": ("tacit.policy", "date_between"),
     "one_of": ("tacit.policy", "one_of"),
     "open": ("tacit.curator", "open_policy"),

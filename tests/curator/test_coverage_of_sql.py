@@ -12,8 +12,8 @@ from sqlglot import exp
 
 import _coverage_cases as studies
 import _coverage_sql as sweep
-from tacit.question.aggregates import _AGGREGATES, NAMED_AGGREGATES
-from tacit.question.picks import _PICKS
+from tacit.question import aggregates, picks
+from tacit.question.aggregates import NAMED_AGGREGATES
 
 MANY, FEW = 2_000, 60  # runs that are finished at once, and one by one
 LOW = {
@@ -39,7 +39,7 @@ def test_every_aggregate_is_swept_or_shows_no_interval() -> None:
         for node in sqlglot.parse_one(form.sql, read="duckdb").walk()
         if isinstance(node, (exp.AggFunc, exp.Filter))
     }
-    understood = {each.__name__ for each in (*_AGGREGATES, *_PICKS)}
+    understood = {each.__name__ for each in (*aggregates.READERS, *picks.READERS)}
     # the parser has two names for each of these, and one reader
     asked |= {"Stddev"} if "StddevSamp" in asked else set()
     assert understood - asked == set(sweep.UNSHOWN) - asked

@@ -21,7 +21,7 @@ from tests.doors.test_cli import COUNT, folder, run
 
 __all__ = ["folder"]
 
-ACTIONS = {"demo", "init", "completion", "ledger resume", "ledger adopt"}
+ACTIONS = {"demo", "init", "completion", "ledger resume", "ledger adopt", "survey demo", "survey shuffle"}
 """They do something, or write something that has a form of its own, and show no result."""
 FORMS = ["table", "csv", "json", "parquet", "markdown"]
 BY_SEX = "SELECT sex, count(*) AS n FROM visits GROUP BY sex"

@@ -88,6 +88,16 @@ def test_a_report_counts_once_and_a_wrong_one_never() -> None:
     assert steps.opened([each.release() for each in servers]) == [0, 1, 1, 0, 0]
 
 
+def test_a_part_under_another_nonce_is_refused_because_it_would_count_twice() -> None:
+    """A count's shares do not depend on the nonce: a server that lied could have a victim added a hundred times."""
+    key = federated.new_key()
+    count = federated.Collection("count", federated.Count(), key=key, epsilon=1)
+    server, report = count.server(1, key), count.client().report(True)
+    server.check(report.nonce, report.public, report.parts[1])
+    with pytest.raises(Refused, match="under another nonce"):
+        server.check(bytes(16), report.public, report.parts[1])
+
+
 def test_every_flipped_byte_of_a_report_is_refused() -> None:
     steps = collection(federated.Histogram(3))
     report = steps.client().report(1)

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import _coverage_lines as lines
 from tacit import learning
 from tacit.learning.calibrated import Part, calibrated
 from tacit.learning.centred import centred, weights_of_products
 from tacit.learning.margin_losses import FINE
-from tacit.learning.rounds import grid_rows, moved, products, products_part, sums_by_class
+from tacit.learning.rounds import grid_rows, moved, products, products_part
 from tacit.loss import compose
 from tacit.mechanisms import Gaussian, Laplace
 from tests.learning.test_gram import cells, columns
@@ -33,9 +34,13 @@ def test_a_units_rows_move_both_releases_by_at_most_their_sensitivities() -> Non
         if rng.random() < 0.5:
             codes[:] = codes[0]  # the same row again moves them farthest
         vectors = grid_rows(codes, features, ["number"] * len(features))
-        none = np.zeros(rows, dtype=np.int64)
-        sums = sums_by_class(vectors, none, 1, made.first_constant, made.first_reach)
-        whole = moved(vectors, rng.integers(-FINE, FINE + 1, len(vectors)), made.reach, made.constant)
+        sums = made.first_sums(vectors)
+        if rng.random() < 0.5:
+            constant = np.full((1, rows), made.constant, dtype=np.int16)
+            whole = np.vstack([constant, vectors])  # as it is: the bounds keep it within the ball
+        else:
+            stretch = rng.choice([0.5, 1.0, 1 / 0.45, 9.0])
+            whole = moved(vectors, rng.integers(-FINE, FINE + 1, len(vectors)), made.reach, made.constant, stretch)
         upper = np.triu_indices(len(whole))
         crossed = products(whole)[upper] * weights_of_products(upper, made.noises[1])
         sizes = [size_of(sums, made.noises[0]), size_of(crossed, made.noises[1])]
@@ -72,7 +77,7 @@ def test_with_hardly_any_noise_the_line_is_the_plain_one() -> None:
     X, y = some_line(np.random.default_rng())
     model = learning.LinearRegression(epsilon=1e6, delta=1e-6, bounds=(-1, 1), target_bounds=(-9, 9)).fit(X, y)
     plain = np.linalg.lstsq(np.column_stack([np.ones(len(X)), X]), y, rcond=None)[0]
-    assert np.allclose([model.intercept_, *model.coef_], plain, atol=1e-2)  # some rows are shrunk to the ball
+    assert np.allclose([model.intercept_, *model.coef_], plain, atol=1e-3)  # numbers are rounded to a grid
     # and the intervals are those of textbooks: 1.96 deviations of the errors over the spread and the root of the count
     left = y - X @ plain[1:] - plain[0]
     inverse = np.linalg.inv(np.cov(X.T))
@@ -80,19 +85,48 @@ def test_with_hardly_any_noise_the_line_is_the_plain_one() -> None:
     assert np.allclose(np.diff(model.coef_interval_, axis=1)[:, 0] / 2, textbook, rtol=0.05)
 
 
+SHOWN = [
+    "targets fill their bounds",
+    "rows fill their bounds",
+    "targets beyond their bounds",
+    "one column",
+    "skew, cut by the bounds",
+]
+
+
 @pytest.mark.statistical
-@pytest.mark.parametrize(("epsilon", "delta"), [(1, 1e-6), (3, 0)])
-def test_intervals_count_both_noises(epsilon: float, delta: float) -> None:
-    """Of 60 runs with three intervals each, at 0.95: fewer than 78 % held has a chance below 1e-9."""
+@pytest.mark.parametrize("name", SHOWN)
+def test_intervals_hold_the_populations_line_also_where_targets_fill_their_bounds(name: str) -> None:
+    """Of 20 runs, at 0.93 or above: more than half of all intervals missed has a chance below 1e-7.
+
+    The intervals of one run miss together at worst, so that 20 runs count as 20: 11 misses or more of 20 at 0.07 are
+    that rare. Shrunk rows missed 73 of 100. The long form is `go.py bench coverage`.
+    """
+    tally = lines.sweep(name, 20, seed=int(np.random.default_rng().integers(1 << 30)))
+    assert tally.shown.min() > 0
+    assert float((tally.shown - tally.held).mean()) < 11
+
+
+def test_rows_that_were_shrunk_have_no_interval_and_the_model_says_why() -> None:
     rng = np.random.default_rng()
-    held = 0
-    for _ in range(60):
-        X, y = some_line(rng, 5_000)
-        facts: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "bounds": (-1, 1), "target_bounds": (-3, 3)}
-        model = learning.LinearRegression(**facts).fit(X, y)
-        ends = np.vstack([model.intercept_interval_, model.coef_interval_])
-        held += int(((ends[:, 0] <= [0.1, 0.5, -1.0]) & (ends[:, 1] >= [0.1, 0.5, -1.0])).sum())
-    assert held >= 0.78 * 180
+    X, y = some_line(rng, 20_000)
+    model = learning.LinearRegression(epsilon=1, delta=1e-6, bounds=(-4, 4), target_bounds=(-4, 4)).fit(X, y)
+    assert model.coef_interval_ is None
+    assert model.intercept_interval_ is None
+    assert "shrunk" in model.interval_note_
+    assert any("shrunk" in note for note in model.finding_.notes)
+    assert "shrunk" in model.card()
+
+
+def test_no_row_is_shrunk_where_its_noise_is_small_beside_the_spread() -> None:
+    """Rows at all corners of their bounds, which are the longest: with hardly any noise the line is the plain one."""
+    rng = np.random.default_rng()
+    X = rng.choice([-1.0, 1.0], (4_000, 3))
+    y = np.where(rng.random(4_000) < 0.3, X[:, 0], rng.choice([-1.0, 1.0], 4_000))
+    model = learning.LinearRegression(epsilon=1e6, delta=1e-6, bounds=(-1, 1), target_bounds=(-1, 1)).fit(X, y)
+    plain = np.linalg.lstsq(np.column_stack([np.ones(len(X)), X]), y, rcond=None)[0]
+    assert np.allclose([model.intercept_, *model.coef_], plain, atol=1e-4)
+    assert model.interval_note_ is None
 
 
 def test_where_noise_hides_a_direction_there_is_no_interval() -> None:

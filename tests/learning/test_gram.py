@@ -108,8 +108,8 @@ def test_released_entries_scatter_as_their_deviations_say() -> None:
     truth = np.column_stack([np.ones(3), X / 2 - 1])
     assert isinstance(given.source, ArraySource)
     fresh = ArraySource(given.source.known, given.source.columns, given.source.missing)  # it remembers nothing
-    drawn = np.array([looked_at(fresh, lambda o: made.release(o, secure())[0]) for _ in range(300)])
-    _, deviations, _ = looked_at(fresh, lambda o: made.release(o, secure()))
+    drawn = np.array([looked_at(fresh, lambda o: made.release(o, secure()).matrix) for _ in range(300)])
+    deviations = looked_at(fresh, lambda o: made.release(o, secure()).deviations)
     ratios = np.square(drawn - truth.T @ truth).mean(axis=0) / np.square(deviations)
     assert (ratios > 0.55).all()
     assert (ratios < 1.6).all()

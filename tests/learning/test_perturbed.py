@@ -15,6 +15,7 @@ from scipy import stats
 
 from tacit import learning
 from tacit.errors import QuestionError
+from tacit.learning import perturbed
 from tacit.learning.columns import Feature
 from tacit.learning.linear_rounds import around
 from tacit.learning.minimum import Problem, minimum, sides_of
@@ -22,6 +23,7 @@ from tacit.learning.perturbed import OBJECTIVE, OUTPUT, Perturbed, longest_row, 
 from tacit.learning.rounds import moved
 from tacit.loss import compose, events
 from tacit.mechanisms import Gaussian, Laplace
+from tacit.noise import secure
 from tests.learning.test_gram import clinic
 
 CASES = int(os.environ.get("TACIT_CASES", "60"))  # 5,000 for a soak
@@ -114,6 +116,30 @@ def test_how_long_it_takes_tells_no_more_than_the_released_count() -> None:
         found = minimum(own, float(made.step), float(made.tolerance))
         assert own.is_proved(np.array([float(each) for each in found]) * float(made.step), float(made.tolerance))
     assert len(steps) == 1
+
+
+def test_how_long_it_takes_tells_nothing_about_the_tilt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tilt hides the rows; how long it is says how long their gradient is at the minimum."""
+    rng, told = np.random.default_rng(), set()
+    steps = Problem.steps
+
+    def watched(self: Problem, tolerance: float) -> int:
+        told.add((self.most, steps(self, tolerance)))
+        return steps(self, tolerance)
+
+    monkeypatch.setattr(Problem, "steps", watched)
+    made = planned(3, 2, 1, "1", "1e-5", OBJECTIVE)
+    rows, sides = some_rows(made, 40, rng, False), sides_of(rng.integers(0, 2, 40), 1)
+    for _ in range(8):
+        made._minimum(rows, sides, 100, secure())
+    assert len(told) == 1
+
+
+def test_more_rows_than_can_be_proved_fail_by_the_released_count_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(perturbed, "_MOST_ROWS", 20)
+    codes = np.tile([50, 1], (100, 1))
+    with pytest.raises(ArithmeticError, match="may be more than"):
+        planned(1, 2, 1, "40", "1e-5", OUTPUT).learn(codes, ["number"] * 2, secure())
 
 
 @pytest.mark.parametrize("delta", ["1e-5", "0"])

@@ -12,17 +12,18 @@ import pytest
 from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
-from tacit.noise import cauchy_like, rounded_laplace, student_t
+from tacit.noise import cauchy_like, rounded_laplace, rounded_normal, student_t
 from tacit.noise import heavy as module
 from tacit.noise.bits import SeededBitsForTestsOnly, secure
 from tacit.noise.laws import Cauchy, ContinuousLaplace, Law, Quartic, Student
+from tacit.noise.normal import Normal
 from tacit.noise.reals import LazyUniform
 from tests.noise.doubles import Served, chance_at_most, every_word
 
 HALF = Fraction(1, 2)
 ONES = 2**64 - 1
 ALARM = 1e-10
-LAWS = [ContinuousLaplace(), Cauchy(), Quartic(), *(Student(degrees) for degrees in (1, 2, 3, 4, 5, 12, 101))]
+LAWS = [ContinuousLaplace(), Cauchy(), Quartic(), *(Student(degrees) for degrees in (1, 2, 3, 4, 5, 12, 101)), Normal()]
 
 
 def real(exact: Fraction) -> mpmath.mpf:
@@ -35,6 +36,8 @@ def density(law: Law, z: mpmath.mpf) -> mpmath.mpf:
         return mpmath.exp(-z)
     if isinstance(law, Cauchy):
         return 2 / (mpmath.pi * (1 + z**2))
+    if isinstance(law, Normal):
+        return 2 * mpmath.npdf(z)
     if isinstance(law, Quartic):
         return 2 * mpmath.sqrt(2) / (mpmath.pi * (1 + z**4))
     assert isinstance(law, Student)
@@ -49,6 +52,8 @@ def survival(law: Law, z: mpmath.mpf) -> mpmath.mpf:
         return mpmath.exp(-z)
     if isinstance(law, Cauchy):
         return 1 - 2 * mpmath.atan(z) / mpmath.pi
+    if isinstance(law, Normal):
+        return mpmath.erfc(z / mpmath.sqrt(2))
     if isinstance(law, Quartic):
         # the integral of 1/(1 + t^4) from 0 to z is z 2F1(1, 1/4; 5/4; -z^4)
         return 1 - 2 * mpmath.sqrt(2) / mpmath.pi * z * mpmath.hyp2f1(1, 0.25, 1.25, -(z**4))
@@ -84,7 +89,7 @@ def test_float_and_enclosed_survival_agree_with_the_law_within_the_stated_band(l
 @pytest.mark.parametrize("law", LAWS, ids=str)
 def test_the_density_falls_no_faster_than_the_stated_steepness_and_its_ratio_is_enclosed(law: Law) -> None:
     steepest = mpmath.mpf(0)
-    for step in range(1, 400):
+    for step in range(1, 400 if law.reach is None else 25 * int(law.reach)):
         z = mpmath.mpf(step) / 25
         steepest = max(steepest, -mpmath.diff(lambda t: mpmath.log(density(law, t)), z))
     assert steepest <= real(law.steepness) < 2 * steepest + 0.1
@@ -161,6 +166,7 @@ SAMPLERS: list[tuple[Law, Callable[[Fraction, int], NDArray[np.int64]]]] = [
     (Student(1), lambda scale, size: student_t(scale, 1, size, secure())),
     (Student(2), lambda scale, size: student_t(scale, 2, size, secure())),
     (Student(5), lambda scale, size: student_t(scale, 5, size, secure())),
+    (Normal(), lambda scale, size: rounded_normal(scale, size, secure())),
 ]
 
 
@@ -195,12 +201,14 @@ def test_draws_at_huge_scales_follow_the_law_and_fill_the_low_bits_evenly(
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(("law", "step"), [(ContinuousLaplace(), 4), (Cauchy(), 4), (Quartic(), 2), (Student(4), 4)])
+@pytest.mark.parametrize(
+    ("law", "step"), [(ContinuousLaplace(), 4), (Cauchy(), 4), (Quartic(), 2), (Student(4), 4), (Normal(), 4)]
+)
 def test_the_split_into_quotient_and_remainder_loses_nothing(law: Law, step: int) -> None:
     """At a scale so small that the density changes much within a cell, and zero's half cell is not rare."""
     scale, bits, last = Fraction(8), SeededBitsForTestsOnly(77), 30
     quotients = module.from_words(bits.words(8_000), 64, law, scale / step, Fraction(1, 2 * step), bits)
-    draws = module._with_remainders(quotients, law, scale, step, bits)
+    draws = module.with_remainders(quotients, law, scale, step, bits)
     signed = masses(law, scale, last)
     folded = [signed[last], *(2 * mass for mass in signed[last + 1 :])]
     assert chance_at_most(np.bincount(np.minimum(draws, last), minlength=last + 1), folded) > ALARM
@@ -228,8 +236,8 @@ def test_zero_is_always_looked_at_because_half_of_its_cell_is_outside() -> None:
     quotients, scale, step = np.zeros(1, dtype=np.int64), Fraction(2**40), 2**24
     # remainder 0, then a chance that would keep anything, then the fraction: below 1/2, so both are drawn again
     again = Served([0, 0, 0, 3 << 40, 0])
-    assert module._with_remainders(quotients, Cauchy(), scale, step, again).tolist() == [3]
-    assert module._with_remainders(quotients, Cauchy(), scale, step, Served([0, 0, 2**63])).tolist() == [0]
+    assert module.with_remainders(quotients, Cauchy(), scale, step, again).tolist() == [3]
+    assert module.with_remainders(quotients, Cauchy(), scale, step, Served([0, 0, 2**63])).tolist() == [0]
 
 
 @pytest.mark.parametrize("law", LAWS, ids=str)

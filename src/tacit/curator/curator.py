@@ -8,6 +8,7 @@ answer or one fixed error. A question asked again gets what is stored, the answe
 
 from __future__ import annotations
 
+import copy
 import html
 import json
 import weakref
@@ -214,6 +215,17 @@ class Curator(Purse):
         sql, table, found = question_for(self.policy, column)
         plan = self.plan(sql, epsilon, rows_per_unit=rows_per_unit)
         return suggestion(plan, self._bought(plan, analyst), table, found)
+
+    def seen_by(self, analyst: str) -> Curator:
+        """The same database as this analyst sees it: whoever asks there is charged under this name, and nobody else.
+
+        For the owner, who lets others in. It shares the engine and the ledger: close the owner's, not this one.
+        """
+        if self.analyst != "owner":
+            raise parameters.refuse("analyst", "the owner, who alone lets others in", self.analyst)
+        seen = copy.copy(self)
+        seen.analyst = analyst
+        return seen
 
     # -- coming and going ------------------------------------------------------------------------------
 

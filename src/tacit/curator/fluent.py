@@ -16,7 +16,6 @@ from tacit.question.pieces import expression, is_word, name
 
 if TYPE_CHECKING:
     from tacit.answer import Answer, Estimate
-    from tacit.curator.curator import Curator
     from tacit.curator.planner import Planner
     from tacit.parameters import Number
     from tacit.plan import Plan
@@ -163,11 +162,12 @@ class Steps:
 class AskedSteps(Steps):
     """The same for somebody who can also answer it."""
 
-    planner: Curator
+    planner: Any  # a curator, here or behind a server
 
     def ask(self, epsilon: Number | None = None, **options: Any) -> Answer:
         """The answer, paid for; the options of `Curator.ask`."""
-        return self.planner.ask(self.sql, epsilon, **options)
+        answer: Answer = self.planner.ask(self.sql, epsilon, **options)
+        return answer
 
 
 def _text(given: str) -> str:

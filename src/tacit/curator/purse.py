@@ -5,15 +5,16 @@ Promise: an analyst sees their own entries and failures; everything is the owner
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from fractions import Fraction
 
 from tacit import parameters
-from tacit.answer import Standing
+from tacit.answer import Answer, Standing
 from tacit.answer.standing import charges_of, share_of
 from tacit.curator.planner import Planner
 from tacit.curator.till import Till
-from tacit.ledger import Entry, Ledger
+from tacit.ledger import Entry, Ledger, Report
 from tacit.loss.events import Event
 from tacit.loss.spent import Spent
 from tacit.loss.worth import more_like
@@ -71,6 +72,22 @@ class Purse(Planner):
             analyst = self.analyst
         return self._ledger.entries(analyst)
 
+    def stored(self, entry: int) -> Answer:
+        """The answer that an entry of the ledger paid for, once more and free: any for the owner, else one's own.
+
+        Its columns have the names under which it is stored. What was asked together, and studies, are asked again.
+        """
+        for charge in charges_of(self.ledger()):
+            if charge.sequence == entry and charge.key is not None and _is_question(charge):
+                return Answer.from_bytes(self._till.sent(charge.key), repeated=True)
+        raise parameters.refuse("entry", "the number of an entry to be seen here that paid for one question", entry)
+
+    def verify(self) -> Report:
+        """Whether the ledger is as it was sealed. For the owner, whose ledger it is."""
+        if self.analyst != "owner":
+            raise parameters.refuse("analyst", "the owner, who alone checks the whole ledger", self.analyst)
+        return self._ledger.verify()
+
     def resume(self, analyst: str | None = None, *, entry: int | None = None) -> tuple[Entry, ...]:
         """The owner's word, recorded, that what failed was looked at: one analyst, or all, may go on asking.
 
@@ -91,3 +108,9 @@ class Purse(Planner):
         if self.analyst != "owner" and analyst not in (None, self.analyst):
             raise parameters.refuse("analyst", f"{self.analyst!r}, who is asking", analyst)
         return self.analyst if analyst is None else analyst
+
+
+def _is_question(charge: Entry) -> bool:
+    """Whether one answer is stored for this charge, and not several together, or a study's result."""
+    content = json.loads(charge.question or "null")
+    return isinstance(content, dict) and content.get("is") == "Question"

@@ -97,6 +97,10 @@ class Till:
                     return _sent(self._made(receipt, compute, run, opened.pop_all())), False
             return _sent(self._cut_off(receipt)), True
 
+    def sent(self, key: str) -> bytes:
+        """What is stored under a key, sent once more; where it failed, or nothing is stored, the one fixed error."""
+        return _sent(self.ledger.answer(key))
+
     def open(self, order: Order, asker: str) -> Session:
         """A charge of its own, for a study that takes its questions one by one. Nothing of it is stored.
 

@@ -25,6 +25,8 @@ from tacit.doors.publish_commands import publish
 from tacit.doors.question_commands import ask, estimate, explain, suggest
 from tacit.doors.refresh_command import refresh
 from tacit.doors.risk_commands import risk
+from tacit.doors.server_commands import serve, token
+from tacit.doors.survey_commands import survey
 from tacit.doors.synthesis_commands import synthesise
 from tacit.errors import BudgetExceeded, ParameterError, TacitError
 
@@ -78,6 +80,20 @@ app.add_typer(
     help="Does it keep its word? Measured on made-up rows, signed.  tacit audit clinic.toml",
     epilog="Examples: tacit audit clinic.toml --output audit.json --key auditor.pem, tacit audit check audit.json.",
 )
+app.add_typer(
+    token,
+    name="token",
+    help="Who may come in to a served dataset.  tacit token add clinic.toml ana",
+    epilog="Examples: tacit token add clinic.toml ana --days 30, tacit token add clinic.toml owner --role owner, "
+    "tacit token list clinic.toml, tacit token revoke clinic.toml 0f3c9a1b2d4e.",
+)
+app.add_typer(
+    survey,
+    name="survey",
+    help="Answers that are randomised at home: a page to try it, and a shuffler.  tacit survey demo",
+    epilog="Examples: tacit survey demo, tacit survey demo drinks.json --port 0, "
+    "tacit survey shuffle drinks.json --least 1000 < reports > shuffled.",
+)
 
 
 def _version(wanted: bool) -> None:
@@ -109,6 +125,7 @@ app.command()(evaluate)
 app.command()(synthesise)
 app.command()(refresh)
 app.command()(risk)
+app.command()(serve)
 app.command()(completion)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit.doors.common import PolicyFile, aside, out
+from tacit.doors.contents import answer_content, estimate_content, plan_content
 from tacit.doors.formats import AsCsv, AsJson, Columns, Form, Format, chosen, show
 from tacit.doors.prices import (
     Analyst,
@@ -52,28 +53,9 @@ def estimate(
     show(
         wanted,
         table=lambda: _print_estimate(found),
-        content=lambda: _estimate_content(found),
+        content=lambda: estimate_content(found),
         columns=lambda: _estimate_columns(found),
     )
-
-
-def _estimate_content(found: Estimate) -> dict[str, object]:
-    errors = [
-        {"column": e.name, "within_95": e.within_95, "at_most_95": e.at_most_95, "deviation": e.deviation}
-        for e in found.errors
-    ]
-    by_rows = [
-        {"column": e.name, "rows": e.rows, "within_95": e.within_95, "at_most_95": e.at_most_95}
-        for e in found.for_example
-    ]
-    return {
-        "epsilon": str(found.epsilon),
-        "delta": str(found.plan.delta),
-        "share": None if found.share is None else float(found.share),
-        "errors": errors,
-        "errors_by_rows": by_rows,
-        "notes": [*found.picked, *found.plan.notes],
-    }
 
 
 def _estimate_columns(found: Estimate) -> Columns:
@@ -125,7 +107,7 @@ def explain(
     show(
         wanted,
         table=lambda: _print_plan(plan, reasons),
-        content=lambda: _plan_content(plan, reasons),
+        content=lambda: plan_content(plan, reasons),
         columns=lambda: _plan_columns(plan, reasons),
     )
 
@@ -134,12 +116,6 @@ def _print_plan(plan: Plan | UnitedPlan, reasons: str) -> None:
     out().print("\n".join([*plan.sentences, *(f"\n{query.text(pretty=True)}" for query in plan.queries)]))
     if reasons:
         out().print(f"\n{reasons}")
-
-
-def _plan_content(plan: Plan | UnitedPlan, reasons: str) -> dict[str, object]:
-    query = ";\n".join(each.text() for each in plan.queries)
-    content: dict[str, object] = {"sentences": plan.sentences, "query": query, "event": plan.event.to_dict()}
-    return {**content, "why": reasons.splitlines()} if reasons else content
 
 
 def _plan_columns(plan: Plan | UnitedPlan, reasons: str) -> Columns:
@@ -187,7 +163,7 @@ def ask(
     show(
         wanted,
         table=lambda: _print_answer(answer, number),
-        content=lambda: _answer_content(answer),
+        content=lambda: answer_content(answer),
         columns=answer.sheet,
     )
     if wanted is Format.TABLE:
@@ -200,21 +176,6 @@ def _print_answer(answer: Answer, number: int | None) -> None:
     console = out()
     console.print(tables.fit(console, tables.answer(answer)))
     console.print(tables.footer(answer, number))
-
-
-def _answer_content(answer: Answer) -> dict[str, object]:
-    from tacit.answer.nested import plain
-    from tacit.doors import tables
-
-    around = [None if each is None else list(map(plain, each)) for each in tables.intervals(answer)]
-    return {
-        "columns": [{"name": name, "kind": kind} for name, kind in zip(answer.names, answer.kinds, strict=True)],
-        "rows": [list(map(plain, row)) for row in answer.rows()],
-        "intervals_95": around,
-        "records": answer.sheet().records(),
-        "receipt": answer.receipt,
-        "repeated": answer.repeated,
-    }
 
 
 def suggest(

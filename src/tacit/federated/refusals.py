@@ -10,3 +10,7 @@ from tacit.errors import TacitError
 
 class Refused(TacitError, ValueError):
     """A message, a measurement or a report is refused; the sentence says why. Nothing was changed or sent."""
+
+
+class Ended(Refused):
+    """A round is over without a result, and nothing was learned: too few stayed, or their shares do not fit."""

@@ -20,8 +20,10 @@ def shrunk(rows: Reals, reach: int) -> Reals:
     most = float(reach * reach)
     squares = np.einsum("ij,ij->j", rows, rows)
     factors = np.where(squares > most, reach / np.sqrt(np.maximum(squares, 1.0)) * _DOWN, 1.0)
-    cut = np.trunc(rows * factors)
-    return np.asarray(cut * (np.einsum("ij,ij->j", cut, cut) <= most))
+    cut = rows * factors
+    np.trunc(cut, out=cut)
+    cut *= np.einsum("ij,ij->j", cut, cut) <= most
+    return np.asarray(cut)
 
 
 def shrunk_rows(rows: Whole, reach: int) -> Whole:

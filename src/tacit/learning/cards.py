@@ -38,7 +38,7 @@ def model_card(model: Model) -> str:
             "<h2>Coefficients</h2>",
             *drawings(weights, "bars"),
             html_table(weights),
-            _said(_about_weights(weights)),
+            _said(_about_weights(weights, getattr(model, "interval_note_", None))),
         ]
     elif model.finding_ is not None:
         parts += _section(model.finding_)
@@ -136,10 +136,13 @@ def weights_of(model: Model) -> list[Drawn] | None:
     return [Drawn("coordinate", names), *many[:_MOST_SHOWN]]
 
 
-def _about_weights(weights: Sequence[Drawn]) -> str:
+def _about_weights(weights: Sequence[Drawn], note: str | None) -> str:
     if weights[1].low is not None:
-        return "Ranges hold the coefficient that the same rows would give without noise, each at its level."
-    return "There are no ranges: this model promises none for its coefficients."
+        return (
+            "Ranges hold the coefficients of the population that the rows are a sample of, values clamped to their "
+            "bounds, each with probability 0.95, where errors have one variance."
+        )
+    return note or "There are no ranges: this model promises none for its coefficients."
 
 
 _ABOUT_COLUMNS = (

@@ -1,12 +1,20 @@
 """Second moments around a released mean: rows are moved to it and shrunk to a ball, so a row moves them far less.
 
-Theorem. Two releases, one after the other: the sum of (B, row), the row shrunk to a radius R0; then the sums of all
-products of (C, z), where z is the row less the released mean, shrunk to a radius R. Both are vectors of whole numbers
-whose sensitivities `rounds` proves, whatever was released before; `calibrated` gives their noise and the price of both.
+Theorem. Two releases, one after the other: the sum of (B, row, its square), the row shrunk to a radius R0; then the
+sums of all products of (C, z), where z is made of the row and of what was released before, |z| <= R. Both are vectors
+of whole numbers whose sensitivities `rounds` proves, whatever was released before; the square, divided and rounded
+down, is at most R0/4 and adds that to the L1 norm, and its square to the squared L2 norm. `calibrated` gives their
+noise and the price of both.
 
-Bounds are wide, and rows lie together somewhere between them. Around their mean they are a third as long, or less, as
-around the middle of the bounds, and noise goes with the square of the length. Rows farther than R from the mean count
-as rows at that distance in the same direction: what follows is about those rows, also its intervals.
+Two ways to make z, whole numbers of the same R. *In a ball*: `_STRETCH` times the row less the released mean, shrunk to
+R. Bounds are wide, and rows lie together somewhere between them: around their mean they are a third as long, or less,
+as around the middle of the bounds, and noise goes with the square of the length. Rows beyond the ball count as rows at
+its edge. What follows is about those rows, and nobody knows how far that is from the truth: a few rows at the far end
+of their bounds are hidden by any noise, and they move a line. So nothing that is made of it has an interval.
+*Whole*: the row itself, which the bounds keep within R, around the middle of the bounds. Nothing is shrunk.
+
+Which way is a choice by released numbers: whole, where it is asked for (`whole_if_clear`) and the noise on all rows is
+small beside the rows' average spread, so that little is lost by it.
 
 Neighbours: one unit's rows, added or removed. Assumptions: bounds and listed values are public.
 Source: Dwork, Talwar, Thakurta, Zhang 2014 (second moments); the centre and the ball are our own choice.
@@ -16,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -24,18 +32,20 @@ import numpy as np
 
 from tacit import parameters
 from tacit.curator import Price
-from tacit.learning.calibrated import Noise, calibrated, deviation
+from tacit.learning.balls import shrunk
+from tacit.learning.calibrated import Noise, Part, calibrated, deviation
 from tacit.learning.columns import Feature, Reals
 from tacit.learning.margin_losses import FINE
+from tacit.learning.released import Released
 from tacit.learning.rounds import (
     PRODUCT,
     SQUARE,
     Short,
+    blocks,
     grid_rows,
     moved,
     products,
     products_part,
-    sums_by_class,
     sums_part,
 )
 from tacit.mechanisms import Gaussian
@@ -43,7 +53,11 @@ from tacit.noise import BitSource
 from tacit.statistics.source import Opened, Whole
 
 _FIRST_SHARE = Fraction(20, 100)
-_FIRST_REACH, _REACH = 0.85, 0.45  # as shares of the longest row
+_FIRST_REACH = 0.85  # as a share of the longest row
+_BALL = 0.45  # likewise
+_STRETCH = 1 / _BALL
+_CLEAR = 0.25  # of the rows' average spread: noise below that is small
+_MOST_CONSTANT = (1 << 15) - 1  # which 16 bits hold
 _MOST_COORDINATES = 400
 
 
@@ -53,9 +67,10 @@ class Centred:
 
     features: tuple[Feature, ...]
     first_reach: int
-    reach: int
+    reach: int  # the longest row there can be, and the length of z
     noises: tuple[Noise, ...]
     price: Price
+    whole_if_clear: bool
 
     @property
     def first_constant(self) -> int:
@@ -63,46 +78,83 @@ class Centred:
         return self.first_reach // 3
 
     @property
+    def square_unit(self) -> int:
+        """What a row's square is divided by beside the first sums."""
+        return 4 * self.first_reach
+
+    @property
     def constant(self) -> int:
         """The coordinate that is the same in all rows."""
-        return self.reach // 2
+        return _constant(self.reach)
 
     @property
     def asked(self) -> dict[str, Any]:
         """What it is stored under."""
         kinds = [[each.name, each.size] for each in self.features]
-        return {"study": "second moments around the mean", "coordinates": kinds}
+        return {"study": "second moments around the mean", "coordinates": kinds, "whole": self.whole_if_clear}
 
-    def release(self, opened: Opened, bits: BitSource) -> tuple[Reals, Reals, Reals]:
+    def release(self, opened: Opened, bits: BitSource) -> Released:
         """The matrix around the centre, the deviation of each entry's noise, and the centre; in units of u."""
         names = [each.name for each in self.features]
         rows = grid_rows(opened.values(*names), self.features, opened.meanings(*names))
-        none = np.zeros(rows.shape[1], dtype=np.int64)
-        exact = sums_by_class(rows, none, 1, self.first_constant, self.first_reach)
-        sums = np.asarray(self.noises[0].release(exact, bits=bits), dtype=np.float64)
-        _, centre = middle_of(sums, self.first_constant, self.noises[0])
-        rows = moved(rows, centre.astype(np.int64), self.reach, self.constant)
+        sums = np.asarray(self.noises[0].release(self.first_sums(rows), bits=bits), dtype=np.float64)
+        count, centre = middle_of(sums[None, :-1], self.first_constant, self.noises[0])
+        whole = self.whole_if_clear and self._is_clear(count, centre, float(sums[-1]) * self.square_unit / count)
+        if whole:
+            centre, stretch = np.zeros(len(centre)), 1.0
+            rows = np.vstack([np.full((1, rows.shape[1]), self.constant, dtype=np.int16), rows])
+        else:
+            stretch = _STRETCH
+            rows = moved(rows, centre.astype(np.int64), self.reach, self.constant, stretch)
         matrix, deviations = noisy_products(rows, self.noises[1], bits)
-        units = np.array([float(self.constant), *([float(FINE)] * (len(rows) - 1))])
+        units = np.array([float(self.constant), *([stretch * FINE] * (len(rows) - 1))])
         scale = np.outer(units, units)
-        return matrix / scale, deviations / scale, centre / FINE
+        return Released(matrix / scale, deviations / scale, centre / FINE, whole)
+
+    def first_sums(self, rows: Short) -> Whole:
+        """The sum of (constant, row shrunk to `first_reach`, its square in its unit)."""
+        total = np.zeros(len(rows) + 2, dtype=np.int64)
+        total[0] = self.first_constant * rows.shape[1]
+        for _, block in blocks(rows):
+            short = shrunk(block, self.first_reach)
+            squares = np.einsum("ij,ij->j", short, short)
+            total[1:-1] += short.sum(axis=1).astype(np.int64)
+            total[-1] += int((squares.astype(np.int64) // self.square_unit).sum())
+        return total
+
+    def _is_clear(self, count: float, centre: Reals, square: float) -> bool:
+        """Whether the noise of whole rows is small beside their average spread, as far as the first sums tell."""
+        spread = (square - float(centre @ centre)) / len(self.features)
+        noise = 2 * deviation(self.noises[1]) / _most_weight(self.noises[1]) * math.sqrt(len(centre)) / count
+        return noise <= _CLEAR * spread
 
 
-def centred(features: Sequence[Feature], rows_per_unit: int, epsilon: Fraction, delta: Fraction) -> Centred:
+def centred(
+    features: Sequence[Feature], rows_per_unit: int, epsilon: Fraction, delta: Fraction, *, whole_if_clear: bool = False
+) -> Centred:
     """The releases for a budget, from public numbers."""
     found = tuple(features)
     coordinates = sum(each.size for each in found)
     if coordinates > _MOST_COORDINATES:
         allowed = f"at most {_MOST_COORDINATES} coordinates, one for each listed value"
         raise parameters.refuse("columns", allowed, coordinates, "Leave columns out, or list fewer values.")
-    longest = math.isqrt(len(found) * FINE * FINE)
-    first_reach, reach = math.floor(_FIRST_REACH * longest), math.floor(_REACH * longest)
+    reach = math.isqrt(len(found) * FINE * FINE - 1) + 1  # a column's coordinates are together at most FINE long
+    first_reach = math.floor(_FIRST_REACH * reach)
+    first = sums_part(rows_per_unit, first_reach // 3, first_reach, coordinates, 1, _FIRST_SHARE)
     parts = [
-        sums_part(rows_per_unit, first_reach // 3, first_reach, coordinates, 1, _FIRST_SHARE),
-        products_part(rows_per_unit, reach // 2, reach, coordinates, 1 - _FIRST_SHARE),
+        _with_square(first, rows_per_unit * (first_reach // 4)),
+        products_part(rows_per_unit, _constant(reach), reach, coordinates, 1 - _FIRST_SHARE),
     ]
     noises, price = calibrated(parts, epsilon, delta)
-    return Centred(found, first_reach, reach, noises, price)
+    return Centred(found, first_reach, reach, noises, price, whole_if_clear)
+
+
+def _constant(reach: int) -> int:
+    return min(reach // 2, _MOST_CONSTANT)
+
+
+def _with_square(part: Part, most: int) -> Part:
+    return replace(part, taxicab=part.taxicab + most, squared=part.squared + most**2, size=part.size + 1)
 
 
 def middle_of(sums: Reals, constant: int, noise: Noise) -> tuple[float, Reals]:
@@ -124,6 +176,10 @@ def noisy_products(rows: Short, noise: Noise, bits: BitSource) -> tuple[Reals, R
     matrix, deviations = np.zeros((size, size)), np.zeros((size, size))
     matrix[upper], deviations[upper] = noisy / factors, deviation(noise) / factors
     return matrix + np.triu(matrix, 1).T, deviations + np.triu(deviations, 1).T
+
+
+def _most_weight(noise: Noise) -> int:
+    return PRODUCT if isinstance(noise, Gaussian) else 1
 
 
 def weights_of_products(upper: tuple[Whole, Whole], noise: Noise) -> Whole:

@@ -31,7 +31,8 @@ from numpy.typing import NDArray
 
 from tacit import parameters
 from tacit.curator import Price
-from tacit.learning.columns import Feature, Reals
+from tacit.learning.columns import Feature
+from tacit.learning.released import Released
 from tacit.learning.sums import exact_sums
 from tacit.noise import BitSource
 from tacit.statistics.moments.additive import Additive, gaussian, laplace
@@ -95,8 +96,8 @@ class Design:
         moved = factors[:, None] * factors * sums + crossed + crossed.T + np.outer(shifts, shifts) * first[0]
         return np.asarray(moved)
 
-    def release(self, opened: Opened, bits: BitSource) -> tuple[Reals, Reals, Reals]:
-        """The matrix with noise, in units of u, the deviation of the noise of each entry, and around what: 0."""
+    def release(self, opened: Opened, bits: BitSource) -> Released:
+        """The matrix of whole rows with noise, in units of u, the deviation of each entry's noise, around 0."""
         noisy = self.noise.release(self.exact(opened), bits)
         size = 1 + sum(each.size for each in self.features)
         matrix, deviations = np.zeros((size, size)), np.zeros((size, size))
@@ -108,7 +109,7 @@ class Design:
             deviations[i, j] = deviations[j, i] = self.noise.deviation / one
             if i == 0 and listed[j]:
                 matrix[j, j], deviations[j, j] = matrix[i, j], deviations[i, j]
-        return matrix, deviations, np.zeros(size - 1)
+        return Released(matrix, deviations, np.zeros(size - 1), whole=True)
 
 
 def design(

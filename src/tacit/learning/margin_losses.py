@@ -70,8 +70,13 @@ class Tabled(Loss):
             sides = np.where(classes == 1, 1.0, -1.0)[None, :]
         else:
             sides = np.where(classes == np.arange(len(scores))[:, None], 1.0, -1.0)
-        places = np.floor(sides * scores / max(one // _STEPS, 1)) + _STEPS * _REACH
-        found = sides * self.table[np.clip(places, 0, len(self.table) - 1).astype(np.int64)]
+        places = sides * scores
+        places /= max(one // _STEPS, 1)
+        np.floor(places, out=places)
+        places += _STEPS * _REACH
+        np.clip(places, 0, len(self.table) - 1, out=places)
+        found = sides
+        found *= np.take(self.table, places.astype(np.int64))
         return found if len(scores) == 1 else shrunk(found, self.reach)
 
 

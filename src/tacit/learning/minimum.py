@@ -10,8 +10,9 @@ rounding did on the way. J bends by `ridge`, so the exact minimum is within tole
 How it is reached. Nesterov's accelerated steps with the constants of a strongly convex function, from 0: after T steps
 |gradient|**2 <= 2 K |gradient at 0|**2 exp(-T/K**(1/2)), K = M/ridge (Nesterov 2004, theorem 2.2.3, with J - J* <=
 |gradient|**2/(2 ridge) and |gradient|**2 <= 2 M (J - J*)). T is taken from n and public numbers for an eighth of the
-tolerance, as |gradient at 0| <= n B/2 + |tilt|; for n stands a released number that is larger. No fact about the rows
-decides how many steps there are.
+tolerance, as |gradient at 0| <= n B/2 + |tilt|; for n stands a released number that is larger, and for |tilt| a public
+one: the tilt is what hides the rows, and its length told by the time would be a fact about them. Neither rows nor tilt
+decide how many steps there are.
 
 How it is proved. The gradient at w is computed once more, and a bound of all rounding is added to its length. With u =
 2**-53: a score is off by at most (d + 4) u |w| B; a residual by a quarter of that and 2**-48 (exp is within 8 units in
@@ -49,6 +50,7 @@ class Problem:
     ridge: float
     tilt: Reals
     most: int | None = None  # rows, at most: a released number; the exact one where left out
+    most_tilt: float | None = None  # its length, at most: a public number; the exact one where left out
 
     @property
     def count(self) -> int:
@@ -94,7 +96,8 @@ class Problem:
     def steps(self, tolerance: float) -> int:
         """T."""
         condition = self.largest_bend / self.ridge
-        first = self.bound * self.longest / 2 + math.sqrt(float(self.tilt @ self.tilt))
+        tilt = math.sqrt(float(self.tilt @ self.tilt)) if self.most_tilt is None else self.most_tilt
+        first = self.bound * self.longest / 2 + tilt
         needed = math.log(max(2 * condition * (first * _SPARE / tolerance) ** 2, 2.0))
         return math.ceil(math.sqrt(condition) * needed)
 

@@ -28,7 +28,8 @@ by g d**(1/2)/2 at most, so w is within (t + g d**(1/2)/2)/ridge of the w* of th
 b is a function of the data, and so is w; under neighbours they are at most 2 (t + g d**(1/2)/2)/ridge apart, and w is
 released with discrete Gaussian noise for that. The three releases (sums, w*, w given w*) are charged together.
 
-How many steps the solver takes follows from public numbers and the released number of rows.
+How many steps the solver takes follows from public numbers and the released number of rows; and where that number may
+be 2**27 or more, nothing is minimised and the release fails.
 
 Neighbours: one unit's rows, added or removed. Assumptions: bounds, listed values and classes are public; fewer than
 2**27 rows.
@@ -69,6 +70,7 @@ _DEVIATION = Fraction(1, 3)  # of a weight's noise in output perturbation: the r
 _RIDGE_BY_TILT = Fraction(3, 10)  # in objective perturbation
 _JACOBIAN = 4  # the ridge takes about one part in so many of epsilon, at most
 _HALVINGS = 12
+_MOST_ROWS = 1 << 27
 _GAUSSIAN_FAR, _LAPLACE_FAR = 11.0, 42.0  # deviations that noise stays within
 
 
@@ -112,6 +114,8 @@ class Perturbed:
         begun = self.around.begin(codes, meanings, self.noises[0], bits)
         places = [1] if self.around.classes == 2 else list(range(self.around.classes))
         most = self._most_rows(begun.count)
+        if most > _MOST_ROWS:  # a released number: beyond it the proof could fail for some rows and not for others
+            raise ArithmeticError(f"There may be more than {_MOST_ROWS:,} rows, for which no minimum can be proved.")
         found = [self._minimum(begun.rows, sides_of(begun.classes, each), most, bits) for each in places]
         exact = np.stack(found, axis=1)
         noisy = self.noises[1].release(exact, bits=bits)
@@ -130,7 +134,8 @@ class Perturbed:
             drawn = noise.discrete_gaussian((self.tilt / own) ** 2, len(rows), bits)
             tilt = np.asarray(drawn, dtype=np.float64) * float(own)
         longest = float_up(longest_row(self.around))
-        problem = Problem(rows, sides, self.reach, longest, float(self.ridge), tilt, most)
+        most_tilt = float(self.tilt) * (math.sqrt(len(rows)) + _GAUSSIAN_FAR)
+        problem = Problem(rows, sides, self.reach, longest, float(self.ridge), tilt, most, most_tilt)
         return minimum(problem, float(self.step), float(self.tolerance))
 
 

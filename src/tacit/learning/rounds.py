@@ -40,7 +40,7 @@ WEIGHT = 1 << 10  # of a weight of 1
 SQUARE, PRODUCT = 29, 41
 _MOST_WEIGHT = 1 << 24
 BLOCK = 1 << 13  # rows: sums of products of a block stay below 2**53, and a block stays near the processor
-_MOST_BITS = 50
+_MOST_BITS = 48
 _LOOKED_UP = 1 << 18  # codes: columns with at most so many are read from a table
 
 
@@ -64,10 +64,14 @@ def grid_rows(codes: Whole, features: Sequence[Feature], meanings: Sequence[str]
 
 
 def _on_grid(left: Whole, width: int) -> Short:
-    """Codes 0 to `width` as numbers from -FINE to FINE, rounded towards 0."""
-    spare = max(0, width.bit_length() - _MOST_BITS)  # so that no product leaves a machine word
-    z, width = 2 * (left >> spare) - (width >> spare), width >> spare
-    return np.asarray(np.sign(z) * (np.abs(z) * FINE // width), dtype=np.int16)
+    """Codes 0 to `width` as the nearest whole numbers from -FINE to FINE: always lower ones would bend slopes.
+
+    The quotient of a number by the width is off by less than 2**-40, so that none beyond FINE comes out.
+    """
+    spare = max(0, width.bit_length() - _MOST_BITS)  # so that floating point has every code
+    z = (left >> spare).astype(np.float64) * (2 * FINE / (width >> spare))
+    z -= FINE
+    return np.asarray(np.rint(z, out=z).astype(np.int16))
 
 
 def blocks(rows: Short) -> Iterator[tuple[slice, Reals]]:
@@ -87,13 +91,14 @@ def sums_by_class(rows: Short, classes: Whole, many: int, constant: int, reach: 
     return total
 
 
-def moved(rows: Short, centre: Whole, reach: int, constant: int) -> Short:
-    """The rows less the centre, shrunk to `reach`, below a coordinate that is the same in all of them."""
+def moved(rows: Short, centre: Whole, reach: int, constant: int, stretch: float = 1.0) -> Short:
+    """`stretch` times the rows less the centre, shrunk to `reach`, below a coordinate that all of them share."""
     found = np.empty((len(rows) + 1, rows.shape[1]), dtype=np.int16)
     found[0] = constant
     shift = centre.astype(np.float64)[:, None]
     for part, block in blocks(rows):
-        found[1:, part] = shrunk(block - shift, reach)
+        away = block - shift
+        found[1:, part] = shrunk(away if stretch == 1 else np.rint(stretch * away), reach)
     return found
 
 

@@ -30,18 +30,25 @@ from tacit.statistics.finding import Content, Finding, column
 from tacit.statistics.moments.positive import nearest_positive
 from tacit.statistics.source import ArraySource, Opened
 
+_NOTE = "Sums of the columns as vectors: numbers run from -1 to 1 between their bounds, listed values are 1 or 0."
+SHRUNK = (
+    "Rows far from the released mean were shrunk to a ball around it, which keeps the noise small; what is computed "
+    "from these sums is about such rows."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Moments:
     """Released sums of products of (1, coordinates), in units of the vectors, and the deviation of each one's noise.
 
-    Coordinates are taken around `centre`, which is 0 for what is bought once for all.
+    Coordinates are taken around `centre`, which is 0 for what is bought once for all. `whole`: no row was shrunk.
     """
 
     features: tuple[Feature, ...]
     matrix: Reals
     deviations: Reals
     centre: Reals
+    whole: bool
 
     @property
     def count(self) -> float:
@@ -128,19 +135,19 @@ def bought(given: Training, made: Design | Centred, analyst: str | None) -> tupl
     """The matrix of these columns, paid for."""
 
     def compute(opened: Opened, bits: BitSource) -> Content:
-        matrix, deviations, centre = made.release(opened, bits)
+        found = made.release(opened, bits)
+        matrix, centre = found.matrix, found.centre
         names = ["1", *(name for each in made.features for name in each.coordinates)]
         sums = [matrix[0, 0], *(matrix[0, 1:] + matrix[0, 0] * centre)]
         table = (column("column", names), column("sum", np.array(sums)))
-        note = (
-            "Sums of the columns as vectors: numbers run from -1 to 1 between their bounds, listed values are 1 or 0."
-        )
-        arrays = {"matrix": matrix, "deviations": deviations, "centre": centre}
-        return Content(f"Second moments of {', '.join(each.name for each in made.features)}", table, (note,), arrays)
+        notes = (_NOTE,) if found.whole else (_NOTE, SHRUNK)
+        arrays = {"matrix": matrix, "deviations": found.deviations, "centre": centre, "whole": found.whole}
+        return Content(f"Second moments of {', '.join(each.name for each in made.features)}", table, notes, arrays)
 
     finding = given.source.release(made.asked, made.price, compute, analyst=analyst)
-    arrays = (np.asarray(finding[name]) for name in ("matrix", "deviations", "centre"))
-    return Moments(made.features, *arrays), finding
+    matrix, deviations, centre = (np.asarray(finding[name]) for name in ("matrix", "deviations", "centre"))
+    whole = isinstance(made, Design) or bool(finding["whole"])
+    return Moments(made.features, matrix, deviations, centre, whole), finding
 
 
 def moments_for(
@@ -152,6 +159,7 @@ def moments_for(
     *,
     products: bool = True,
     around_mean: bool = False,
+    whole_if_clear: bool = False,
 ) -> tuple[Moments, list[str], str | None, tuple[Any, ...]]:
     """The moments that a model is made of, its features, its target and its classes: bought before, or bought now."""
     if isinstance(data, SecondMoments):
@@ -162,7 +170,7 @@ def moments_for(
     # arrays are in memory; on a curator the sums of few columns are one query, and rows stay where they are
     made: Design | Centred
     if around_mean and (isinstance(given.source, ArraySource) or not is_pushed_down(given.columns)):
-        made = centred(*facts)
+        made = centred(*facts, whole_if_clear=whole_if_clear)
     else:
         made = design(*facts, products=products)
     moments, finding = bought(given, made, analyst)

@@ -71,27 +71,28 @@ def matrix_products(codes: Whole, features: Sequence[Feature], meanings: Sequenc
     total = np.zeros((width, width), dtype=object)
     for start in range(0, len(codes), _BLOCK):
         block = _limbs(codes[start : start + _BLOCK], features, meanings, limbs, width)
-        total += (block.T @ block).astype(np.int64).astype(object)
+        total += (block @ block.T).astype(np.int64).astype(object)
     return _joined(total, features, limbs)
 
 
 def _limbs(
     codes: Whole, features: Sequence[Feature], meanings: Sequence[str], limbs: Sequence[int], width: int
 ) -> NDArray[np.float64]:
-    block = np.zeros((len(codes), width))
-    block[:, 0] = 1.0
+    """One line for each limb, one column for each row."""
+    block = np.zeros((width, len(codes)))
+    block[0] = 1.0
     at = 1
     for place, (each, meaning, count) in enumerate(zip(features, meanings, limbs, strict=True)):
         if each.options is not None:
             found = each.places(codes[:, place], meaning)
             there = np.flatnonzero(found >= 0)
-            block[there, at + found[there]] = 1.0
+            block[at + found[there], there] = 1.0
             at += each.size
             continue
         left = np.clip(codes[:, place] - each.low, 0, each.width)
         for _ in range(count):
-            block[:, at] = left & ((1 << _LIMB) - 1)
-            left = left >> _LIMB
+            block[at] = left & ((1 << _LIMB) - 1)
+            left >>= _LIMB
             at += 1
     return block
 

@@ -33,6 +33,7 @@ from tacit.statistics.source import ArraySource, Source, source_of
 
 DECLARED_PUBLIC: Final = "declared public"
 _BITS = 17
+_BLOCK = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ def _of_arrays(model: Any, data: Any, target: Any, kind: str | None) -> Training
     if values is None:
         data = validate_data(model, data, dtype="numeric")
         names = _names_of(model)
-        columns = {name: np.ascontiguousarray(data[:, place]) for place, name in enumerate(names)}
+        columns = dict(zip(names, _by_column(data), strict=True))
     else:
         validate_data(model, data, skip_check_array=True)
         names = _names_of(model)
@@ -141,6 +142,14 @@ def _of_arrays(model: Any, data: Any, target: Any, kind: str | None) -> Training
     if kind is None:
         return Training(source, known, None, ())
     return Training(source, known[:-1], known[-1], classes)
+
+
+def _by_column(matrix: Any) -> Any:
+    """The columns, each of them together: a matrix has its rows together, and is turned a block at a time."""
+    turned = np.empty(matrix.shape[::-1], dtype=matrix.dtype)
+    for start in range(0, len(matrix), _BLOCK):
+        turned[:, start : start + _BLOCK] = matrix[start : start + _BLOCK].T
+    return turned
 
 
 def columns_of(data: Any, names: Sequence[str]) -> dict[str, Any]:
@@ -235,7 +244,7 @@ def _coarse(source: ArraySource, token: str) -> ArraySource:
         assert each.high is not None
         shift = max(0, (each.high - each.low).bit_length() - _BITS)
         if each.meaning == "number" and shift:
-            columns[each.name] = columns[each.name] >> shift
+            columns[each.name] >>= shift  # made for this source, and for nobody else
             each = replace(each, low=each.low >> shift, high=each.high >> shift, step=each.step * (1 << shift))
         known.append(each)
     return RememberedArrays(tuple(known), columns, source.missing, token)

@@ -47,7 +47,10 @@ OUTCOMES = (Kind.ANSWERED, Kind.FAILED, Kind.INTERRUPTED)
 
 def canonical(value: object) -> str:
     """The one JSON text of `value`: ASCII, sorted keys, no white space."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return _CANONICAL.encode(value)
+
+
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +171,9 @@ def _asked_of(text: str) -> Asked:
     return Asked.of(_event_of(text))
 
 
+@lru_cache(maxsize=256, typed=True)  # by type: 1.0 in the place of 1 is an edit
 def _hash(*fields: object) -> str:
+    """The hash of these fields. The entries about a charge and about the end of the chain are read several times."""
     return hashlib.sha256(canonical(fields).encode("ascii")).hexdigest()
 
 

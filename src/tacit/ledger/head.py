@@ -44,6 +44,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from tacit.errors import LedgerError
@@ -201,6 +202,7 @@ def _newest(content: bytes) -> tuple[int, Head] | None:
     return max((slot for slot in slots if slot is not None), key=lambda slot: slot[0], default=None)
 
 
+@lru_cache(maxsize=64)  # read several times between two writes
 def _parsed(slot: bytes) -> tuple[int, Head] | None:
     line, _, _ = slot.partition(b"\n")
     checksum, _, body = line.partition(b" ")

@@ -14,6 +14,7 @@ from tacit.noise.gaussian import discrete_gaussian
 from tacit.noise.heavy import cauchy_like, rounded_laplace, student_t
 from tacit.noise.laplace import discrete_laplace, geometric
 from tacit.noise.laplace_log_normal import laplace_log_normal
+from tacit.noise.normal import rounded_normal
 from tacit.noise.race import exponential_race, one_sided_race
 from tacit.noise.staircase import optimal_inner_width, staircase
 from tacit.noise.truncated import truncated_discrete_laplace, truncated_geometric
@@ -36,6 +37,7 @@ __all__ = [
     "one_sided_race",
     "optimal_inner_width",
     "rounded_laplace",
+    "rounded_normal",
     "secure",
     "staircase",
     "student_t",

@@ -97,7 +97,7 @@ def _chunk(law: Law, scale: Fraction, size: int, bits: BitSource) -> Integers:
     words = bits.words(size)
     magnitudes = from_words(words << np.uint64(1), 63, law, scale / step, Fraction(1, 2 * step), bits)
     if step > 1:
-        magnitudes = _with_remainders(magnitudes, law, scale, step, bits)
+        magnitudes = with_remainders(magnitudes, law, scale, step, bits)
     # the first bit of a word is the sign, the other 63 are those of U
     return np.where(words >> np.uint64(63) == 1, -magnitudes, magnitudes)
 
@@ -127,6 +127,20 @@ def kernel(words: Words, known: int, law: Law, scale: float, offset: float) -> t
 def from_words(words: Words, known: int, law: Law, scale: Fraction, offset: Fraction, bits: BitSource) -> Integers:
     """floor(scale * |Z| + offset) for each U whose first `known` bits stand at the top of a word."""
     k, undecided = kernel(words, known, law, *_floats(scale, offset))
+    return completed(k, undecided, words, known, law, scale, offset, bits)
+
+
+def completed(
+    k: Floats,
+    undecided: NDArray[np.intp],
+    words: Words,
+    known: int,
+    law: Law,
+    scale: Fraction,
+    offset: Fraction,
+    bits: BitSource,
+) -> Integers:
+    """The whole numbers of a kernel, with the undecided ones settled; `k` is used up."""
     guesses = k[undecided]
     k[undecided] = 0.0
     out: Integers = k.astype(np.int64)
@@ -164,26 +178,41 @@ def settle(uniform: LazyUniform, law: Law, scale: Fraction, offset: Fraction, gu
     return low
 
 
-def _with_remainders(quotients: Integers, law: Law, scale: Fraction, step: int, bits: BitSource) -> Integers:
+def with_remainders(quotients: Integers, law: Law, scale: Fraction, step: int, bits: BitSource) -> Integers:
     """step * Q + R for each Q."""
     if quotients.dtype == object or (int(quotients.max(initial=0)) + 1) * step > _LARGEST_INT:
         quotients = quotients.astype(object)
-    out = quotients * step
-    keep_at_once = np.uint64(math.floor((1 - law.steepness * step / scale) * 2**64))
-    missing = np.arange(out.size)
-    while missing.size:
-        remainders = uniform_below(step, missing.size, bits)
-        words = bits.words(missing.size)
-        drawn = quotients[missing] * step + remainders
-        out[missing] = drawn
-        again = np.zeros(missing.size, dtype=np.bool_)
+    keep_at_once = np.uint64(math.floor(max(Fraction(0), 1 - law.steepness * step / scale) * 2**64))
+    # a cell that begins below this ends before the law is steeper than it says
+    steep_from = _LARGEST_INT if law.reach is None else int(law.reach * scale) - step
+    base = quotients * step
+    out, missing = base, np.arange(0)
+    while True:
+        first = out is base
+        starts = base if first else base[missing]
+        drawn = starts + uniform_below(step, starts.size, bits)
+        words = bits.words(starts.size)
         # zero's cell is half as wide as the others, so it is always looked at
-        for place in np.flatnonzero((words >= keep_at_once) | (drawn == 0)):
-            chance = LazyUniform(bits, int(words[place]), 64)
-            start = int(quotients[missing[place]]) * step
-            again[place] = not keeps(chance, LazyUniform(bits), law, scale, start, int(drawn[place]))
-        missing = missing[again]
-    return out
+        looked_at = np.flatnonzero((words >= keep_at_once) | (drawn == 0) | (drawn >= steep_from))
+        again = [
+            place
+            for place in looked_at.tolist()
+            if not keeps(
+                LazyUniform(bits, int(words[place]), 64),
+                LazyUniform(bits),
+                law,
+                scale,
+                int(starts[place]),
+                int(drawn[place]),
+            )
+        ]
+        if first:
+            out, missing = drawn, np.array(again, dtype=np.intp)
+        else:
+            out[missing] = drawn
+            missing = missing[again]
+        if not missing.size:
+            return out
 
 
 def keeps(chance: LazyUniform, fraction: LazyUniform, law: Law, scale: Fraction, start: int, drawn: int) -> bool:

@@ -6,7 +6,8 @@ A law speaks of the magnitude |Z| only; the sign is a fair coin. With S(z) = P(|
     guess(u)                roughly the z with S(z) = u: only speed depends on it
     survival_enclosure      S at a rational z, to any number of digits
     density_ratio           f(z) / f(nearer) for rational z >= nearer >= 0, to any number of digits
-    steepness               a bound of -f'/f, so that f(z + h) >= f(z) (1 - steepness * h)
+    steepness               a bound of -f'/f, so that f(z + h) >= f(z) (1 - steepness * h), wherever z + h <= reach
+    reach                   how far out the bound holds, or None for everywhere
 
 Error bands, with u = 2**-53 and numpy's exp, log and arctangents within 8 units in the last place (16u of their value;
 the tests measure it): a closed form of arctangents and logarithms of size at most pi that is then divided by pi
@@ -45,6 +46,10 @@ class Law(ABC):
     @property
     def band(self) -> float:
         return 64 * _UNIT
+
+    @property
+    def reach(self) -> Fraction | None:
+        return None
 
     @property
     @abstractmethod

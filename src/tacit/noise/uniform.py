@@ -25,14 +25,16 @@ def uniform_below(n: int, size: int | None, bits: BitSource) -> int | NDArray[np
     if n > _LARGEST_VECTORISED:
         return np.array([_one(n, bits) for _ in range(size)], dtype=object)
     width = (n - 1).bit_length()
-    out = np.zeros(size, dtype=np.int64)
     if width == 0:
-        return out
+        return np.zeros(size, dtype=np.int64)
+    if n & (n - 1) == 0:
+        return (bits.words(size) >> np.uint64(64 - width)).view(np.int64)
+    out = np.zeros(size, dtype=np.int64)
     missing = np.arange(size)
     while missing.size:
         drawn = (bits.words(missing.size) >> np.uint64(64 - width)).astype(np.int64)
         out[missing] = drawn
-        missing = missing[drawn >= n] if n & (n - 1) else missing[:0]
+        missing = missing[drawn >= n]
     return out
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
@@ -70,7 +70,7 @@ class Part:
     shape: Shape | None = None  # what a row adds, by where its value lies; None: the same wherever
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, so that `changed` is quick
 class Draft:
     """What is known of the plan."""
 
@@ -130,3 +130,18 @@ class Draft:
         assert self.joined is not None
         assert self.joined.unit_sql is not None
         return self.joined.unit_sql.copy()
+
+
+if TYPE_CHECKING:
+    from dataclasses import replace as changed
+else:
+
+    def changed(draft: Draft, /, **found: Any) -> Draft:
+        """The draft with what a rule has found: `dataclasses.replace`, which would set all thirty fields one by one."""
+        assert found.keys() <= draft.__dict__.keys()
+        after = object.__new__(Draft)
+        after.__dict__.update(draft.__dict__, **found)
+        return after
+
+
+__all__ = ["Binned", "Draft", "Part", "Terms", "changed"]

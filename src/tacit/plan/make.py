@@ -15,7 +15,7 @@ from tacit.parameters import Number
 from tacit.plan.answers.summarise import summarise
 from tacit.plan.asked import Asked, check_unit
 from tacit.plan.deviation import deviation
-from tacit.plan.draft import Draft, Terms
+from tacit.plan.draft import Draft, Terms, changed
 from tacit.plan.plan import KnownKeys, Measure, Plan, Query, UnknownKeys
 from tacit.plan.rules.add_noise import add_noise, wants_apart
 from tacit.plan.rules.bins import bins, bins_of
@@ -139,12 +139,12 @@ class Prepared:
 
     @cached_property
     def _apart(self) -> Draft:
-        return _before_noise(replace(self._draft, asked=replace(self._draft.asked, together=False)))
+        return _before_noise(changed(self._draft, asked=replace(self._draft.asked, together=False)))
 
     @staticmethod
     def _at(terms: Terms, draft: Draft) -> Draft:
         own = draft.asked
-        return replace(draft, asked=replace(terms, rows_per_unit=own.rows_per_unit, together=own.together))
+        return changed(draft, asked=replace(terms, rows_per_unit=own.rows_per_unit, together=own.together))
 
 
 def _before_noise(draft: Draft) -> Draft:

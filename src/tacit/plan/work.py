@@ -31,6 +31,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from tacit.errors import QuestionError
+from tacit.question.sql_nodes import below, every_node
 
 MOST_ROWS = 25_000
 MOST_VALUES = 250_000
@@ -197,7 +198,7 @@ def counted_once(count: int, most: int, together: int) -> Work:
 
 def distinct_in(sqls: Sequence[exp.Expr]) -> int:
     """How many count(DISTINCT ...) there are."""
-    return sum(1 for sql in sqls for _ in sql.find_all(exp.Distinct))
+    return sum(isinstance(node, exp.Distinct) for sql in sqls for node in every_node(sql))
 
 
 # -- what an expression costs ------------------------------------------------------------------------------
@@ -225,7 +226,7 @@ def _effort(root: exp.Expr, lengths: Mapping[tuple[str, str], int]) -> Effort:
         node = stack.pop()
         order.append(node)
         if not isinstance(node, _LEAVES):
-            stack += [node.this] if _asks_a_list(node) else node.iter_expressions()
+            stack += [node.this] if _asks_a_list(node) else below(node)
     found: dict[int, Effort] = {}
     for node in reversed(order):
         found[id(node)] = _own(node, found, lengths)
@@ -240,7 +241,7 @@ def _own(node: exp.Expr, found: Mapping[int, Effort], lengths: Mapping[tuple[str
     if isinstance(node, _LEAVES):
         return Effort()
     lists = _asks_a_list(node)
-    parts = [found[id(child)] for child in ([node.this] if lists else node.iter_expressions())]
+    parts = [found[id(child)] for child in ([node.this] if lists else below(node))]
     longest = _longest(node, found, parts)
     lengths_read = [part.longest for part in parts]
     if isinstance(node, _COMPARED):

@@ -25,6 +25,7 @@ import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from tacit import parameters
@@ -48,7 +49,7 @@ _REAL_STEPS: Final = 24
 _DOUBLE_BITS: Final = 52
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: what follows from the facts is kept once it is computed
 class Column:
     """What the owner states about one column.
 
@@ -86,7 +87,7 @@ class Column:
         """Whether the values lie between two known whole numbers on the grid."""
         return self.grid_lower is not None
 
-    @property
+    @cached_property
     def step(self) -> Fraction:
         """How much one grid unit is worth. For a real column 2**e with
 
@@ -100,24 +101,24 @@ class Column:
         exponent = max(floor_log2(upper - lower) - _REAL_STEPS, floor_log2(max(abs(lower), abs(upper))) - _DOUBLE_BITS)
         return Fraction(2) ** exponent
 
-    @property
+    @cached_property
     def grid_lower(self) -> int | None:
         """The least value on the grid, or None where the policy states none."""
-        return self._range()[0]
+        return self._range[0]
 
-    @property
+    @cached_property
     def grid_upper(self) -> int | None:
         """The greatest value on the grid, or None where the policy states none."""
-        return self._range()[1]
+        return self._range[1]
 
-    @property
+    @cached_property
     def grid_values(self) -> tuple[int | str, ...] | None:
         """The stated values as they stand in the working copy."""
         if self.kind == "boolean" and self.values is None:
             return (0, 1)
         return None if self.values is None else tuple(self.to_grid(value) for value in self.values)
 
-    @property
+    @cached_property
     def cells(self) -> tuple[int, ...]:
         """Every cell of `tacit.policy.cells` that a number of this kind can lie in: a whole one is 0, or 1 or more."""
         least = cells.cell_of(1) if self.kind == "integer" else 1
@@ -153,6 +154,7 @@ class Column:
         }
         return convert[self.kind](value)
 
+    @cached_property
     def _range(self) -> tuple[int | None, int | None]:
         if self.kind == "text":
             return None, None

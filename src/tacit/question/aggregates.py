@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from tacit.question import tree
 from tacit.question.refusals import only, refused, shown
-from tacit.question.scalars import Reader, add_readers, scalar
+from tacit.question.scalars import Reader, scalar
 
 _SIMPLE: Mapping[type[exp.Expr], tree.AggregateKind] = MappingProxyType(
     {
@@ -137,7 +137,7 @@ def _where(aggregate: tree.Aggregate, condition: tree.Scalar) -> tree.Scalar:
     return replace(aggregate, kind=kind, argument=tree.Case((tree.Branch(condition, inside),), tree.Literal(None)))
 
 
-_AGGREGATES: Mapping[type[exp.Expr], Reader] = MappingProxyType(
+READERS: Mapping[type[exp.Expr], Reader] = MappingProxyType(
     {
         exp.Count: _count,
         exp.CountIf: _count_if,
@@ -146,4 +146,3 @@ _AGGREGATES: Mapping[type[exp.Expr], Reader] = MappingProxyType(
         **dict.fromkeys(_PAIRS, _pair),
     }
 )
-add_readers(_AGGREGATES)

@@ -14,7 +14,7 @@ from sqlglot import exp
 from tacit.question import tree
 from tacit.question.functions import DATE_PARTS
 from tacit.question.refusals import only, refused, shown
-from tacit.question.scalars import Reader, add_readers, call, scalar
+from tacit.question.scalars import Reader, call, scalar
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _MONTHS = (
@@ -32,29 +32,6 @@ _MONTHS = (
     "December",
 )
 _UNITS = ("day", "week", "month", "quarter", "year", "hour", "minute", "second", "millisecond", "microsecond")
-_SIMPLE: Mapping[type[exp.Expr], tuple[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        exp.WidthBucket: ("width_bucket", ("this", "min_value", "max_value", "num_buckets")),
-        exp.Sqrt: ("sqrt", ("this",)),
-        exp.Ln: ("ln", ("this",)),
-        exp.Exp: ("exp", ("this",)),
-        exp.Week: ("week", ("this",)),
-        exp.WeekOfYear: ("week", ("this",)),
-        exp.Second: ("second", ("this",)),
-        exp.LastDay: ("last_day", ("this",)),
-        exp.TimeToUnix: ("epoch", ("this",)),
-        exp.Right: ("right", ("this", "expression")),
-        exp.Replace: ("replace", ("this", "expression", "replacement")),
-        exp.StrPosition: ("position", ("this", "substr")),
-    }
-)
-
-
-def _simple(node: exp.Expr) -> tree.Scalar:
-    name, parts = _SIMPLE[type(node)]
-    only(node, *parts)
-    given = [node.args[part] for part in parts if node.args.get(part) is not None]
-    return call(node, name, tuple(map(scalar, given)))
 
 
 def _unit(node: exp.Expr, unit: object) -> str:
@@ -133,11 +110,6 @@ def _logarithm(node: exp.Expr) -> tree.Scalar:
     if not isinstance(base, tree.Literal) or base.value not in names:
         raise refused(node, f"{shown(node)!r} has a base that is not understood", "Use ln, log10 or log2.")
     return call(node, names[base.value], (scalar(node.expression),))  # type: ignore[index]
-
-
-def _trunc(node: exp.Expr) -> tree.Scalar:
-    only(node, "this")
-    return call(node, "trunc", (scalar(node.this),))
 
 
 def _beside(node: exp.Expr) -> tree.Scalar:
@@ -236,7 +208,7 @@ NAMED: Mapping[str, Callable[[exp.Expr], tree.Scalar]] = MappingProxyType(
 )
 """Functions that the parser knows only by their names."""
 
-_READERS: Mapping[type[exp.Expr], Reader] = MappingProxyType(
+READERS: Mapping[type[exp.Expr], Reader] = MappingProxyType(
     {
         exp.Interval: _interval,
         exp.DateAdd: _moved,
@@ -248,14 +220,11 @@ _READERS: Mapping[type[exp.Expr], Reader] = MappingProxyType(
         exp.Dayname: _dayname,
         exp.Monthname: _monthname,
         exp.Log: _logarithm,
-        exp.Trunc: _trunc,
         exp.DPipe: _beside,
         exp.Concat: _concat,
         exp.Trim: _trim,
         exp.Left: _left,
         exp.NullSafeEQ: _same,
         exp.NullSafeNEQ: _same,
-        **dict.fromkeys(_SIMPLE, _simple),
     }
 )
-add_readers(_READERS)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from sqlglot import exp
 
 from tacit.question import clauses, tree
 from tacit.question.refusals import only, refused
-from tacit.question.scalars import add_readers, scalar
+from tacit.question.scalars import Reader, scalar
 
 MOST_SETS = 64
 Sets = tuple[tuple[int, ...], ...]
@@ -99,4 +100,4 @@ def _grouping(node: exp.Expr) -> tree.Scalar:
     return found
 
 
-add_readers({exp.Grouping: _grouping, exp.GroupingId: _grouping})
+READERS: Mapping[type[exp.Expr], Reader] = MappingProxyType({exp.Grouping: _grouping, exp.GroupingId: _grouping})

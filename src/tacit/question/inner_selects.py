@@ -6,12 +6,15 @@ allowed where nothing follows from it; LIMIT inside would choose rows by other p
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from sqlglot import exp
 
 from tacit.question import clauses, tree
 from tacit.question.groups import groups_of
 from tacit.question.refusals import only, refused, shown
-from tacit.question.scalars import add_readers, identifier, scalar, values_in
+from tacit.question.scalars import Reader, identifier, scalar, values_in
 
 _CLAUSES = frozenset({"expressions", "from_", "joins", "where", "group", "having", "distinct", "order"})
 _SIDES = {"": "inner", "LEFT": "left", "RIGHT": "right", "FULL": "full"}
@@ -144,4 +147,4 @@ def _exists(node: exp.Expr) -> tree.Scalar:
     return tree.Exists(rows_of(node.this))
 
 
-add_readers({exp.In: _in, exp.Exists: _exists})
+READERS: Mapping[type[exp.Expr], Reader] = MappingProxyType({exp.In: _in, exp.Exists: _exists})

@@ -9,6 +9,7 @@ twice.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import is_dataclass
 
@@ -18,12 +19,15 @@ from sqlglot.tokenizer_core import Token, TokenType
 from tacit.errors import QuestionError
 from tacit.question import tree
 from tacit.question.nodes import field_names
+from tacit.question.sql_nodes import below
 
 MOST_BYTES = 64 * 1024
 MOST_DEPTH = 100
 MOST_NODES = 5_000
 MOST_JOINS = 10
 _MOST_TOKENS = 3 * MOST_NODES
+_NO_NODES = frozenset({str, int, bool, type(None)})  # most of what nodes hold; asking is quick
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
@@ -40,9 +44,9 @@ def check_text(text: object) -> str:
         raise QuestionError("The question holds half of a surrogate pair, which is no character.") from None
     if size > MOST_BYTES:
         raise QuestionError(f"A question may be {MOST_BYTES:,} bytes long. This one has {size:,}.")
-    if any(ord(letter) < 32 and letter not in "\t\n\r" for letter in text):
-        place = next(place for place, letter in enumerate(text) if ord(letter) < 32 and letter not in "\t\n\r")
-        raise QuestionError(f"The question holds a control character at place {place + 1}. Leave it out.")
+    control = _CONTROL.search(text)
+    if control is not None:
+        raise QuestionError(f"The question holds a control character at place {control.start() + 1}. Leave it out.")
     if not text.strip():
         raise QuestionError("The question is empty. Ask something like SELECT count(*) FROM a_table.")
     return text
@@ -80,7 +84,7 @@ def check_tree(root: exp.Expr) -> set[type[exp.Expr]]:
             raise QuestionError(f"The question nests more than {MOST_DEPTH} deep. Make it flatter.")
         if joins > MOST_JOINS:
             raise QuestionError(f"A question may have {MOST_JOINS} joins. This one has more.")
-        for child in node.iter_expressions():
+        for child in below(node):
             chained = type(child) is type(node) and isinstance(node, (exp.And, exp.Or))
             stack.append((child, depth if chained or isinstance(child, exp.Paren) else depth + 1))
     return kinds
@@ -96,10 +100,10 @@ def check_written_out(question: tree.Question | tree.United) -> None:
     def size(node: object) -> int:
         if isinstance(node, tuple):
             return sum(map(size, node))
-        if not is_dataclass(node):
+        if type(node) in _NO_NODES or not is_dataclass(node):
             return 0
         if id(node) not in sizes:
-            sizes[id(node)] = 1 + sum(size(getattr(node, name)) for name in field_names(node))
+            sizes[id(node)] = 1 + sum([size(getattr(node, name)) for name in field_names(node)])
         return sizes[id(node)]
 
     if size(question) > MOST_NODES:

@@ -13,6 +13,7 @@ from sqlglot import exp
 from tacit.errors import QuestionError
 from tacit.question.limits import MOST_NODES
 from tacit.question.refusals import only, refused
+from tacit.question.sql_nodes import every_node
 
 
 def written_out(statement: exp.Expr) -> exp.Expr:
@@ -37,14 +38,14 @@ def _expanded(statement: exp.Expr, known: Mapping[str, exp.Expr]) -> exp.Expr:
 
 
 def _replace(statement: exp.Expr, known: Mapping[str, exp.Expr]) -> None:
-    size = sum(1 for _ in statement.walk())
+    size = len(every_node(statement))
     for table in list(statement.find_all(exp.Table)):
         if _has_names_of_its_own(table, statement):
             continue  # below: a name that is given again there means the other SELECT
         inner = None if table.args.get("db") else known.get(table.name.lower())
         if inner is None or isinstance(table.this, exp.Anonymous):
             continue
-        size += sum(1 for _ in inner.walk())
+        size += len(every_node(inner))
         if size > MOST_NODES:
             raise QuestionError(f"With its WITH written out, the question has more than {MOST_NODES:,} parts.")
         only(table, "this", "alias")

@@ -30,6 +30,7 @@ class Order:
     nulls_first: bool
 
 
+_NODES = (Scalar, Branch, Order)
 _Node = TypeVar("_Node")
 
 
@@ -44,20 +45,25 @@ def field_names(node: object) -> tuple[str, ...]:
     return found
 
 
-def children(node: object) -> Iterator[object]:
+def children(node: object) -> list[object]:
     """The nodes right below a node."""
+    found: list[object] = []
     for name in field_names(node):
         value = getattr(node, name)
-        for item in value if isinstance(value, tuple) else (value,):
-            if isinstance(item, (Scalar, Branch, Order)):
-                yield item
+        if isinstance(value, tuple):
+            found += [item for item in value if isinstance(item, _NODES)]
+        elif isinstance(value, _NODES):
+            found.append(value)
+    return found
 
 
 def walk(node: object) -> Iterator[object]:
-    """The node and everything below it."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    """The node and everything below it, from the top and from the left."""
+    waiting = [node]
+    while waiting:
+        next_node = waiting.pop()
+        yield next_node
+        waiting += reversed(children(next_node))
 
 
 def rewrite(node: _Node, change: Callable[[Scalar], Scalar | None]) -> _Node:

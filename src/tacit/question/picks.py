@@ -11,7 +11,7 @@ from sqlglot import exp
 from tacit.question import tree
 from tacit.question.aggregates import argument, contains_aggregate
 from tacit.question.refusals import only, refused, shown
-from tacit.question.scalars import Reader, add_readers, scalar
+from tacit.question.scalars import Reader, scalar
 
 _DECIMALS = 10**6
 _MOST_OF_A_LIST = 100
@@ -114,7 +114,7 @@ def _top_k(node: exp.Expr) -> tree.Scalar:
     return tree.Aggregate("mode", scalar(argument(node)), tree.Literal(most))
 
 
-_PICKS: Mapping[type[exp.Expr], Reader] = MappingProxyType(
+READERS: Mapping[type[exp.Expr], Reader] = MappingProxyType(
     {
         exp.Median: _median,
         exp.Quantile: _quantile,
@@ -128,4 +128,3 @@ _PICKS: Mapping[type[exp.Expr], Reader] = MappingProxyType(
         exp.ApproxTopK: _top_k,
     }
 )
-add_readers(_PICKS)

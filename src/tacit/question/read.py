@@ -7,7 +7,10 @@ depends on the text alone, and takes bounded time and stack (`limits`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
+from types import MappingProxyType
 
 import sqlglot
 from sqlglot import exp
@@ -15,8 +18,6 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 
 from tacit.errors import QuestionError
 from tacit.question import clauses, limits, tree
-from tacit.question import rewritten as _rewritten  # noqa: F401  # registers how other words are read
-from tacit.question import windows as _windows  # noqa: F401  # registers how window functions are read
 from tacit.question.arguments import check_arguments
 from tacit.question.groups import groups_of
 from tacit.question.inner_selects import joins_of, source_of
@@ -24,7 +25,7 @@ from tacit.question.named_selects import written_out
 from tacit.question.over_answers import over_answer
 from tacit.question.privacy_clause import cut_privacy
 from tacit.question.refusals import only, refused, shown
-from tacit.question.scalars import add_readers
+from tacit.question.scalars import Reader
 from tacit.question.semi_joins import as_exists
 from tacit.question.stack import room
 from tacit.question.united import over_union, united_of
@@ -150,18 +151,18 @@ def _inner(node: exp.Expr) -> tree.Scalar:
     return tree.Inner(question)
 
 
-add_readers({exp.Subquery: _inner})
+READERS_OF_SELECTS: Mapping[type[exp.Expr], Reader] = MappingProxyType({exp.Subquery: _inner})
 
 
 def _parsed(text: str, dialect: str) -> tuple[exp.Select | exp.SetOperation, tree.Privacy | None]:
     if dialect not in _DIALECTS:
         raise QuestionError(f"The dialect {dialect!r} is not known. Known: {', '.join(_DIALECTS)}.")
     try:
-        tokens = sqlglot.tokenize(text, read=dialect)
+        tokens = _dialect(dialect).tokenize(text)
         limits.check_tokens(tokens)
         check_arguments(tokens)
         tokens, privacy = cut_privacy(tokens)
-        statements = sqlglot.Dialect.get_or_raise(dialect).parser(error_level=ErrorLevel.RAISE).parse(tokens, text)
+        statements = _dialect(dialect).parser(error_level=ErrorLevel.RAISE).parse(tokens, text)
     except SqlglotError as bad:
         raise QuestionError(
             f"The question could not be parsed{_where(bad)}. It is one SELECT: check words, commas, brackets, quotes."
@@ -186,6 +187,11 @@ def _parsed(text: str, dialect: str) -> tuple[exp.Select | exp.SetOperation, tre
         kind = "This statement" if isinstance(statement, exp.Command) else shown(statement).split(" ")[0].upper()
         raise QuestionError(f"{kind} is no question. Only SELECT is understood.")
     return statement, privacy
+
+
+@cache
+def _dialect(name: str) -> sqlglot.Dialect:
+    return sqlglot.Dialect.get_or_raise(name)
 
 
 def _where(bad: SqlglotError) -> str:

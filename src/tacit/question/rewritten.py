@@ -19,7 +19,7 @@ from tacit.question.further_words import NAMED
 from tacit.question.histograms import read_histogram
 from tacit.question.picks import percentile
 from tacit.question.refusals import histogram, is_histogram, only, refused, shown
-from tacit.question.scalars import Reader, add_readers, call, scalar, unknown
+from tacit.question.scalars import Reader, call, scalar, unknown
 
 _MOST_POWER = 4
 _PATTERNS: Mapping[type[exp.Expr], str] = MappingProxyType(
@@ -138,7 +138,7 @@ def _integer(node: tree.Scalar) -> int | None:
     return node.value if isinstance(node, tree.Literal) and type(node.value) is int else None
 
 
-_REWRITTEN: Mapping[type[exp.Expr], Reader] = MappingProxyType(
+READERS: Mapping[type[exp.Expr], Reader] = MappingProxyType(
     {
         exp.DateFromParts: _moment,
         exp.TimestampFromParts: _moment,
@@ -149,4 +149,3 @@ _REWRITTEN: Mapping[type[exp.Expr], Reader] = MappingProxyType(
         **dict.fromkeys(_PATTERNS, _part_of_text),
     }
 )
-add_readers(_REWRITTEN)

@@ -8,13 +8,14 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from functools import cache
 from types import MappingProxyType
 from typing import cast
 
 from sqlglot import exp
 
 from tacit.question import tree
-from tacit.question.functions import DATE_PARTS, FUNCTIONS, TRUNCATIONS
+from tacit.question.functions import DATE_PARTS, FUNCTIONS, OF_NODES, TRUNCATIONS
 from tacit.question.refusals import only, refused, shown
 
 _LONGEST_TEXT = 1_000
@@ -27,31 +28,6 @@ _SIGNS: Mapping[type[exp.Expr], tree.ArithmeticSign] = MappingProxyType(
 )
 _COMPARES: Mapping[type[exp.Expr], tree.CompareSign] = MappingProxyType(
     {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
-)
-_CALLS: Mapping[type[exp.Expr], tuple[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        exp.Abs: ("abs", ("this",)),
-        exp.Sign: ("sign", ("this",)),
-        exp.Floor: ("floor", ("this",)),
-        exp.Ceil: ("ceil", ("this",)),
-        exp.Round: ("round", ("this", "decimals")),
-        exp.Least: ("least", ("this", "expressions")),
-        exp.Greatest: ("greatest", ("this", "expressions")),
-        exp.Year: ("year", ("this",)),
-        exp.Quarter: ("quarter", ("this",)),
-        exp.Month: ("month", ("this",)),
-        exp.Day: ("day", ("this",)),
-        exp.DayOfMonth: ("day", ("this",)),
-        exp.DayOfWeek: ("dayofweek", ("this",)),
-        exp.DayOfWeekIso: ("isodow", ("this",)),
-        exp.DayOfYear: ("dayofyear", ("this",)),
-        exp.Hour: ("hour", ("this",)),
-        exp.Minute: ("minute", ("this",)),
-        exp.Lower: ("lower", ("this",)),
-        exp.Upper: ("upper", ("this",)),
-        exp.Length: ("length", ("this",)),
-        exp.Substring: ("substring", ("this", "start", "length")),
-    }
 )
 _KINDS: Mapping[exp.DType, tree.CastKind] = MappingProxyType(
     {
@@ -77,15 +53,17 @@ Reader = Callable[[exp.Expr], tree.Scalar]
 
 def scalar(node: exp.Expr) -> tree.Scalar:
     """The node as a scalar of our tree."""
-    reader = _READERS.get(type(node))
+    reader = _readers().get(type(node))
     if reader is None:
         raise unknown(node)
     return reader(node)
 
 
-def add_readers(readers: Mapping[type[exp.Expr], Reader]) -> None:
-    """Aggregates stand where scalars stand; their file registers them here."""
-    _READERS.update(readers)
+@cache
+def _readers() -> Mapping[type[exp.Expr], Reader]:
+    from tacit.question.readers import READERS  # which imports all that read, and they call `scalar` for their parts
+
+    return READERS
 
 
 def identifier(node: object) -> str:
@@ -281,13 +259,14 @@ def _nullif(node: exp.Expr) -> tree.Scalar:
 
 
 def _call(node: exp.Expr) -> tree.Scalar:
-    name, parts = _CALLS[type(node)]
-    only(node, *parts, "big_int", "ignore_nulls")
+    """A function whose node and arguments stand in the table."""
+    function = OF_NODES[type(node)]
+    only(node, *function.arguments, "ignore_nulls")  # least and greatest always pass over NULL
     given: list[exp.Expr] = []
-    for part in parts:
+    for part in function.arguments:
         value = node.args.get(part)
         given += value if isinstance(value, list) else [] if value is None else [value]
-    return call(node, name, tuple(map(scalar, given)))
+    return call(node, function.name, tuple(map(scalar, given)))
 
 
 def call(node: exp.Expr, name: str, arguments: tuple[tree.Scalar, ...]) -> tree.Scalar:
@@ -365,7 +344,7 @@ def unknown(node: exp.Expr) -> Exception:
     return refused(node, f"{type(node).__name__} is not understood ({shown(node)!r})", "It is not on the list.")
 
 
-_READERS: dict[type[exp.Expr], Reader] = {
+READERS: Mapping[type[exp.Expr], Reader] = {
     exp.Column: _column,
     exp.Literal: _literal,
     exp.Boolean: _boolean,
@@ -375,7 +354,6 @@ _READERS: dict[type[exp.Expr], Reader] = {
     exp.And: _and,
     exp.Or: _or,
     exp.Not: _not,
-    exp.In: values_in,
     exp.Like: _like,
     exp.ILike: _like,
     exp.Is: _is,
@@ -391,5 +369,5 @@ _READERS: dict[type[exp.Expr], Reader] = {
     exp.TryCast: _cast,
     **dict.fromkeys(_SIGNS, _arithmetic),
     **dict.fromkeys(_COMPARES, _compare),
-    **dict.fromkeys(_CALLS, _call),
+    **dict.fromkeys(OF_NODES, _call),
 }

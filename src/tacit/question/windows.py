@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from tacit.question import tree
 from tacit.question.refusals import only, refused, shown
-from tacit.question.scalars import add_readers, scalar
+from tacit.question.scalars import Reader, scalar
 
 _RANKS: Mapping[type[exp.Expr], tree.WindowFunction] = MappingProxyType(
     {
@@ -101,4 +101,4 @@ def _whole(node: exp.Expr | None, default: int) -> int:
     return value.value
 
 
-add_readers({exp.Window: _window})
+READERS: Mapping[type[exp.Expr], Reader] = MappingProxyType({exp.Window: _window})

@@ -290,23 +290,31 @@ class _FromArrays(Opened):
     def __init__(self, source: ArraySource) -> None:
         self._source = source
 
-    def _present(self, names: Sequence[str]) -> tuple[list[NDArray[Any]], int]:
+    def _kept(self, names: Sequence[str]) -> tuple[list[NDArray[Any]], NDArray[np.bool_]]:
+        """The columns, and which of their rows have all of them."""
         found = [self._source.variable(name).name for name in names]
-        length = len(next(iter(self._source.columns.values())))
-        kept = np.ones(length, dtype=bool)
+        kept = np.ones(len(next(iter(self._source.columns.values()))), dtype=bool)
         for name in found:
             kept &= ~self._source.missing[name]
-        return [self._source.columns[name][kept] for name in found], int(kept.sum())
+        return [self._source.columns[name] for name in found], kept
+
+    def _present(self, names: Sequence[str]) -> tuple[list[NDArray[Any]], int]:
+        columns, kept = self._kept(names)
+        return [column[kept] for column in columns], int(kept.sum())
 
     def meanings(self, *names: str) -> list[str]:
         return [self._source.variable(name).meaning for name in names]
 
     def tally(self, *asked: str | Cut) -> tuple[Whole, Whole]:
         names = [each.name if isinstance(each, Cut) else each for each in asked]
-        columns, count = self._present(names)
+        columns, kept = self._kept(names)
+        count = int(kept.sum())
         codes = np.empty((len(asked), count), dtype=np.int64).T  # columns lie together: they are written one by one
         for place, (each, column) in enumerate(zip(asked, columns, strict=True)):
-            codes[:, place] = np.searchsorted(each.edges, column, side="right") if isinstance(each, Cut) else column
+            if isinstance(each, Cut):
+                codes[:, place] = np.searchsorted(each.edges, column[kept], side="right")
+            else:
+                np.compress(kept, column, out=codes[:, place])
         return codes, np.ones(count, dtype=np.int64)
 
     def totals(

@@ -16,7 +16,9 @@ that server's noisy sum and of what is independent of its clients' measurements:
 about a valid report (`proofs`), and the noise of others is post-processing. So the price is that of one server's noise,
 whoever else colludes. With k honest servers the answer's noise has k times that variance, which nobody relies on.
 
-Assumptions. A server counts a nonce once and releases once; after the release nothing is added. The description is
+Assumptions. A server counts a nonce once and releases once; after the release nothing is added. A part is checked under
+one nonce alone: under two it would be counted twice, and two checks open more of a report than one. What travels from
+a client to a server, nobody else can read. The description is
 part of every hash (`context`), with a digest of the servers' key: clients and servers that do not agree on circuit,
 price and key cannot accept each other's reports. A lying server can spoil the answer, not learn more.
 
@@ -226,6 +228,7 @@ class Server:
         self._key, self._ledger = key, ledger
         self._checking: dict[bytes, tuple[bytes, Checking, bytes]] = {}
         self._accepted: set[bytes] = set()
+        self._parts: set[bytes] = set()
         self._sum = collection.scheme.field.zeros(collection.circuit.shape.length)
         self._released = self._kept()
 
@@ -245,9 +248,13 @@ class Server:
             if kept != said:
                 raise Refused("Another report with this nonce is being checked.")
             return share
+        held = hashlib.sha256(part).digest()
+        if held in self._parts:
+            raise Refused("This part came before under another nonce. A report is sent once.")
         scheme = self.collection.scheme
         state, share = scheme.checked(self._key, self.collection.context, self.place, nonce, public, part)
         self._checking[nonce] = (said, state, share)
+        self._parts.add(held)
         return share
 
     def accept(self, nonce: bytes, shares: Sequence[bytes]) -> None:

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 from tacit.errors import QuestionError
@@ -35,7 +34,7 @@ from tacit.loss.calibrate import gaussian_sigma
 from tacit.loss.events import Composed, Event
 from tacit.loss.numbers.rounding import sqrt_up
 from tacit.mechanisms import Gaussian, KeySelection, Laplace
-from tacit.plan.draft import Draft, Part
+from tacit.plan.draft import Draft, Part, changed
 from tacit.plan.picks.part import PickMechanism
 from tacit.question import tree
 
@@ -57,7 +56,7 @@ def add_noise(draft: Draft) -> Draft:
     chosen = () if selection is None else (selection.event,)
     picks = _picks(draft, total)
     event = Composed((*chosen, *_events(draft, mechanisms), *(pick.event for pick in picks)))
-    return replace(draft, mechanisms=mechanisms, pick_mechanisms=picks, selection=selection, event=event)
+    return changed(draft, mechanisms=mechanisms, pick_mechanisms=picks, selection=selection, event=event)
 
 
 def _counted(draft: Draft) -> int | None:
@@ -98,7 +97,7 @@ def _counting_keys(draft: Draft, counted: int, weights: Sequence[Fraction]) -> D
     mechanisms[counted] = selection
     picks = _picks(draft, total)
     event = Composed((selection.counts_event, *others, *(each.event for each in picks)))
-    return replace(draft, mechanisms=tuple(mechanisms), pick_mechanisms=picks, selection=selection, event=event)
+    return changed(draft, mechanisms=tuple(mechanisms), pick_mechanisms=picks, selection=selection, event=event)
 
 
 def _shares(draft: Draft) -> list[Fraction]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -22,7 +21,7 @@ from tacit.plan.answers.finish import read_key
 from tacit.plan.answers.formulas import Formula
 from tacit.plan.answers.nested import MapFormula
 from tacit.plan.columns import KeyColumn, RawKey
-from tacit.plan.draft import Binned, Draft, Part
+from tacit.plan.draft import Binned, Draft, Part, changed
 from tacit.plan.plan import Bins, Query
 from tacit.plan.rules.build_query import from_sources, key_column, measure_column
 from tacit.plan.rules.find_keys import MOST_CELLS
@@ -75,7 +74,7 @@ def bins(draft: Draft) -> Draft:
                 bins=binned,
             )
         )
-    return replace(draft, parts=tuple(parts), formulas=formulas)
+    return changed(draft, parts=tuple(parts), formulas=formulas)
 
 
 def _binned(aggregate: tree.Aggregate, draft: Draft) -> Binned:

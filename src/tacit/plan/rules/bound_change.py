@@ -15,14 +15,14 @@ from dataclasses import replace
 from fractions import Fraction
 
 from tacit.loss.numbers.rounding import sqrt_up
-from tacit.plan.draft import Draft, Part
+from tacit.plan.draft import Draft, Part, changed
 from tacit.plan.levels import Levels
 from tacit.plan.plan import Sensitivity
 
 
 def bound_change(draft: Draft) -> Draft:
     """The sensitivities of all measures."""
-    return replace(draft, sensitivities=tuple(_sensitivity(part, draft) for part in draft.parts))
+    return changed(draft, sensitivities=tuple(_sensitivity(part, draft) for part in draft.parts))
 
 
 def _sensitivity(part: Part, draft: Draft) -> Sensitivity:

@@ -20,7 +20,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from tacit.errors import QuestionError
-from tacit.plan.draft import Draft
+from tacit.plan.draft import Draft, changed
 from tacit.plan.sources.scope import RANK, UNIT, quoted
 from tacit.plan.values.value import cast_to
 
@@ -38,13 +38,13 @@ def bound_groups(draft: Draft) -> Draft:
     if draft.levels is not None:
         raise QuestionError("groups_per_unit cannot stand with ROLLUP, CUBE or GROUPING SETS.")
     if most >= draft.rows_per_unit:  # a unit has no more rows than that, hence no more groups
-        return replace(draft, question=replace(draft.question, groups_per_unit=None))
+        return changed(draft, question=replace(draft.question, groups_per_unit=None))
     counts = ("count_units", "count_some_units")  # of the cells that are kept, 1 at most in each
     if draft.pick_parts or not all(part.additive or part.kind in counts for part in draft.parts):
         raise QuestionError(
             "groups_per_unit goes with count, sum, avg, variance and count(DISTINCT unit), which add up over units."
         )
-    return replace(draft, groups_per_unit=most)
+    return changed(draft, groups_per_unit=most)
 
 
 def ranked_rows(draft: Draft) -> exp.Expr | None:

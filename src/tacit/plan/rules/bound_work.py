@@ -9,11 +9,10 @@ finest cells, which the engine does not make.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from sqlglot import exp
 
-from tacit.plan.draft import Draft
+from tacit.plan.draft import Draft, changed
 from tacit.plan.picks.part import PickPart
 from tacit.plan.picks.rank_query import passes
 from tacit.plan.work import STEPS, Work, computed, counted_once, distinct_in, effort_of, held
@@ -28,7 +27,7 @@ def bound_work(draft: Draft) -> Draft:
     for block, inner in enumerate(draft.inner, start=1):
         measures = [part.sql for part in draft.parts if part.block == block]
         work += _reading(inner, measures)
-    return replace(draft, work=held(work))
+    return changed(draft, work=held(work))
 
 
 def _of_question(draft: Draft) -> Work:

@@ -6,11 +6,10 @@ Promise: it is built from nodes, never from text; all its names come from the po
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from sqlglot import exp
 
-from tacit.plan.draft import Draft
+from tacit.plan.draft import Draft, changed
 from tacit.plan.rules.bound_groups import LEAST, by_unit, ranked_rows
 from tacit.plan.sources.anchors import put_together
 from tacit.plan.sources.scope import UNIT
@@ -22,7 +21,7 @@ UNITS = "tacit_units"
 def build_query(draft: Draft) -> Draft:
     """SELECT keys, measures FROM the sources WHERE condition GROUP BY keys."""
     if draft.groups_per_unit is not None:
-        return replace(draft, query=_by_unit(draft), inner_queries=_inner(draft))
+        return changed(draft, query=_by_unit(draft), inner_queries=_inner(draft))
     selected = [exp.alias_(sql.copy(), key_column(place), copy=False) for place, sql in enumerate(draft.key_sql)]
     selected += _measures(draft, 0)
     if draft.cells is None:
@@ -33,7 +32,7 @@ def build_query(draft: Draft) -> Draft:
     if draft.key_sql:
         # by place: the expression is written once, so what is grouped is what is selected
         query = query.group_by(*(exp.Literal.number(place + 1) for place in range(len(draft.key_sql))), copy=False)
-    return replace(draft, query=query, inner_queries=_inner(draft))
+    return changed(draft, query=query, inner_queries=_inner(draft))
 
 
 def _inner(draft: Draft) -> tuple[exp.Select, ...]:

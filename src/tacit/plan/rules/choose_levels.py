@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tacit.plan.draft import Draft
+from tacit.plan.draft import Draft, changed
 from tacit.plan.levels import Levels
 
 
@@ -32,4 +32,4 @@ def choose_levels(draft: Draft) -> Draft:
         )
         for place, part in enumerate(draft.parts)
     ]
-    return replace(draft, parts=tuple(parts))
+    return changed(draft, parts=tuple(parts))

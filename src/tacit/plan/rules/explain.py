@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 
 from tacit.mechanisms import Gaussian, KeySelection
 from tacit.plan.answers.floats import as_float
 from tacit.plan.deviation import deviation
-from tacit.plan.draft import Draft, Part
+from tacit.plan.draft import Draft, Part, changed
 from tacit.plan.meanings import meanings
 from tacit.plan.picks.words import pick_sentences
 from tacit.plan.together import Together
@@ -18,7 +17,7 @@ from tacit.policy import ColumnUnit, RowUnit
 
 def explain(draft: Draft) -> Draft:
     """The sentences."""
-    return replace(draft, sentences=tuple(f"{n}. {text}" for n, text in enumerate(_sentences(draft), start=1)))
+    return changed(draft, sentences=tuple(f"{n}. {text}" for n, text in enumerate(_sentences(draft), start=1)))
 
 
 def _sentences(draft: Draft) -> Iterator[str]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from tacit.plan.draft import Draft
+from tacit.plan.draft import Draft, changed
 from tacit.plan.values.decided import decided
 from tacit.plan.values.translate import condition_of
 
@@ -13,5 +11,5 @@ def filter_rows(draft: Draft) -> Draft:
     """The condition as SQL; and what is known of it before any row is read (`decided`)."""
     notes = (*draft.notes, *decided(draft.question, draft.scope))
     if draft.question.where is None:
-        return replace(draft, notes=notes)
-    return replace(draft, where=condition_of(draft.question.where, draft.scope).sql, notes=notes)
+        return changed(draft, notes=notes)
+    return changed(draft, where=condition_of(draft.question.where, draft.scope).sql, notes=notes)

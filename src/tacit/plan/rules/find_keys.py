@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 from sqlglot import exp
 
 from tacit.errors import QuestionError
 from tacit.plan.columns import KeyColumn, RawKey
-from tacit.plan.draft import Draft
+from tacit.plan.draft import Draft, changed
 from tacit.plan.levels import Levels
 from tacit.plan.sources.narrow_keys import narrowed
 from tacit.plan.values.translate import value_of
@@ -37,7 +36,7 @@ def find_keys(draft: Draft) -> Draft:
         return _with_levels(draft, columns, listed, found)
     if len(listed) == len(columns) and math.prod(len(values) for values in listed) <= MOST_CELLS:
         cells = tuple(itertools.product(*listed))
-    return replace(draft, key_columns=columns, key_sql=tuple(sql for _, sql in found), cells=cells)
+    return changed(draft, key_columns=columns, key_sql=tuple(sql for _, sql in found), cells=cells)
 
 
 def _with_levels(
@@ -57,7 +56,7 @@ def _with_levels(
     if max(sum(levels.lengths), math.prod(levels.sizes)) > MOST_CELLS:
         raise QuestionError(f"The levels of this GROUP BY have more than {MOST_CELLS:,} cells. Use fewer keys.")
     cells = tuple(levels.cells(listed))
-    return replace(draft, key_columns=columns, key_sql=tuple(sql for _, sql in found), cells=cells, levels=levels)
+    return changed(draft, key_columns=columns, key_sql=tuple(sql for _, sql in found), cells=cells, levels=levels)
 
 
 def _key(key: tree.Key, draft: Draft) -> tuple[KeyColumn, exp.Expr]:

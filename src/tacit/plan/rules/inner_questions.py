@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from tacit.errors import QuestionError
 from tacit.plan.answers.formulas import Cells, Estimate, Formula
-from tacit.plan.draft import Draft
+from tacit.plan.draft import Draft, changed
 from tacit.question import tree
 
 
@@ -34,7 +34,7 @@ def inner_questions(draft: Draft) -> Draft:
         qualify=None if question.qualify is None else tree.rewrite(question.qualify, change),
         order=tuple(tree.rewrite(each, change) for each in question.order),
     )
-    return replace(draft, question=resolved, inner=tuple(found.values()))
+    return changed(draft, question=resolved, inner=tuple(found.values()))
 
 
 def _measured(question: tree.Question, outer: Draft) -> Draft:

@@ -35,7 +35,7 @@ from tacit.plan.answers.floats import as_float
 from tacit.plan.answers.formulas import Constant, Formula, Linear, Mean, Test, Variance
 from tacit.plan.answers.pairs import PAIRS, pair_formula
 from tacit.plan.answers.roots import Root
-from tacit.plan.draft import Draft, Part
+from tacit.plan.draft import Draft, Part, changed
 from tacit.plan.together import SQUARE_CENTRE, Shape, pair, triple
 from tacit.plan.values import arithmetic
 from tacit.plan.values.hints import bound_here
@@ -73,7 +73,7 @@ def measure(draft: Draft) -> Draft:
             replace(part, block=block, together=None if part.together is None else part.together.moved(offset))
             for part in inner.parts
         ]
-    return replace(draft, parts=tuple(parts), formulas=formulas)
+    return changed(draft, parts=tuple(parts), formulas=formulas)
 
 
 def _turn(aggregate: tree.Aggregate, book: Book) -> int:

@@ -7,20 +7,19 @@ row. It is stored with the answer, and shown wherever the answer is.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 
 from tacit.mechanisms import KeySelection
 from tacit.plan.answers.chosen import is_chosen, picked, used_totals
 from tacit.plan.answers.formulas import Formula
 from tacit.plan.answers.summaries import Summed
-from tacit.plan.draft import Draft
+from tacit.plan.draft import Draft, changed
 
 
 def note(draft: Draft) -> Draft:
     """The draft with its notes, those of questions inside among them."""
     inside = (said for inner in draft.inner for said in inner.notes)
-    return replace(draft, notes=tuple(dict.fromkeys([*draft.notes, *inside, *_selection(draft), *_unknown(draft)])))
+    return changed(draft, notes=tuple(dict.fromkeys([*draft.notes, *inside, *_selection(draft), *_unknown(draft)])))
 
 
 def _selection(draft: Draft) -> Iterator[str]:

@@ -14,11 +14,11 @@ from sqlglot import exp
 
 from tacit.errors import QuestionError
 from tacit.plan import work
-from tacit.plan.draft import Draft
+from tacit.plan.draft import Draft, changed
 from tacit.plan.sources.join_tables import Joined, join_tables
 from tacit.plan.sources.names import Names, listed
 from tacit.plan.sources.open_selects import open_rows
-from tacit.plan.sources.scope import RANK, UNIT, Opened, Place, quoted, table_columns
+from tacit.plan.sources.scope import RANK, UNIT, Opened, Place, column_of, quoted, table_columns
 from tacit.plan.values.value import Value
 from tacit.policy import ColumnUnit, Policy, Table
 from tacit.question import tree
@@ -37,7 +37,7 @@ def open_sources(draft: Draft) -> Draft:
         )
     opener.check_asked()
     resolved = replace(question, source=joined.source, joins=joined.joins, rows_per_unit=None)
-    return replace(
+    return changed(
         draft,
         question=resolved,
         joined=joined,
@@ -179,7 +179,7 @@ def _read(table: Table, alias: str, rows: int | None) -> exp.Expr:
     if rows is None or rows >= table.rows_per_unit:
         return whole
     names = [exp.column(name, quoted(alias)) for name in (UNIT, RANK)]
-    names += [exp.column(quoted(name), quoted(alias)) for name in table.columns]
+    names += [column_of(alias, name) for name in table.columns]
     rank = exp.LTE(this=exp.column(RANK, quoted(alias)), expression=exp.Literal.number(rows))
     return (
         exp.select(*names, copy=False)
@@ -191,4 +191,4 @@ def _read(table: Table, alias: str, rows: int | None) -> exp.Expr:
 
 def at(value: Value, name: str, alias: str) -> Value:
     """A column of a SELECT inside, seen from outside."""
-    return replace(value, sql=exp.column(quoted(name), quoted(alias)))
+    return replace(value, sql=column_of(alias, name))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import replace
+from dataclasses import dataclass
 from functools import singledispatch
 from typing import Literal as OneOf
 from typing import TypeAlias
 
 from tacit.errors import QuestionError
-from tacit.plan.answers.applied import CURVES, Curve, Extreme, Wording
+from tacit.plan.answers.applied import Wording
 from tacit.plan.answers.cases import Choice
 from tacit.plan.answers.floats import of_allowed_size
 from tacit.plan.answers.formulas import Apply, Constant, Formula, KeyFormula, LeftOut, Linear, Operation, Test
@@ -17,7 +17,8 @@ from tacit.plan.answers.listing import Listing
 from tacit.plan.answers.nested import ListFormula, MapFormula, list_of, map_of
 from tacit.plan.answers.windows import RANKS, Sorting, Window
 from tacit.plan.columns import KeyColumn
-from tacit.plan.draft import Draft
+from tacit.plan.draft import Draft, changed
+from tacit.plan.functions import on_answer
 from tacit.plan.plan import OutputPlan
 from tacit.plan.rules.inner_questions import Beside
 from tacit.plan.rules.measure import HISTOGRAM, PICKS
@@ -25,10 +26,7 @@ from tacit.question import tree
 from tacit.question.scalars import moment
 
 Kind: TypeAlias = OneOf["integer", "real", "text", "date", "timestamp", "boolean"]
-_FUNCTIONS = ("abs", "sign", "floor", "ceil", "round")
-_LONGEST = 1_000
 _ALONE = "is a column of the answer by itself: nothing computes with it, and nothing is sorted or filtered by it."
-_WORDS = ("lower", "upper", "concat", "substring")
 
 
 def outputs(draft: Draft) -> Draft:
@@ -40,7 +38,7 @@ def outputs(draft: Draft) -> Draft:
     having = None if question.having is None else condition(question.having, draft)
     qualify = None if question.qualify is None else condition(question.qualify, draft)
     order = tuple((formula_of(each.expression, draft), each.descending, each.nulls_first) for each in question.order)
-    return replace(draft, outputs=planned, having=having, qualify=qualify, order=order)
+    return changed(draft, outputs=planned, having=having, qualify=qualify, order=order)
 
 
 def _planned(output: tree.Output, draft: Draft) -> OutputPlan:
@@ -175,32 +173,20 @@ def _(node: tree.Arithmetic, draft: Draft) -> Formula:
 
 @formula_of.register
 def _(node: tree.Call, draft: Draft) -> Formula:
-    if node.function in CURVES:
-        return Curve(node.function, _number(node.arguments[0], draft))
-    if node.function in ("least", "greatest"):
-        return Extreme(node.function == "least", tuple(_number(part, draft) for part in node.arguments))
-    if node.function in _WORDS:
-        return _wording(node, draft)
-    if node.function not in _FUNCTIONS:
-        known = ", ".join((*_FUNCTIONS, *CURVES, "least", "greatest", *_WORDS))
-        raise QuestionError(f"{node.function} is not understood on aggregates and keys. Known: {known}.")
-    decimals = 0
-    if len(node.arguments) > 1:
-        second = node.arguments[1]
-        if not isinstance(second, tree.Literal) or type(second.value) is not int or abs(second.value) > 12:
-            raise QuestionError("round needs a constant number of decimals from -12 to 12.")
-        decimals = second.value
-    return Apply(node.function, _number(node.arguments[0], draft), decimals)
+    return on_answer(node, _Reads(draft))
 
 
-def _wording(node: tree.Call, draft: Draft) -> Formula:
-    cut = 1 if node.function == "substring" else len(node.arguments)
-    texts, places = node.arguments[:cut], node.arguments[cut:]
-    given = [place.value for place in places if isinstance(place, tree.Literal) and type(place.value) is int]
-    if len(given) != len(places) or any(place < 0 for place in given):
-        raise QuestionError("substring needs constant whole numbers as places.")
-    chosen = (given[0], given[1] if len(given) > 1 else _LONGEST) if given else ()
-    return Wording(node.function, tuple(_word(part, draft) for part in texts), chosen)
+@dataclass(frozen=True, slots=True)
+class _Reads:
+    """How a function reads its arguments here."""
+
+    draft: Draft
+
+    def number(self, node: tree.Scalar) -> Formula:
+        return _number(node, self.draft)
+
+    def word(self, node: tree.Scalar) -> Formula:
+        return _word(node, self.draft)
 
 
 def _word(node: tree.Scalar, draft: Draft) -> Formula:

@@ -12,7 +12,6 @@ percentile_cont is answered like percentile_disc, by a point of the grid.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 from sqlglot import exp
@@ -22,7 +21,7 @@ from tacit.mechanisms import Extreme, Mode, Quantiles
 from tacit.plan.answers.formulas import KeyFormula
 from tacit.plan.answers.listing import Listing
 from tacit.plan.columns import KeyColumn, RawKey
-from tacit.plan.draft import Draft
+from tacit.plan.draft import Draft, changed
 from tacit.plan.picks.part import PickMechanism, PickPart
 from tacit.plan.picks.rank_query import LEAF, POINT, ROWS, Keyed, Window, rank_query
 from tacit.plan.plan import Pick, Query
@@ -64,7 +63,7 @@ def pick(draft: Draft) -> Draft:
         for aggregate, column in zip(part.aggregates, part.columns, strict=True):
             formulas[aggregate] = KeyFormula(place, column.meaning in ("number", "boolean"))
             place += 1
-    return replace(draft, pick_parts=parts, formulas=formulas)
+    return changed(draft, pick_parts=parts, formulas=formulas)
 
 
 def _part(group: Sequence[tree.Aggregate], draft: Draft) -> PickPart:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tacit.plan.draft import Draft
+from tacit.plan.draft import Draft, changed
 from tacit.plan.sources.names import conjunction
 from tacit.question import tree
 
@@ -34,4 +34,4 @@ def resolve(draft: Draft) -> Draft:
             having=None if question.summary.having is None else names.in_cells(question.summary.having, keys),
         )
         resolved = replace(resolved, summary=summary)
-    return replace(draft, question=resolved)
+    return changed(draft, question=resolved)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 from tacit.errors import QuestionError
 from tacit.plan.answers.formulas import Formula, KeyFormula, Linear, Test
 from tacit.plan.answers.summaries import Grouping, Summary, Summed, Total
-from tacit.plan.draft import Draft
+from tacit.plan.draft import Draft, changed
 from tacit.plan.plan import OutputPlan
 from tacit.plan.rules.outputs import Kind, condition, formula_of, is_picked, kind_of, sort_of
 from tacit.question import tree
@@ -31,7 +30,7 @@ def sum_up(draft: Draft) -> Draft:
     totals = tuple(_total(node, draft) for node in nodes)
     grouping = Grouping(tuple(key for key in keys if isinstance(key, KeyFormula)))
     # seen from outside the totals are the measures, and the groups' keys are the keys
-    outside = replace(
+    outside = changed(
         draft,
         key_columns=columns,
         pick_parts=(),
@@ -57,7 +56,7 @@ def sum_up(draft: Draft) -> Draft:
         kind = _total_kind(seen, draft) if isinstance(seen, tree.Total) else kind_of(seen, outside)
         planned.append(OutputPlan(output.name, kind, formula, is_picked(output)))
     kept = None if summary.having is None else Summed(_having(summed(summary.having)[1]), totals, grouping)
-    return replace(
+    return changed(
         draft,
         outputs=tuple(planned),
         having=None if question.having is None else condition(question.having, draft),

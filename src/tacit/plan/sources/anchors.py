@@ -32,8 +32,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tacit.plan.sources.scope import UNIT, quoted
+from tacit.plan.sources.scope import UNIT, column_of, quoted
 from tacit.plan.values.value import integer
+from tacit.question.sql_nodes import every_node
 
 ANCHOR = "tacit_anchor"
 _OUT = "tacit_out"
@@ -69,10 +70,12 @@ class Source:
 def put_together(
     sources: Sequence[Source], selected: Sequence[exp.Expr], where: exp.Expr | None, kept: Sequence[exp.Expr] = ()
 ) -> exp.Select:
-    """SELECT these FROM the sources WHERE the condition holds, and all of `kept`."""
-    parts = [*([] if where is None else where.flatten() if isinstance(where, exp.And) else [where]), *kept]
-    parts = [part.copy() for part in parts]
-    shown = [each.copy() for each in selected]
+    """SELECT these FROM the sources WHERE the condition holds, and all of `kept`.
+
+    The nodes in `selected` and `kept` become part of the query; the condition and the sources are copied.
+    """
+    conditions = [] if where is None else where.flatten() if isinstance(where, exp.And) else [where]
+    parts, shown = [*(part.copy() for part in conditions), *kept], list(selected)
     lists = _lists([*shown, *parts])
     if len(sources) == 1 and not lists:
         query = exp.select(*shown, copy=False).from_(sources[0].sql.copy(), copy=False)
@@ -91,11 +94,11 @@ def put_together(
     for source in every[1:]:
         join = exp.Join(this=_anchored(source, used, inside), on=_condition(source, every), side=source.side, kind=None)
         query.append("joins", join)
-    conditions = [_or_anchor(part, first) for part in above]
+    late = [_or_anchor(part, first) for part in above]
     sums: exp.Expr = _somebody(first)
     for source in every[1:]:
         sums = exp.Add(this=sums, expression=_somebody(source))
-    return query.where(*conditions, exp.EQ(this=sums, expression=exp.Literal.number(0)), copy=False)
+    return query.where(*late, exp.EQ(this=sums, expression=exp.Literal.number(0)), copy=False)
 
 
 # -- sources -----------------------------------------------------------------------------------------------
@@ -106,7 +109,7 @@ def _anchored(source: Source, used: dict[str, list[str]], inside: dict[str, list
     names = [name for name in used.get(source.alias, []) if name != UNIT]
     unit = UNIT in used.get(source.alias, [])
     own: list[exp.Expr] = [exp.column(UNIT, quoted(source.alias))] if unit else []
-    own += [exp.column(quoted(name), quoted(source.alias)) for name in names]
+    own += [column_of(source.alias, name) for name in names]
     rows = exp.select(*own, *_marks(0), copy=False).from_(source.sql.copy(), copy=False)
     if source.alias in inside:
         rows = rows.where(exp.and_(*inside[source.alias], copy=False), copy=False)
@@ -130,7 +133,7 @@ def _columns(sqls: Sequence[exp.Expr]) -> dict[str, list[str]]:
 
 def _own_columns(sql: exp.Expr) -> Iterator[exp.Column]:
     """The columns that it names itself: those inside a SELECT are of other sources, which may have the same names."""
-    for node in sql.walk(prune=lambda each: isinstance(each, exp.Query)):
+    for node in every_node(sql, but_inside=exp.Query):
         if isinstance(node, exp.Column):
             yield node
 
@@ -218,7 +221,7 @@ def _lists(sqls: Sequence[exp.Expr]) -> dict[str, tuple[str, exp.Expr, exp.Expr]
 def _asked(sqls: Sequence[exp.Expr]) -> Iterator[exp.In]:
     """Those of the SELECT itself: what stands inside a SELECT was put together by itself."""
     for sql in sqls:
-        for node in sql.walk(prune=lambda each: isinstance(each, exp.Query)):
+        for node in every_node(sql, but_inside=exp.Query):
             if isinstance(node, exp.In) and node.args.get("query") is not None and _is_unit(node.this):
                 yield node
 

@@ -22,7 +22,7 @@ from tacit.plan.sources.anchors import put_together
 from tacit.plan.sources.fan_out import renamed
 from tacit.plan.sources.join_tables import Joined
 from tacit.plan.sources.names import conjunction, listed
-from tacit.plan.sources.scope import UNIT, Opened, Place, Scope, quoted
+from tacit.plan.sources.scope import UNIT, Opened, Place, Scope, column_of, quoted
 from tacit.plan.sources.union_all import unite
 from tacit.plan.sources.unit_aggregates import aggregate_value
 from tacit.plan.values.magnitude import is_coded
@@ -297,7 +297,7 @@ def _group(
     places = range(1, len(keys) + 2)
     query = query.group_by(*(exp.Literal.number(place) for place in places), copy=False)
     columns = {
-        name: replace(_outside(name, value, joined.scope), sql=exp.column(quoted(name), quoted(_GROUP)))
+        name: replace(_outside(name, value, joined.scope), sql=column_of(_GROUP, name))
         for name, value in values.items()
     }
     place = Place(_GROUP, "the group", exp.Placeholder(), columns, 1)

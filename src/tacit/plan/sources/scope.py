@@ -123,14 +123,19 @@ class Scope:
 
 def quoted(name: str) -> exp.Identifier:
     """A name that means itself, whatever it is."""
-    return exp.to_identifier(name, quoted=True)
+    return exp.Identifier(this=name, quoted=True)
+
+
+def column_of(alias: str, name: str) -> exp.Column:
+    """A column of the source under this alias."""
+    return exp.Column(this=quoted(name), table=quoted(alias))
 
 
 def table_columns(table: Table, alias: str) -> dict[str, Value]:
     """The columns of a table of the working copy: bounds, grid and values as the policy states them."""
     found: dict[str, Value] = {}
     for name, column in table.columns.items():
-        value = column_value(column, exp.column(quoted(name), quoted(alias)))
+        value = column_value(column, column_of(alias, name))
         if table.public and isinstance(value, Number) and value.stated:
             value = _held(value)
         found[name] = value

@@ -84,6 +84,33 @@ def position(text: Text, part: Text) -> Number:
     return Number(sql, Interval(0, LONGEST), nullable=text.nullable)
 
 
+def letters(function: str, text: Text) -> Text:
+    """lower and upper."""
+    kind = exp.Lower if function == "lower" else exp.Upper
+    known = None
+    # outside ASCII the engine's letters may differ from Python's, so what comes out is not claimed to be known
+    if text.values is not None and all(value.isascii() for value in text.values):
+        known = tuple(dict.fromkeys(value.lower() if function == "lower" else value.upper() for value in text.values))
+    return Text(kind(this=text.sql), text.nullable, known)
+
+
+def length(text: Text) -> Number:
+    """The number of characters, at most 1,000: a longer text may not weigh more."""
+    whole = cast_to(exp.Length(this=text.sql), "BIGINT")
+    cut = exp.GT(this=whole.copy(), expression=bare(LONGEST))
+    sql = exp.Case().when(cut, cast_to(bare(LONGEST), "BIGINT")).else_(whole)
+    return Number(sql, Interval(0, LONGEST), nullable=text.nullable)
+
+
+def substring(text: Text, start: int, count: int) -> Text:
+    """So many characters from a place on, which is 1 at the beginning."""
+    known = None
+    if text.values is not None and all(value.isascii() for value in text.values):
+        known = tuple(dict.fromkeys(value[start - 1 : start - 1 + count] for value in text.values))
+    sql = exp.Substring(this=text.sql, start=bare(start), length=bare(count))
+    return Text(sql, text.nullable, known)
+
+
 def as_text(value: Value, user: str) -> Text:
     """A text; a whole number, a truth value or a date as it reads."""
     if isinstance(value, Text):

@@ -1,0 +1,131 @@
+"""What a private database can be asked, whether its rows lie here (`Curator`) or behind a server (`tacit.connect`).
+
+One protocol, which the type checker holds both to: a program that takes a `Database` does not know the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from tacit.answer import Answer, Estimate, Standing
+from tacit.curator.suggest import Suggestion
+from tacit.ledger import Entry, Report
+from tacit.loss.spent import Spent
+from tacit.parameters import Number
+from tacit.plan import Plan, UnitedPlan
+from tacit.policy import Policy
+
+
+class Database(Protocol):
+    """Asking, what is free before it, and the budget."""
+
+    policy: Policy
+    analyst: str
+
+    def plan(
+        self,
+        sql: object,
+        epsilon: Number | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        within: Number | None = None,
+        rows: int | None = None,
+        weights: Mapping[str, Number] | None = None,
+        rows_per_unit: int | None = None,
+        groups_per_unit: int | None = None,
+    ) -> Plan:
+        """How the question would be answered; free."""
+        ...
+
+    def planned(self, sql: object, epsilon: Number | None = None, **options: Any) -> Plan | UnitedPlan:
+        """As `plan`, also for a UNION ALL of answers; free."""
+        ...
+
+    def estimate(self, sql: object, epsilon: Number | None = None, **options: Any) -> Estimate:
+        """Cost and error before spending; free."""
+        ...
+
+    def explain(self, sql: object, epsilon: Number | None = None, **options: Any) -> str:
+        """The plan in sentences; free."""
+        ...
+
+    def why(self, sql: object, epsilon: Number | None = None, *, rows: int = 1000, **options: Any) -> str:
+        """Why the answer will be as imprecise as it is; free."""
+        ...
+
+    def ask(
+        self,
+        sql: object,
+        epsilon: Number | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        within: Number | None = None,
+        rows: int | None = None,
+        weights: Mapping[str, Number] | None = None,
+        rows_per_unit: int | None = None,
+        groups_per_unit: int | None = None,
+        analyst: str | None = None,
+    ) -> Answer:
+        """The answer, paid for; or the stored one, free."""
+        ...
+
+    def ask_all(
+        self,
+        questions: Sequence[object],
+        epsilon: Number | None = None,
+        *,
+        delta: Number | None = None,
+        analyst: str | None = None,
+    ) -> tuple[Answer, ...]:
+        """The answers to several questions for one epsilon."""
+        ...
+
+    def suggest(
+        self,
+        column: str,
+        epsilon: Number | None = None,
+        *,
+        rows_per_unit: int | None = None,
+        analyst: str | None = None,
+    ) -> Suggestion:
+        """Bounds for a column that has none yet, bought."""
+        ...
+
+    def budget(self, analyst: str | None = None) -> Standing:
+        """How the dataset's budget stands, or one analyst's own."""
+        ...
+
+    def spent(self, analyst: str | None = None) -> Spent:
+        """What has been spent, in the unit of the committed filter."""
+        ...
+
+    def remaining(self, analyst: str | None = None) -> Spent:
+        """What is left, in the unit of the committed filter."""
+        ...
+
+    def ledger(self, analyst: str | None = None) -> tuple[Entry, ...]:
+        """Who asked what, when, and what it cost."""
+        ...
+
+    def number_of(self, sequence: object) -> int | None:
+        """Which question an entry of the ledger is, counted among those that are to be seen here."""
+        ...
+
+    def stored(self, entry: int) -> Answer:
+        """The answer that an entry of the ledger paid for, once more and free."""
+        ...
+
+    def verify(self) -> Report:
+        """Whether the ledger is as it was sealed."""
+        ...
+
+    def resume(self, analyst: str | None = None, *, entry: int | None = None) -> tuple[Entry, ...]:
+        """The owner's word that what failed was looked at."""
+        ...
+
+    def close(self) -> None:
+        """Let go of it."""
+        ...

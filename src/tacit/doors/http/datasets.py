@@ -1,0 +1,83 @@
+"""The datasets that a server holds open, and the seats in front of them.
+
+A seat is one person's place at one dataset: the curator as that person sees it. It is made anew for each request, so
+that what the owner changes holds from the next request on.
+
+Threads: a curator may be asked from many threads at once. Its ledger lets one write at a time and lets others read;
+of those who ask the same, one works and the others wait (`ledger.turns`); the engine's worker runs one query at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tacit.curator import Curator, open_policy
+from tacit.doors.http.roles import Role
+from tacit.doors.http.tokens import OWNER, Keyring, Token, TokenFile
+from tacit.errors import PolicyError
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """An open curator, its name, and who may come in."""
+
+    name: str
+    curator: Curator
+    keyring: Keyring
+
+    @classmethod
+    def open(cls, path: Path) -> Dataset:
+        """The dataset of a policy file."""
+        curator = open_policy(path.absolute())
+        return cls(curator.policy.name, curator, Keyring(TokenFile(path.absolute())))
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """Who asks, as what, of which dataset. `curator` is the dataset as this person sees it."""
+
+    dataset: Dataset
+    token: Token
+    curator: Curator
+
+    @classmethod
+    def of(cls, dataset: Dataset, token: Token) -> Seat:
+        """The place of whoever holds this token. An auditor sees what the owner sees of the ledger, and cannot ask."""
+        sees_all = token.role in (Role.OWNER, Role.AUDITOR)
+        if token.name == OWNER and not sees_all:  # a file of tokens that was written by hand
+            raise PolicyError(f"The name {OWNER!r} is the owner's, and this token is not.")
+        return cls(dataset, token, dataset.curator.seen_by(OWNER if sees_all else token.name))
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether the owner sits here."""
+        return self.token.role is Role.OWNER
+
+    @property
+    def pays_as(self) -> str:
+        """Under which name a charge made here stands in the ledger."""
+        return self.curator.analyst
+
+
+def open_all(paths: Sequence[Path]) -> tuple[Dataset, ...]:
+    """Every dataset, or none: what was opened before something failed is closed again."""
+    opened: list[Dataset] = []
+    try:
+        for path in paths:
+            opened.append(Dataset.open(path))
+        names = [each.name for each in opened]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise PolicyError(f"Two policies have the name {twice[0]!r}. Give each a name of its own.")
+    except BaseException:
+        close_all(opened)
+        raise
+    return tuple(opened)
+
+
+def close_all(datasets: Iterable[Dataset]) -> None:
+    """Let go of all of them."""
+    for each in datasets:
+        each.curator.close()

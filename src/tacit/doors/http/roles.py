@@ -1,0 +1,61 @@
+"""Who may do what: one table of routes and roles. The server is made from it, and nothing else opens a route.
+
+    owner     everything that anyone may do; asks as `owner`
+    analyst   asks, and pays; sees the budget, and the ledger's entries of its own
+    auditor   sees the whole ledger and checks it; asks nothing
+
+Promise: a route that is not in the table does not exist, and a role that is not named beside a route is refused there
+before anything is read of what was sent. Whoever asks is charged under the token's name, whatever the request says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Literal
+
+
+class Role(StrEnum):
+    """What a token is good for."""
+
+    OWNER = "owner"
+    ANALYST = "analyst"
+    AUDITOR = "auditor"
+
+
+Kind = Literal["open", "free", "paid"]
+"""Whether it needs no token, costs nothing, or may charge: the last two wait in queues of their own."""
+
+EVERYONE: Final = frozenset(Role)
+ASKERS: Final = frozenset({Role.OWNER, Role.ANALYST})
+CHECKERS: Final = frozenset({Role.OWNER, Role.AUDITOR})
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A way in: what does it (the name of a function of `handlers`), and for whom."""
+
+    method: Literal["GET", "POST"]
+    path: str
+    does: str
+    roles: frozenset[Role]
+    kind: Kind = "free"
+
+
+ROUTES: Final = (
+    Route("GET", "/v1/health", "health", frozenset(), "open"),
+    Route("GET", "/v1/openapi.json", "described", frozenset(), "open"),
+    Route("GET", "/v1/me", "me", EVERYONE),
+    Route("GET", "/v1/tables", "tables", ASKERS),
+    Route("POST", "/v1/estimate", "estimate", ASKERS),
+    Route("POST", "/v1/explain", "explain", ASKERS),
+    Route("POST", "/v1/ask", "ask", ASKERS, "paid"),
+    Route("POST", "/v1/ask_all", "ask_all", ASKERS, "paid"),
+    Route("POST", "/v1/suggest", "suggest", ASKERS, "paid"),
+    Route("GET", "/v1/budget", "budget", EVERYONE),
+    Route("GET", "/v1/ledger", "ledger", EVERYONE),
+    Route("GET", "/v1/ledger/check", "check", CHECKERS),
+    Route("GET", "/v1/answers/{entry}", "answers", ASKERS),
+    Route("POST", "/v1/resume", "resume", frozenset({Role.OWNER})),
+    Route("GET", "/v1/metrics", "metrics", CHECKERS),
+)

@@ -1,0 +1,86 @@
+"""Running a server: `tacit serve`. On this machine alone unless told otherwise; with TLS by certificate files.
+
+A stop (Ctrl-C, SIGTERM) takes no new requests and waits for what was begun: an answer that is paid for is stored.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+from tacit import parameters
+from tacit.doors.http.app import Limits, Server, make_app
+from tacit.doors.http.counters import Counters, to_stderr
+from tacit.doors.http.datasets import close_all, open_all
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a server listens, and with which certificate."""
+
+    host: str = "127.0.0.1"
+    port: int = 8400
+    certificate: Path | None = None
+    key: Path | None = None
+
+    def __post_init__(self) -> None:
+        if (self.certificate is None) != (self.key is None):
+            raise parameters.refuse("certificate", "given together with its key", self.certificate or self.key)
+        if not self.is_loopback and self.certificate is None:
+            raise parameters.refuse(
+                "host",
+                "this machine (127.0.0.1) where there is no certificate",
+                self.host,
+                "Tokens and answers would cross the network in the clear. Give --certificate and --key, or put a "
+                "proxy with TLS on this machine in front.",
+            )
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach it."""
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+    @property
+    def address(self) -> str:
+        """What to type into a browser."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'http' if self.certificate is None else 'https'}://{host}:{self.port}"
+
+
+def serve(paths: Sequence[Path], place: Place, limits: Limits, said: Callable[[str], None]) -> None:
+    """Open the policies and answer until stopped."""
+    import uvicorn
+
+    datasets = open_all(paths)
+    try:
+        server = Server(datasets, limits, Counters(to_stderr()), lambda text: print(text, file=sys.stderr))  # noqa: T201
+        said(f"Serving {', '.join(each.name for each in datasets)} at {place.address}. Stop with Ctrl-C.")
+        try:
+            uvicorn.run(make_app(server), **_options(place))
+        finally:
+            server.close()
+    finally:
+        close_all(datasets)
+
+
+def _options(place: Place) -> dict[str, Any]:
+    return {
+        "host": place.host,
+        "port": place.port,
+        "ssl_certfile": None if place.certificate is None else str(place.certificate),
+        "ssl_keyfile": None if place.key is None else str(place.key),
+        "access_log": False,
+        "log_level": "warning",
+        "server_header": False,
+        "limit_concurrency": 512,
+        "timeout_keep_alive": 15,
+        "timeout_graceful_shutdown": 150,
+        "h11_max_incomplete_event_size": 32 * 1024,
+    }

@@ -1,0 +1,1 @@
+"""Secure aggregation: one server, many clients, and nothing but the sum of those who stay."""

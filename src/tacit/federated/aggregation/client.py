@@ -1,0 +1,215 @@
+"""A client of a round: it hides its vector under masks that cancel in the sum, and helps to undo those of the missing.
+
+    client = Client(setup, number, identity, vector)
+    message = client.begin()                      # to the server
+    message = client.receive(answer)              # for each answer of the server: the next message, None at the end
+
+What it sends, step by step, u being this client and N its neighbours:
+    a mask key of this round, authenticated for each of N
+    shares of its own secret b and of the mask key's secret half s, sealed for each of N that has a key
+    that it sees who shared; and only after `threshold` of N confirmed the same set U2:
+    y = vector + mask(b) + sum over v of N in U2 of (+ if u < v, else -) mask(s with v's key)
+    that it sees who survived, U3; and only after `threshold` of N confirmed the same set:
+    for each of N in U2 one share: of b if it survived, of s if it did not. Never both.
+
+Promise. A message that is refused (`Refused`) changes nothing. Everything before y is independent of the vector; y is
+uniform for whoever misses either b or one of the masks of an honest neighbour. What the server can learn is in `setup`.
+Source: Bonawitz et al. 2017, with sets confirmed before the masked input too, so that all honest masks are of one set.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tacit import parameters
+from tacit.federated.aggregation.keys import KEY, TAG, Identity, derived, is_tag, sealed, tag, unsealed
+from tacit.federated.aggregation.messages import SERVER, Kind, read, read_numbered, read_set, set_of, written
+from tacit.federated.aggregation.setup import Setup
+from tacit.federated.aggregation.sharing import PRIME, SHARE, split
+from tacit.federated.refusals import Refused
+
+SEALED = 2 * SHARE + 16
+
+
+class Client:
+    """One client in one round. Its messages are made once: `last` is the last one, to be sent again if it got lost."""
+
+    def __init__(self, setup: Setup, number: int, identity: Identity, vector: Iterable[Any]) -> None:
+        if not 0 <= parameters.whole("number", number) < len(setup.clients):
+            raise parameters.refuse("number", f"from 0 to {len(setup.clients) - 1}", number)
+        if setup.clients[number] != identity.public:
+            raise Refused("The identity is not the one that the round's description has for this client.")
+        self.setup, self.number = setup, number
+        self.last: bytes | None = None
+        self._vector = setup.space.vector(vector)
+        self._identity = identity
+        self._neighbours = setup.neighbours(number)
+        self._to_server = channel(setup, identity.with_other(setup.server), number, SERVER)
+        self._steps: list[tuple[Kind, Callable[[bytes], bytes | None]]] = [
+            (Kind.KEYS, self._keys),
+            (Kind.SHARED, self._shared),
+            (Kind.SHARED_BY_ALL, self._shared_by_all),
+            (Kind.SURVIVED, self._survived),
+            (Kind.SURVIVED_FOR_ALL, self._survived_for_all),
+        ]
+
+    def begin(self) -> bytes:
+        """The first message; the same again if asked again."""
+        if self.last is None:
+            self._own, self._mask_key = secrets.token_bytes(KEY), Identity()
+            public = self._mask_key.public
+            self._with = {each: self._identity.with_other(self.setup.clients[each]) for each in self._neighbours}
+            self._pair = {each: channel(self.setup, secret, self.number, each) for each, secret in self._with.items()}
+            tags = [
+                tag(self._pair[each], b"key", self._from_to(self.number, each), public) for each in self._neighbours
+            ]
+            self.last = self._written(Kind.ADVERTISE, public + b"".join(tags))
+        return self.last
+
+    def receive(self, message: bytes) -> bytes | None:
+        """The answer to a message of the server; None after the last one."""
+        if self.last is None or not self._steps:
+            raise Refused("The message is out of order: this client has not begun, or has finished.")
+        kind, answer = self._steps[0]
+        body = read(message, kind, self.setup.digest, SERVER, self.number, self._to_server)
+        made = answer(body)
+        self._steps.pop(0)
+        self.last = made or self.last
+        return made
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether it has said all it will say."""
+        return not self._steps
+
+    # -- the answers: each reads all of a message before it changes anything -----------------------------------
+
+    def _keys(self, body: bytes) -> bytes:
+        """Neighbours' mask keys -> shares of the two secrets, sealed."""
+        found = read_numbered(body, KEY + TAG, self._neighbours)
+        if len(found) < self.setup.threshold:
+            raise Refused(f"{len(found)} neighbours have keys; {self.setup.threshold} are needed.")
+        keys = {each: entry[:KEY] for each, entry in found.items()}
+        for each, entry in found.items():
+            if not is_tag(entry[KEY:], self._pair[each], b"key", self._from_to(each, self.number), entry[:KEY]):
+                raise Refused("A neighbour's key is not the one that it sent.")
+        masks = {each: self._mask_key.with_other(key) for each, key in keys.items()}
+        points = [each + 1 for each in keys]
+        of_own, of_key = (
+            split(int.from_bytes(each, "big"), self.setup.threshold, points)
+            for each in (self._own, self._mask_key.secret)
+        )
+        self._peer_keys, self._mask_secrets = keys, masks
+        out = [
+            sealed(
+                self._seal(self.number, each),
+                one.to_bytes(SHARE, "big") + other.to_bytes(SHARE, "big"),
+                self._from_to(self.number, each),
+            )
+            for each, one, other in zip(keys, of_own, of_key, strict=True)
+        ]
+        return self._written(Kind.SHARES, commitment(self.setup, self._own) + b"".join(out))
+
+    def _shared(self, body: bytes) -> bytes:
+        """Who shared, and what they sealed -> that this client saw it."""
+        many = len(self.setup.clients)
+        size = (many + 7) // 8
+        shared = read_set(body[:size], many)
+        self._enough(shared)
+        mine = [each for each in self._peer_keys if each in shared]
+        if len(mine) != len(shared & set(self._neighbours)):
+            raise Refused("A neighbour shared whose key this client was not shown.")
+        texts = read_numbered(body[size:], SEALED, mine)
+        if len(texts) != len(mine):
+            raise Refused("What a neighbour sealed for this client is missing.")
+        held: dict[int, tuple[bytes, bytes]] = {}
+        for each, text in texts.items():
+            opened = unsealed(self._seal(each, self.number), text, self._from_to(each, self.number))
+            held[each] = opened[:SHARE], opened[SHARE:]
+            if any(int.from_bytes(share, "big") >= PRIME for share in held[each]):
+                raise Refused("A neighbour's share is not one.")
+        self._in_shared, self._held = shared, held
+        return self._written(Kind.SAW_SHARED, self._saw(b"shared", shared, held))
+
+    def _shared_by_all(self, body: bytes) -> bytes:
+        """That neighbours saw the same -> the masked vector."""
+        self._confirmed(body, b"shared", self._in_shared, self._held)
+        space = self.setup.space
+        total = space.add(self._vector, space.mask(own_mask(self.setup, self._own)), 1)
+        for each in self._held:
+            mask = space.mask(pair_mask(self.setup, self._mask_secrets[each], self.number, each))
+            total = space.add(total, mask, 1 if self.number < each else -1)
+        self._vector = space.zeros()  # not needed any more
+        return self._written(Kind.MASKED, space.encode(total))
+
+    def _survived(self, body: bytes) -> bytes:
+        """Who survived -> that this client saw it."""
+        survived = read_set(body, len(self.setup.clients))
+        self._enough(survived)
+        if not survived <= self._in_shared:
+            raise Refused("Somebody survived who never shared.")
+        self._in_survived = survived
+        among = [each for each in self._held if each in survived]
+        return self._written(Kind.SAW_SURVIVED, self._saw(b"survived", survived, among))
+
+    def _survived_for_all(self, body: bytes) -> bytes:
+        """That neighbours saw the same -> one share for each neighbour that shared."""
+        among = [each for each in self._held if each in self._in_survived]
+        self._confirmed(body, b"survived", self._in_survived, among)
+        shares = [held[0 if each in self._in_survived else 1] for each, held in sorted(self._held.items())]
+        self._held, self._own = {}, b""
+        return self._written(Kind.REVEALED, b"".join(shares))
+
+    # -- what answers share ------------------------------------------------------------------------------------
+
+    def _enough(self, clients: frozenset[int]) -> None:
+        if self.number not in clients or len(clients) < self.setup.least:
+            raise Refused(f"Fewer than {self.setup.least} clients are left, or this one is not among them.")
+
+    def _saw(self, what: bytes, clients: frozenset[int], among: Iterable[int]) -> bytes:
+        text = set_of(clients, len(self.setup.clients))
+        return b"".join([tag(self._pair[each], what, self._from_to(self.number, each), text) for each in sorted(among)])
+
+    def _confirmed(self, body: bytes, what: bytes, clients: frozenset[int], among: Iterable[int]) -> None:
+        text = set_of(clients, len(self.setup.clients))
+        found = read_numbered(body, TAG, among)
+        for each, said in found.items():
+            if not is_tag(said, self._pair[each], what, self._from_to(each, self.number), text):
+                raise Refused("A neighbour does not see the same clients as this one.")
+        if len(found) < self.setup.threshold:
+            raise Refused(f"{len(found)} neighbours confirmed; {self.setup.threshold} are needed.")
+
+    def _seal(self, sender: int, receiver: int) -> bytes:
+        other = receiver if sender == self.number else sender
+        # the first secret stays one if the second is revealed; the second is forgotten with the round
+        return derived(self._with[other], b"tacit agg seal", self._mask_secrets[other], self._from_to(sender, receiver))
+
+    def _from_to(self, sender: int, receiver: int) -> bytes:
+        return self.setup.digest + sender.to_bytes(4, "big") + receiver.to_bytes(4, "big")
+
+    def _written(self, kind: Kind, body: bytes) -> bytes:
+        return written(kind, self.setup.digest, self.number, SERVER, body, self._to_server)
+
+
+def channel(setup: Setup, secret: bytes, one: int, other: int) -> bytes:
+    """The key by which two parties know each other's words in this round."""
+    pair = b"".join(each.to_bytes(4, "big") for each in sorted((one, other)))
+    return derived(secret, b"tacit agg pair", setup.digest, pair)
+
+
+def own_mask(setup: Setup, secret: bytes) -> bytes:
+    """The key of a client's own mask."""
+    return derived(secret, b"tacit agg own", setup.digest)
+
+
+def pair_mask(setup: Setup, secret: bytes, one: int, other: int) -> bytes:
+    """The key of the mask of two clients."""
+    pair = b"".join(each.to_bytes(4, "big") for each in sorted((one, other)))
+    return derived(secret, b"tacit agg mask", setup.digest, pair)
+
+
+def commitment(setup: Setup, secret: bytes) -> bytes:
+    """What shows later that a client's own secret was put together rightly, and says nothing of it before."""
+    return derived(secret, b"tacit agg commit", setup.digest)

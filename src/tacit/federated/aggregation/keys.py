@@ -1,0 +1,77 @@
+"""Who is who, and what two parties know that nobody else does.
+
+Every party has an identity, an X25519 key; a list of the public halves is what everybody agrees on before a round (the
+`Setup`). Two identities make a secret without sending anything, and from it come keys for one round, two parties and
+one purpose each: BLAKE2b with the secret as its key.
+
+    authenticated   a tag of 16 bytes, keyed BLAKE2b: only these two parties can make it. Both can, so it convinces the
+                    other and no third party; nobody here has to be convinced of what was said to somebody else.
+    sealed          ChaCha20-Poly1305 under a key of its own for each message
+
+Signatures would do the same and cost a hundred times as much to check (125 microseconds against 1).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+
+from tacit.federated.refusals import Refused
+
+KEY = 32  # bytes of a public key and of every secret
+TAG = 16
+
+
+class Identity:
+    """A party's own key. Its bytes are a secret; `public` is for everybody."""
+
+    def __init__(self, secret: bytes | None = None) -> None:
+        self._key = X25519PrivateKey.generate() if secret is None else X25519PrivateKey.from_private_bytes(secret)
+        self.public = self._key.public_key().public_bytes_raw()
+
+    @property
+    def secret(self) -> bytes:
+        """What makes the same identity again."""
+        return self._key.private_bytes_raw()
+
+    def with_other(self, public: bytes) -> bytes:
+        """What this party and the owner of a public key know, and nobody else."""
+        try:
+            return self._key.exchange(X25519PublicKey.from_public_bytes(public))
+        except ValueError:
+            raise Refused("A public key is not one that a secret can be made with.") from None
+
+    def __repr__(self) -> str:
+        return f"Identity({self.public.hex()})"
+
+
+def derived(secret: bytes, purpose: bytes, *bound_to: bytes) -> bytes:
+    """A key for one purpose. Everything it is bound to has a fixed length, so that no two of them run together."""
+    return hashlib.blake2b(b"".join(bound_to), key=secret, person=purpose, digest_size=KEY).digest()
+
+
+def tag(key: bytes, *text: bytes) -> bytes:
+    """What only the two who know the key can say of this text."""
+    return hashlib.blake2b(b"".join(text), key=key, person=b"tacit agg tag", digest_size=TAG).digest()
+
+
+def is_tag(found: bytes, key: bytes, *text: bytes) -> bool:
+    """Whether this is the tag of the text."""
+    return hmac.compare_digest(found, tag(key, *text))
+
+
+def sealed(key: bytes, text: bytes, bound_to: bytes) -> bytes:
+    """A text that only who knows the key can read. The key is used for one text: its nonce is always the same."""
+    return ChaCha20Poly1305(key).encrypt(bytes(12), text, bound_to)
+
+
+def unsealed(key: bytes, text: bytes, bound_to: bytes) -> bytes:
+    """The text again, or a refusal if a bit of it or of what it is bound to has changed."""
+    try:
+        return ChaCha20Poly1305(key).decrypt(bytes(12), text, bound_to)
+    except InvalidTag:
+        raise Refused("A sealed text is not the one that was sent to this client.") from None

@@ -1,0 +1,200 @@
+"""The server of a round: it passes messages on, waits for whoever comes, and learns the sum of those who survived.
+
+    server = Server(setup, identity)
+    server.receive(message)           # from any client; refused unless it is the one that is expected of it now
+    answers = server.close()          # nobody else is waited for: {client: message}
+    server.close()                    # after the last step: `server.total` is the sum, `server.survivors` whose it is
+
+Promise. A message that is out of order, from another round, altered, sent twice or late is refused (`Refused`) and
+nothing changes. Where fewer than `least` are left, or a secret cannot be put together, the round ends (`Ended`): no
+client reveals anything after that, and what the server has is uniform. The sum is exact, modulo the modulus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tacit.federated.aggregation.client import SEALED, channel, commitment, own_mask, pair_mask
+from tacit.federated.aggregation.keys import KEY, TAG, Identity
+from tacit.federated.aggregation.masks import Numbers
+from tacit.federated.aggregation.messages import SERVER, Kind, numbered, pieces, read, sender_of, set_of, written
+from tacit.federated.aggregation.setup import Setup
+from tacit.federated.aggregation.sharing import SHARE, joined
+from tacit.federated.refusals import Ended, Refused
+
+
+class Server:
+    """The server in one round."""
+
+    def __init__(self, setup: Setup, identity: Identity) -> None:
+        if setup.server != identity.public:
+            raise Refused("The identity is not the one that the round's description has for its server.")
+        self.setup = setup
+        self.total: Numbers | None = None
+        self.survivors: frozenset[int] = frozenset()
+        self._identity, self._channels = identity, dict[int, bytes]()
+        self._neighbours = dict[int, tuple[int, ...]]()
+        self._expected = frozenset(range(len(setup.clients)))  # of whom a message of this step may come
+        self._said: dict[int, list[bytes]] = {}
+        self._inputs: dict[int, Numbers] = {}
+        self._steps: list[tuple[Kind, Callable[[int, bytes], list[bytes]], Callable[[], dict[int, bytes]]]] = [
+            (Kind.ADVERTISE, self._read_advertised, self._advertised),
+            (Kind.SHARES, self._read_shares, self._shared),
+            (Kind.SAW_SHARED, self._read_saw_shared, self._saw_shared),
+            (Kind.MASKED, self._read_masked, self._masked),
+            (Kind.SAW_SURVIVED, self._read_saw_survived, self._saw_survived),
+            (Kind.REVEALED, self._read_revealed, self._revealed),
+        ]
+
+    @property
+    def waiting_for(self) -> frozenset[int]:
+        """Whose messages of this step are still missing."""
+        return self._expected - set(self._said) if self._steps else frozenset()
+
+    def receive(self, message: bytes) -> None:
+        """Take a client's message of this step."""
+        if not self._steps:
+            raise Refused("The round is over.")
+        sender = sender_of(message)
+        if sender not in self._expected:
+            raise Refused("Nothing is expected of this sender: it is no client of the round, or came too late before.")
+        kind, reader, _ = self._steps[0]
+        body = read(message, kind, self.setup.digest, sender, SERVER, self._channel(sender))
+        if sender in self._said:
+            raise Refused("The message is here already.")
+        self._said[sender] = reader(sender, body)
+
+    def close(self) -> dict[int, bytes]:
+        """End a step with those who came: what to send to each of them. Empty after the last step."""
+        if not self._steps:
+            raise Refused("The round is over.")
+        if len(self._said) < self.setup.least:
+            raise self._ended(f"{len(self._said)} clients are left; {self.setup.least} are needed")
+        self._expected = frozenset(self._said)
+        bodies = self._steps[0][2]()
+        self._said = {}
+        if not self._steps:
+            return {}
+        kind = Kind(self._steps.pop(0)[0] + 1)
+        return {each: self._written(kind, each, body) for each, body in sorted(bodies.items())}
+
+    # -- the steps ---------------------------------------------------------------------------------------------
+
+    def _read_advertised(self, sender: int, body: bytes) -> list[bytes]:
+        around = self._around(sender)
+        return [body[:KEY], *pieces(body[KEY:], TAG, len(around))]
+
+    def _advertised(self) -> dict[int, bytes]:
+        self._keys = {each: said[0] for each, said in self._said.items()}
+        tags = {each: dict(zip(self._around(each), said[1:], strict=True)) for each, said in self._said.items()}
+        self._with_keys = {each: [near for near in self._around(each) if near in self._keys] for each in self._keys}
+        out = {}
+        for each, near in self._with_keys.items():
+            if len(near) >= self.setup.threshold:
+                out[each] = numbered((other, self._keys[other] + tags[other][each]) for other in near)
+        self._expected = frozenset(out)
+        return out
+
+    def _read_shares(self, sender: int, body: bytes) -> list[bytes]:
+        return [body[:KEY], *pieces(body[KEY:], SEALED, len(self._with_keys[sender]))]
+
+    def _shared(self) -> dict[int, bytes]:
+        self._commitments = {each: said[0] for each, said in self._said.items()}
+        texts = {each: dict(zip(self._with_keys[each], said[1:], strict=True)) for each, said in self._said.items()}
+        self._sharing = self._expected
+        self._near = {each: [near for near in self._with_keys[each] if near in texts] for each in texts}
+        head = set_of(self._sharing, len(self.setup.clients))
+        return {
+            each: head + numbered((other, texts[other][each]) for other in near) for each, near in self._near.items()
+        }
+
+    def _read_saw_shared(self, sender: int, body: bytes) -> list[bytes]:
+        return pieces(body, TAG, len(self._near[sender]))
+
+    def _saw_shared(self) -> dict[int, bytes]:
+        return self._passed_on(self._near)
+
+    def _read_masked(self, sender: int, body: bytes) -> list[bytes]:
+        self._inputs[sender] = self.setup.space.decode(body)
+        return []
+
+    def _masked(self) -> dict[int, bytes]:
+        space = self.setup.space
+        self._survivors, self._sum = self._expected, space.zeros()
+        for each in self._inputs.values():
+            self._sum = space.add(self._sum, each, 1)
+        self._inputs = {}
+        return dict.fromkeys(self._survivors, set_of(self._survivors, len(self.setup.clients)))
+
+    def _read_saw_survived(self, sender: int, body: bytes) -> list[bytes]:
+        return pieces(body, TAG, len(self._near_survivors(sender)))
+
+    def _saw_survived(self) -> dict[int, bytes]:
+        return self._passed_on({each: self._near_survivors(each) for each in self._said})
+
+    def _read_revealed(self, sender: int, body: bytes) -> list[bytes]:
+        return pieces(body, SHARE, len(self._near[sender]))
+
+    def _revealed(self) -> dict[int, bytes]:
+        """Undo the masks of survivors' own, and of pairs of which one vanished."""
+        space, setup, total = self.setup.space, self.setup, self._sum
+        shares: dict[int, dict[int, int]] = {each: {} for each in self._sharing}
+        for sender, said in self._said.items():
+            for owner, share in zip(self._near[sender], said, strict=True):
+                shares[owner][sender + 1] = int.from_bytes(share, "big")
+        for each in self._survivors:
+            own = self._joined(shares[each])
+            if commitment(setup, own) != self._commitments[each]:
+                raise self._ended("the shares of a client's secret do not fit together")
+            total = space.add(total, space.mask(own_mask(setup, own)), -1)
+        for gone in self._sharing - self._survivors:
+            touched = [near for near in self._near[gone] if near in self._survivors]
+            if not touched:
+                continue
+            key = Identity(self._joined(shares[gone]))
+            if key.public != self._keys[gone]:
+                raise self._ended("the shares of a client's secret do not fit together")
+            for near in touched:
+                mask = space.mask(pair_mask(setup, key.with_other(self._keys[near]), near, gone))
+                total = space.add(total, mask, -1 if near < gone else 1)
+        self.total, self.survivors = space.reduced(total), self._survivors
+        self._steps = []
+        return {}
+
+    # -- what steps share --------------------------------------------------------------------------------------
+
+    def _joined(self, shares: dict[int, int]) -> bytes:
+        if len(shares) < self.setup.threshold:
+            raise self._ended(f"{len(shares)} shares of a client's secret are left; {self.setup.threshold} are needed")
+        secret = joined(shares, self.setup.threshold)
+        if secret >> 256:
+            raise self._ended("the shares of a client's secret do not fit together")
+        return secret.to_bytes(KEY, "big")
+
+    def _passed_on(self, around: dict[int, list[int]]) -> dict[int, bytes]:
+        """The tags that those who came made for each other."""
+        tags = {each: dict(zip(around[each], said, strict=True)) for each, said in self._said.items()}
+        return {
+            each: numbered((other, tags[other][each]) for other in around[each] if other in tags) for each in self._said
+        }
+
+    def _near_survivors(self, client: int) -> list[int]:
+        return [near for near in self._near[client] if near in self._survivors]
+
+    def _around(self, client: int) -> tuple[int, ...]:
+        if client not in self._neighbours:
+            self._neighbours[client] = self.setup.neighbours(client)
+        return self._neighbours[client]
+
+    def _channel(self, client: int) -> bytes:
+        if client not in self._channels:
+            secret = self._identity.with_other(self.setup.clients[client])
+            self._channels[client] = channel(self.setup, secret, client, SERVER)
+        return self._channels[client]
+
+    def _written(self, kind: Kind, receiver: int, body: bytes) -> bytes:
+        return written(kind, self.setup.digest, SERVER, receiver, body, self._channel(receiver))
+
+    def _ended(self, why: str) -> Ended:
+        self._steps, self._said, self._expected = [], {}, frozenset()
+        return Ended(f"The round {self.setup.name!r} has ended without a result: {why}. Nothing was learned.")

@@ -1,0 +1,78 @@
+"""A served clinic of two hundred people, with a token of each role."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fastapi.testclient import TestClient
+
+from tacit.doors import clinic
+from tacit.doors.http.app import Limits, Server, make_app
+from tacit.doors.http.counters import Counters
+from tacit.doors.http.datasets import close_all, open_all
+from tacit.doors.http.roles import Role
+from tacit.doors.http.tokens import TokenFile
+
+COUNT = "SELECT count(*) AS n FROM visits"
+ANALYSTS = "\n[analysts.owner]\nepsilon = 1\ndelta = 1e-7\n[analysts.ana]\nepsilon = 1\n[analysts.bob]\nepsilon = 1\n"
+
+
+@dataclass
+class Served:
+    """An application and what came of it."""
+
+    policy: Path
+    server: Server
+    client: TestClient
+    tokens: dict[str, str]
+    log: list[str]
+    mistakes: list[str]
+
+    def get(self, path: str, who: str = "ana", **options: Any) -> Any:
+        """What somebody sees."""
+        return self.client.get(path, headers=self.headers(who) | options.pop("headers", {}), **options)
+
+    def post(self, path: str, content: Any, who: str = "ana", **options: Any) -> Any:
+        """What comes of what somebody sends."""
+        return self.client.post(path, json=content, headers=self.headers(who) | options.pop("headers", {}), **options)
+
+    def headers(self, who: str) -> dict[str, str]:
+        """The token of somebody."""
+        return {"Authorization": f"Bearer {self.tokens[who]}"}
+
+
+@dataclass
+class Lines:
+    """A log that is kept."""
+
+    lines: list[str] = field(default_factory=list)
+
+    def write(self, text: str) -> int:
+        """One more line."""
+        self.lines.append(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing to do."""
+
+
+def served_at(folder: Path, limits: Limits | None = None, analysts: str = ANALYSTS) -> Iterator[Served]:
+    """Everything, opened and closed."""
+    policy = clinic.make(folder, patients=200, keeps=True).policy
+    policy.write_text(policy.read_text() + analysts)
+    file = TokenFile(policy)
+    people = {"owner": Role.OWNER, "ana": Role.ANALYST, "bob": Role.ANALYST, "aud": Role.AUDITOR}
+    tokens = {name: file.add(name, role, 1)[1] for name, role in people.items()}
+    datasets = open_all([policy])
+    log, mistakes = Lines(), []
+    server = Server(datasets, limits or Limits(), Counters(log), mistakes.append)  # type: ignore[arg-type]
+    try:
+        with TestClient(make_app(server), base_url="https://testserver") as client:
+            yield Served(policy, server, client, tokens, log.lines, mistakes)
+        assert mistakes == []
+    finally:
+        server.close()
+        close_all(datasets)

@@ -1,0 +1,370 @@
+"""Rounds of secure aggregation: any schedule of dropouts, any tampered message, and servers that lie."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tacit.errors import ParameterError
+from tacit.federated.aggregation.client import Client
+from tacit.federated.aggregation.keys import TAG, Identity
+from tacit.federated.aggregation.messages import SERVER, Kind, read_set, set_of, written
+from tacit.federated.aggregation.server import Server
+from tacit.federated.aggregation.setup import Setup
+from tacit.federated.aggregation.simulate import STEPS, new_round, simulated
+from tacit.federated.refusals import Ended, Refused
+
+SCHEDULES = int(os.environ.get("TACIT_SCHEDULES", "60"))
+IDENTITIES = [Identity(bytes([number + 1]) * 32) for number in range(13)]
+
+
+def round_of(clients: int, **numbers: Any) -> Setup:
+    settings = {"modulus": 1000, "length": 4, "threshold": clients - 2, "least": clients - 1, **numbers}
+    public = tuple(each.public for each in IDENTITIES[1 : clients + 1])
+    return Setup("a round", IDENTITIES[0].public, public, **settings)
+
+
+@settings(max_examples=SCHEDULES, deadline=None)
+@given(st.data())
+def test_the_sum_is_that_of_the_survivors_in_any_schedule_or_nothing_is_learned(data: st.DataObject) -> None:
+    """Clients, degree, threshold, modulus and the step at which each client vanishes are drawn.
+
+    TACIT_SCHEDULES=10000 for a soak.
+    """
+    clients = data.draw(st.integers(3, 9))
+    degree = data.draw(st.sampled_from([None, *range(2, clients, 2)]))
+    among = clients - 1 if degree is None else degree
+    threshold = data.draw(st.integers(among // 2 + 1, among))
+    least = data.draw(st.integers(threshold + 1, clients)) if threshold < clients else clients
+    modulus = data.draw(st.sampled_from([2, 10, 2**16, 10**9 + 7, 2**32, 2**61 - 1, 2**64, 3**50]))
+    setup = round_of(clients, degree=degree, threshold=threshold, least=least, modulus=modulus, length=3)
+    vectors = [[data.draw(st.integers(0, modulus - 1)) for _ in range(3)] for _ in range(clients)]
+    leaves = [data.draw(st.sampled_from([0, 1, 2, 3, 4, 5, *[STEPS] * 12])) for _ in range(clients)]
+    server = Server(setup, IDENTITIES[0])
+    try:
+        simulated(server, IDENTITIES[1 : clients + 1], vectors, lambda c, step: step < leaves[c])
+    except Ended:
+        assert server.total is None
+        if degree is None:  # with all pairs a round ends only if fewer than `least` come to some step
+            assert any(sum(step < leave for leave in leaves) < least for step in range(STEPS))
+        return
+    assert server.total is not None
+    assert [int(each) for each in server.total] == [
+        sum(column) % modulus for column in zip(*(vectors[c] for c in server.survivors), strict=True)
+    ]
+    assert server.survivors <= {client for client in range(clients) if leaves[client] > 3}
+    if degree is None:
+        assert server.survivors == {client for client in range(clients) if leaves[client] > 3}
+
+
+class Stage:
+    """A round that is halted before every message, to try others in its place."""
+
+    def __init__(self, clients: int = 4, **numbers: Any) -> None:
+        self.setup = round_of(clients, **numbers)
+        self.vectors = [[number, 1, 2, 3] for number in range(clients)]
+        self.clients = [Client(self.setup, c, IDENTITIES[c + 1], self.vectors[c]) for c in range(clients)]
+        self.server = Server(self.setup, IDENTITIES[0])
+        self.total = [sum(column) % self.setup.modulus for column in zip(*self.vectors, strict=True)]
+
+    def run(self, try_at_server: Any, try_at_client: Any) -> None:
+        messages: dict[int, bytes | None] = {c: each.begin() for c, each in enumerate(self.clients)}
+        for _ in range(STEPS):
+            for c, message in messages.items():
+                assert message is not None
+                try_at_server(c, message)
+                self.server.receive(message)
+                try_at_server(c, message)  # now it is a duplicate, or one that is over
+            answers = self.server.close()
+            messages = {}
+            for c, answer in answers.items():
+                try_at_client(c, answer)
+                messages[c] = self.clients[c].receive(answer)
+                try_at_client(c, answer)
+        assert self.server.total is not None
+        assert self.server.total.tolist() == self.total
+
+
+def test_every_tampered_message_is_refused_and_the_round_goes_on() -> None:
+    """More than two hundred messages: a flipped bit, cut, longer, sent twice, out of order, late, or of another round.
+
+    At every step and in both directions; nothing is lost: the right message is taken, and the sum is right.
+    """
+    drawn, tried, earlier = random.Random(1), 0, list[bytes]()
+    stage = Stage()
+    other = Stage(length=4, modulus=999)
+    strangers = [each.begin() for each in other.clients]
+
+    def changed(message: bytes) -> list[bytes]:
+        place = drawn.randrange(len(message))
+        flipped = message[:place] + bytes([message[place] ^ 1 << drawn.randrange(8)]) + message[place + 1 :]
+        return [
+            flipped,
+            message[:-1],
+            message + b"\0",
+            b"",
+            *drawn.sample(earlier, min(3, len(earlier))),
+            *strangers[:1],
+        ]
+
+    def refused(take: Any, message: bytes, *, with_itself: bool) -> None:
+        nonlocal tried
+        for each in changed(message) + ([message] if with_itself else []):
+            with pytest.raises(Refused):
+                take(each)
+            tried += 1
+
+    def at_server(client: int, message: bytes) -> None:
+        refused(stage.server.receive, message, with_itself=message in earlier)
+        earlier.append(message)
+
+    def at_client(client: int, message: bytes) -> None:
+        refused(stage.clients[client].receive, message, with_itself=message in earlier)
+        earlier.append(message)
+
+    stage.run(at_server, at_client)
+    assert tried >= 200
+    with pytest.raises(Refused, match="round is over"):
+        stage.server.receive(earlier[0])
+    with pytest.raises(Refused, match="round is over"):
+        stage.server.close()
+
+
+def test_every_single_bit_of_a_message_counts() -> None:
+    stage = Stage(3, threshold=2, least=3)
+    message = stage.clients[0].begin()
+    for place, bit in itertools.product(range(len(message)), range(8)):
+        flipped = message[:place] + bytes([message[place] ^ 1 << bit]) + message[place + 1 :]
+        with pytest.raises(Refused):
+            stage.server.receive(flipped)
+    stage.server.receive(message)
+
+
+class Liar(Server):
+    """A server that knows all keys of its channels, and so can write what it likes to a client."""
+
+    def say(self, kind: Kind, client: int, body: bytes) -> bytes:
+        return written(kind, self.setup.digest, SERVER, client, body, self._channel(client))
+
+
+def at_step(setup: Setup, step: int) -> tuple[Liar, list[Client], dict[int, bytes]]:
+    """A round just before clients get the server's answer of a step."""
+    clients = [Client(setup, c, IDENTITIES[c + 1], [c] * setup.length) for c in range(len(setup.clients))]
+    server = Liar(setup, IDENTITIES[0])
+    messages: dict[int, bytes | None] = {c: each.begin() for c, each in enumerate(clients)}
+    for number in range(step + 1):
+        for message in messages.values():
+            assert message is not None
+            server.receive(message)
+        answers = server.close()
+        if number < step:
+            messages = {c: clients[c].receive(answer) for c, answer in answers.items()}
+    return server, clients, answers
+
+
+def body_of(message: bytes) -> bytes:
+    return message[35:-TAG]
+
+
+def test_a_server_that_swaps_a_mask_key_is_refused() -> None:
+    setup = round_of(5)
+    server, clients, answers = at_step(setup, 0)
+    body = bytearray(body_of(answers[0]))
+    body[4:36] = Identity().public
+    with pytest.raises(Refused, match="not the one that it sent"):
+        clients[0].receive(server.say(Kind.KEYS, 0, bytes(body)))
+    with pytest.raises(Refused, match="neighbours have keys"):
+        clients[0].receive(server.say(Kind.KEYS, 0, bytes(body[:52])))
+    assert clients[0].receive(answers[0])
+
+
+def test_a_server_that_shows_different_sets_to_different_clients_gets_no_masked_input() -> None:
+    setup = round_of(6, threshold=4, least=5)
+    server, clients, answers = at_step(setup, 1)
+    whole = body_of(answers[0])
+    fewer = set_of({0, 1, 2, 3, 4}, 6) + whole[1:][: 4 * (4 + 82)]  # client 5 is left out for client 0 alone
+    saw = {0: clients[0].receive(server.say(Kind.SHARED, 0, fewer))}
+    saw |= {c: clients[c].receive(answers[c]) for c in range(1, 6)}
+    server.receive(saw[1] or b"")
+    for c in range(2, 6):
+        server.receive(saw[c] or b"")
+    confirmed = server.close()
+    for c in range(2, 6):  # the others have four neighbours who see the same: they go on
+        assert clients[c].receive(confirmed[c])
+    tags = {c: body_of(saw[c] or b"")[:TAG] for c in range(1, 5)}  # each neighbour's tag for client 0 comes first
+    lie = b"".join(c.to_bytes(4, "big") + said for c, said in tags.items())
+    with pytest.raises(Refused, match="does not see the same"):
+        clients[0].receive(server.say(Kind.SHARED_BY_ALL, 0, lie))
+    with pytest.raises(Refused, match="0 neighbours confirmed"):
+        clients[0].receive(server.say(Kind.SHARED_BY_ALL, 0, b""))
+
+
+def test_a_server_that_wants_both_secrets_of_a_client_gets_one() -> None:
+    """It tells half of the clients that client 5 survived and the other half that it did not."""
+    setup = round_of(6, threshold=4, least=5)
+    assert setup.lying == 3
+    server, clients, _ = at_step(setup, 3)
+    everyone, without = set_of(range(6), 6), set_of(range(5), 6)
+    saw = {c: clients[c].receive(server.say(Kind.SURVIVED, c, everyone if c < 3 else without)) for c in range(5)}
+    around = {c: [n for n in range(6) if n != c and (c < 3 or n != 5)] for c in range(5)}
+    for c in range(5):
+        tags = {}
+        for other in around[c]:
+            if other != 5:
+                said = body_of(saw[other] or b"")
+                place = around[other].index(c)
+                tags[other] = said[place * TAG : (place + 1) * TAG]
+        lie = b"".join(n.to_bytes(4, "big") + said for n, said in sorted(tags.items()))
+        with pytest.raises(Refused, match="does not see the same"):
+            clients[c].receive(server.say(Kind.SURVIVED_FOR_ALL, c, lie))
+        own = [n for n in tags if (n < 3) == (c < 3)]  # only those who were told the same lie
+        half = b"".join(n.to_bytes(4, "big") + tags[n] for n in own)
+        with pytest.raises(Refused, match="neighbours confirmed; 4 are needed"):
+            clients[c].receive(server.say(Kind.SURVIVED_FOR_ALL, c, half))
+
+
+def test_a_server_that_leaves_too_few_survivors_gets_no_shares() -> None:
+    setup = round_of(6, threshold=4, least=5)
+    server, clients, _ = at_step(setup, 3)
+    for wrong in ({0, 1, 2, 3}, {1, 2, 3, 4, 5}):
+        with pytest.raises(Refused, match="Fewer than 5 clients are left, or this one is not among them"):
+            clients[0].receive(server.say(Kind.SURVIVED, 0, set_of(wrong, 6)))
+    with pytest.raises(Refused, match="not one of this round"):
+        clients[0].receive(server.say(Kind.SURVIVED, 0, b"\xff"))
+
+
+def test_a_client_says_one_thing_of_each_neighbour_and_then_nothing() -> None:
+    setup = round_of(4)
+    _, clients, answers = at_step(setup, 4)
+    revealed = clients[0].receive(answers[0])
+    assert revealed is not None
+    assert len(body_of(revealed)) == 3 * 33
+    assert clients[0].is_finished
+    with pytest.raises(Refused, match="out of order"):
+        clients[0].receive(answers[0])
+    assert clients[0].last == revealed
+
+
+def test_a_share_that_does_not_fit_ends_the_round() -> None:
+    setup = round_of(4, threshold=3, least=4)
+    server, clients, answers = at_step(setup, 4)
+    for c, answer in answers.items():
+        message = clients[c].receive(answer) or b""
+        if c == 0:
+            spoilt = bytes([0]) + bytes(32) + body_of(message)[33:]
+            message = written(Kind.REVEALED, setup.digest, 0, SERVER, spoilt, server._channel(0))
+        server.receive(message)
+    with pytest.raises(Ended, match="do not fit together"):
+        server.close()
+    assert server.total is None
+
+
+def test_a_round_with_too_few_ends_and_says_so() -> None:
+    server, clients = new_round("few", 5, modulus=10, length=1, threshold=3, least=4)
+    with pytest.raises(Ended, match=r"3 clients are left; 4 are needed.*Nothing was learned"):
+        simulated(server, clients, [[1]] * 5, lambda client, step: step < 3 or client < 3)
+    assert server.total is None
+    assert server.waiting_for == frozenset()
+
+
+def test_only_the_right_identities_take_part() -> None:
+    setup = round_of(4)
+    with pytest.raises(Refused, match="not the one"):
+        Client(setup, 0, IDENTITIES[2], [0] * 4)
+    with pytest.raises(Refused, match="not the one"):
+        Server(setup, IDENTITIES[1])
+    with pytest.raises(ParameterError):
+        Client(setup, 4, IDENTITIES[1], [0] * 4)
+    with pytest.raises(Refused, match="public key"):
+        IDENTITIES[0].with_other(bytes(32))
+    assert IDENTITIES[1].secret.hex() not in repr(IDENTITIES[1])
+
+
+def test_a_description_is_one_text() -> None:
+    setup = round_of(6, degree=4, threshold=3, least=5)
+    again = Setup.from_json(setup.to_json())
+    assert (again, again.digest) == (setup, setup.digest)
+    content = json.loads(setup.to_json())
+    for wrong in (
+        "",
+        "{}",
+        "[]",
+        setup.to_json() + " ",
+        json.dumps(content | {"version": 2}),
+        json.dumps(content | {"x": 1}),
+    ):
+        with pytest.raises(Refused):
+            Setup.from_json(wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"threshold": 2}, {"threshold": 6}, {"least": 4, "threshold": 4}, {"least": 7}, {"modulus": 1}, {"length": 0},
+     {"degree": 3}, {"degree": 8}, {"modulus": 1 << 5000}],
+)  # fmt: skip
+def test_numbers_that_protect_nobody_are_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(ParameterError):
+        round_of(6, **({"threshold": 4, "least": 5} | wrong))
+
+
+def test_neighbours_are_mutual_and_as_many_as_said() -> None:
+    setup = round_of(11, degree=4, threshold=3, least=8)
+    around = {c: setup.neighbours(c) for c in range(11)}
+    assert all(len(near) == 4 and c not in near for c, near in around.items())
+    assert all(c in around[other] for c, near in around.items() for other in near)
+    assert around != {c: round_of(11, degree=4, threshold=3, least=9).neighbours(c) for c in range(11)}
+
+
+def test_the_chance_of_a_bad_graph_is_bounded_above_what_happens() -> None:
+    """2,000 shuffled rings of 30 clients: how often 9 colluders are t of somebody's 8 neighbours, against the bound."""
+    setup = round_of(11, degree=8, threshold=5, least=8)
+    assert setup.chance(0, 0) == 0
+    assert 0 < setup.chance(2, 1) <= setup.chance(4, 2) <= 1
+    keys = tuple(bytes([number]) * 32 for number in range(1, 31))
+    large = Setup("x", bytes(31) + b"\1", keys, 10, 1, 7, 20, 8)
+    drawn, bad, many = random.Random(3), 0, 2000
+    for _ in range(many):
+        ring = drawn.sample(range(30), 30)
+        near = [[ring[(place + step) % 30] for step in (-4, -3, -2, -1, 1, 2, 3, 4)] for place in range(30)]
+        bad += any(sum(each < 9 for each in neighbours) >= 7 for neighbours in near)
+    assert bad / many <= large.chance(9, 0)
+
+
+def test_how_many_may_collude_is_said() -> None:
+    assert (round_of(10, threshold=7, least=8).curious, round_of(10, threshold=7, least=8).lying) == (6, 5)
+    assert round_of(10, threshold=5, least=8).lying == 1
+    assert round_of(7, threshold=6, least=7, degree=6).lying is None
+    assert round_of(5, threshold=4, least=5).chance(4, 0) == 1
+
+
+def test_sets_of_clients_are_bits() -> None:
+    assert read_set(set_of({0, 9}, 10), 10) == {0, 9}
+    with pytest.raises(Refused):
+        read_set(b"\xff\xff", 10)
+
+
+def test_masked_inputs_of_two_rounds_share_nothing() -> None:
+    """The same vectors twice: identities are the same, and everything that is sent is new."""
+    sent: list[set[bytes]] = []
+    for _ in range(2):
+        stage, seen = Stage(), set[bytes]()
+        stage.run(lambda c, message, seen=seen: seen.add(message), lambda c, message: None)
+        sent.append({each for each in seen if each[10] in (Kind.ADVERTISE, Kind.SHARES, Kind.MASKED)})
+    assert not sent[0] & sent[1]
+    assert len(sent[0]) == 12
+
+
+def test_vectors_may_be_arrays() -> None:
+    server, clients = new_round("arrays", 3, modulus=2**32, length=100, threshold=2, least=3)
+    vectors = np.arange(300, dtype=np.int64).reshape(3, 100) - 150
+    done = simulated(server, clients, list(vectors))
+    assert done.total is not None
+    assert done.total.tolist() == (vectors.sum(axis=0) % 2**32).tolist()
