@@ -40,8 +40,8 @@ HALF, ALL = 4, WARDS
     ("sql", "expected"),
     [
         (f"{COUNTS} ORDER BY a DESC LIMIT 1", HALF),
-        (f"{COUNTS} ORDER BY a LIMIT 2 OFFSET 1", HALF),
-        (f"{COUNTS} ORDER BY a DESC, ward LIMIT 3", HALF),
+        (f"{COUNTS} ORDER BY a LIMIT 2 OFFSET 1", (WARDS + 2) // 2),
+        (f"{COUNTS} ORDER BY a DESC, ward LIMIT 5", (WARDS + 5 + 1) // 2),
         (f"{COUNTS} ORDER BY a DESC", 1),  # all rows are shown
         (f"{COUNTS} ORDER BY ward LIMIT 1", 1),
         (f"{COUNTS} ORDER BY count(y) DESC LIMIT 1", ALL),  # by other noise than its own

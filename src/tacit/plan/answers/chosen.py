@@ -12,14 +12,16 @@ at least 1 - a all of them are, and then
 So `among` = m is kept beside such values, and their intervals are made for 1 - a/m (`reach`). Nothing is assumed about
 how noises depend on each other.
 
-Theorem (a place in the order). Let m values x_i = t_i + Z_i be sorted by themselves, every Z_i above q with probability
-at most p, and below -q likewise. The value at any one place is off by more than q with probability at most (m + 1) p.
+Theorem (places in the order). Let m values x_i = t_i + Z_i be sorted by themselves, every Z_i above q with probability
+at most p, and below -q likewise. Of the values at k places that follow each other, none is off by more than q, but with
+probability at most (m + k) p.
 Proof. Let x_j stand at place r from the top, and T be the r greatest true values. If Z_j < -q, some i in T has
 Z_i < -q: j itself, if it is in T; else one of the r members of T does not stand before j, and x_i <= x_j < t_j - q <=
-t_i - q. So this has probability at most r p. Turned round, Z_j > q has at most (m - r + 1) p, with the m - r + 1 least
-true values. Two-sided bounds for each would allow for 2 m p. So where noise is symmetric and of one deviation, m stands
-for half of m + 1, rounded up. Of max x_i whose deviations differ, x_top + q d >= x_i + q d_i for the i that
-is greatest in truth, so that below it is that one noise again, and above at most m: the same number.
+t_i - q. The T of the places o + 1 to o + k lie within each other, so this has probability at most (o + k) p. Turned
+round, Z_j > q has at most (m - o) p, with the least true values. Two-sided bounds for all would allow for 2 m p. So
+where noise is symmetric and of one deviation, m stands for half of m + k, rounded up. Of max x_i whose deviations
+differ, x_top + q d >= x_i + q d_i for the i that is greatest in truth, so that below it is that one noise again, and
+above at most m: the same number, with k = 1.
 Where all true values are alike the bound is reached, but for the product of two events; where they lie far apart, what
 stands first was never in doubt, and the interval holds more often than it says. Which of the two it is, is private.
 
@@ -107,9 +109,9 @@ def order_by_noise(plan: Plan) -> bool:
     return any(formula.measures for formula, _, _ in plan.order)
 
 
-def placed(everything: int) -> int:
-    """What so many values count for, where each is shown at its own place among them (the theorem above)."""
-    return (everything + 2) // 2
+def placed(everything: int, shown: int = 1) -> int:
+    """What so many values count for, where some are shown at their own places among them (the theorem above)."""
+    return (everything + shown + 1) // 2
 
 
 def sorted_alone(plan: Plan, formula: Formula, spreads: Sequence[float | Floats]) -> bool:
@@ -120,15 +122,15 @@ def sorted_alone(plan: Plan, formula: Formula, spreads: Sequence[float | Floats]
     return alike and bool(formula.measures) and plan.order[0][0] == formula
 
 
-def among(formula: Formula, cells: Cells, everything: int, *, rows_chosen: bool, own: bool = False) -> int:
+def among(formula: Formula, cells: Cells, everything: int, *, rows_chosen: bool, own: int = 0) -> int:
     """Of how many noisy values the ones of this column were chosen by their noise; 1 where none was.
 
-    `own`: the rows that are shown were chosen by the places of these very values (`sorted_alone`).
+    `own`: how many rows are shown that were chosen by the places of these very values (`sorted_alone`), if they were.
     """
     if not formula.measures:
         return 1
     if rows_chosen and own:
-        return placed(everything)
+        return placed(everything, own)
     local, times = everything if rows_chosen else 1, 1
     for part in _parts(formula):
         if isinstance(part, Extreme):

@@ -115,7 +115,8 @@ def _candidates(plan: Plan, formula: Formula, cells: Cells) -> int:
     everything = len(plan.keys.cells) if isinstance(plan.keys, KnownKeys) else 1
     cut = (plan.limit is not None and plan.limit < everything) or plan.offset > 0
     rows_chosen = rows_by_noise(plan) or (cut and order_by_noise(plan))
-    own = sorted_alone(plan, formula, cells.spreads)
+    most = everything if plan.limit is None else min(plan.limit, everything)
+    own = most if sorted_alone(plan, formula, cells.spreads) else 0
     return among(formula, replace(cells, chosen=rows_by_noise(plan)), everything, rows_chosen=rows_chosen, own=own)
 
 

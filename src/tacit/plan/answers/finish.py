@@ -116,7 +116,7 @@ def finish(
     heavy = not all(isinstance(each.mechanism, Gaussian) for each in plan.measures)
     for output in plan.outputs:
         by_count = 2 if output.formula.measures & {*selected} else 1
-        own = not selected and sorted_alone(plan, output.formula, spreads)
+        own = len(rows) if not selected and sorted_alone(plan, output.formula, spreads) else 0
         counts.append(by_count * among(output.formula, cells, len(keys), rows_chosen=rows_chosen, own=own))
         estimate = output.formula.of(replace(cells, within=reach(0.95, heavy, counts[-1])))
         values = as_it_reads(output.formula, cells)
