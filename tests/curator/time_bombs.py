@@ -184,6 +184,7 @@ def main() -> int:
                 tell(_line(found, sql, "" if found.passes else "OVER "))
             failed += not found.passes
         wrong = [sql for sql in refused if not refused_alike(pair, sql)]
+        gc.unfreeze()
     for sql in wrong:
         tell(f"NOT REFUSED ALIKE {sql[:90]}")
     tell(

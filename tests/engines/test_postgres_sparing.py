@@ -104,12 +104,13 @@ def insert(connection: psycopg.Connection[Any], table: str, rows: list[tuple[Any
         cursor.executemany(f"INSERT INTO {table} VALUES ({', '.join(['%s'] * len(rows[0]))})", rows)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1])
 def test_ranking_only_the_units_with_too_many_rows_keeps_the_same_rows(
     clinic: psycopg.Connection[Any], seed: int
 ) -> None:
     draw = random.Random(seed)
-    insert(clinic, "people", [(f"p{draw.randrange(9)}", str(draw.randrange(12))) for _ in range(20)])
+    units = [f"p{number}" for number in range(5)] + ["é" * 1_200 + end for end in "abcd"]  # long ones become short
+    insert(clinic, "people", [(draw.choice(units), str(draw.randrange(12))) for _ in range(20)])
     insert(clinic, "visits", drawn(seed, 150))
     for rows in (1, 3, 1000):
         policy = parse(TOML.format(copy="query", rows=rows))
@@ -132,7 +133,7 @@ def test_one_row_more_changes_the_copy_of_no_other_row(clinic: psycopg.Connectio
     values = (None, "x" * 100_000, *ODD[:7])
     odd = [(*usual[:place], each, *usual[place + 1 :]) for place in range(7) for each in values]
     engine = PostgresEngine.register(policy, SECRET)
-    for row in odd[::2] if copy == "query" else odd[::12]:
+    for row in odd[::5] if copy == "query" else odd[::12]:
         insert(clinic, "visits", [row])
         if copy != "query":
             engine.close()

@@ -34,14 +34,16 @@ def test_what_all_surveys_tell_stays_within_the_limit(tmp_path: Path) -> None:
     assert odometer.spent == 2.5
 
 
-def test_bits_that_are_kept_are_shown_anew_and_paid_once_for_each_answer(tmp_path: Path) -> None:
+def test_bits_that_are_kept_are_shown_anew_and_an_answer_that_changed_is_not_told(tmp_path: Path) -> None:
     odometer = local.Odometer(tmp_path / "told.json", limit=3)
     client = local.Survey(tacit.one_of(*range(16)), epsilon=1, protocol="rappor").client(odometer)
     reports = {client.answer(3).numbers for _ in range(30)}
     assert len(reports) > 20  # 16 coins each time
     assert odometer.spent == 1
+    kept = (tmp_path / "told.json").read_text()
     client.answer(4)
-    assert odometer.spent == 2
+    assert (tmp_path / "told.json").read_text() == kept  # new bits would tell everybody that the answer changed
+    assert odometer.spent == 1
 
 
 def test_a_report_is_on_the_disk_before_it_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

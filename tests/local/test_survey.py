@@ -44,8 +44,7 @@ def test_many_people_at_once_follow_the_client_s_law(name: str) -> None:
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_supports_are_counted_as_their_definition_says(name: str) -> None:
     survey = local.Survey(tacit.one_of(*range(11)), epsilon=2, protocol=name)
-    client = survey.client()
-    reports = [client.answer(place % 11) for place in range(60)]
+    reports = [survey.client().answer(place % 11) for place in range(60)]
     read = survey._read(reports)
     expected = [0] * 11
     for report in reports:

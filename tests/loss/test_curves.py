@@ -15,10 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.loss import compose, events
-from tacit.loss.curves import added_noise
+from tacit.loss.curves import added_noise, discrete_gaussian
 from tacit.loss.curves import event_curve as curves
 from tacit.loss.curves.event_curve import Direction, delta_curve, smallest_epsilon
 from tacit.loss.events import Event
+from tests.effort import tried
 from tests.loss import truth
 
 EPSILONS = [-3.0, -1.0, -0.25, -0.01, 0.0, 0.01, 0.1, 0.4, 0.99, 1.0, 1.7, 4.0]
@@ -97,7 +98,7 @@ def test_laplace_noise_has_its_exact_curve(scale: str) -> None:
 
 
 @given(st.integers(1, 6), st.integers(1, 6), st.fractions("0.2", 5), st.floats(0, 0.999))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tried(60), deadline=None)
 def test_noise_on_two_coordinates_costs_no_more_than_on_one(s1: int, s2: int, b: Fraction, part: float) -> None:
     # The curve of one coordinate that moves by s1 + s2 covers two that move by s1 and s2; wide scales tend to Laplace.
     epsilon = part * float((s1 + s2) / b)
@@ -161,7 +162,7 @@ def exponential_law(scores: list[float], others: list[float], epsilon: float) ->
     st.floats(0.05, 4),
     st.floats(0, 1),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tried(150), deadline=None)
 def test_no_exponential_mechanism_passes_the_bounded_range_curve(
     rows: list[tuple[int, float]], epsilon: float, part: float
 ) -> None:
@@ -474,3 +475,18 @@ def test_narrow_lattice_noise_is_covered_at_the_very_epsilons_where_a_point_begi
         law = truth.discrete_gaussian(1, noise, 40)
         for epsilon, found in zip(near, delta_curve(events.DiscreteGaussian(1, noise, 2), np.array(near)), strict=True):
             assert truth.delta(law, epsilon) <= float(found), epsilon
+
+
+@pytest.mark.parametrize("sigma", [0.02, 0.1, 0.7])
+@pytest.mark.parametrize("shift", [1, 5])
+def test_small_discrete_gaussians_at_huge_epsilons_neither_overflow_nor_fall_below_the_truth(
+    sigma: float, shift: int
+) -> None:
+    """Warnings are errors here. The truth is the sum over the integers, with fifty digits."""
+    with mpmath.workdps(50):
+        weight = {x: mpmath.exp(-(mpmath.mpf(x) ** 2) / (2 * mpmath.mpf(sigma) ** 2)) for x in range(-1_100, 1_100)}
+        for epsilon in (0.1, 5.0, 700.0, 2000.0):  # whose losses begin at 980 at the farthest
+            factor = mpmath.exp(epsilon)
+            excess = [weight[x] - factor * weight[x + shift] for x in range(-1_100, 1_100 - shift)]
+            delta = mpmath.fsum(each for each in excess if each > 0) / mpmath.fsum(weight.values())
+            assert discrete_gaussian.log_delta_of_shift(sigma, shift, epsilon) >= mpmath.log(delta) - 1e-12

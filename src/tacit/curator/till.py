@@ -21,11 +21,12 @@ analyst: the system kills for want of memory, and rows decide how much is wanted
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
+from tacit.curator.clock import Clock
 from tacit.engines.engine import STALE, Engine
 from tacit.engines.exact import Exact
 from tacit.engines.process import FAILED
@@ -62,8 +63,10 @@ class Order:
 class Till:
     """The ledger and the engine of one curator, and who asks there."""
 
-    def __init__(self, ledger: Ledger, engine: Engine, tables: Sequence[str], enrolled: bool) -> None:
-        self.ledger, self.engine = ledger, engine
+    def __init__(
+        self, ledger: Ledger, engine: Engine, tables: Sequence[str], enrolled: bool, timing: str = "open"
+    ) -> None:
+        self.ledger, self.engine, self.clock = ledger, engine, Clock(timing)
         self._tables, self._enrolled = list(tables), enrolled
         if not ledger.shared:
             ledger.settle()  # whoever was killed since
@@ -77,10 +80,13 @@ class Till:
         """Which tables are meant, in which state: part of every key."""
         return [*self._tables, self.engine.fingerprint()]
 
-    def buy(self, order: Order, compute: Compute, asker: str) -> tuple[bytes, bool]:
-        """What `compute` makes once the order is paid, as bytes; or what is stored of it, and that it was (True)."""
+    def buy(self, order: Order, compute: Compute, asker: str, queries: int | None = None) -> tuple[bytes, bool]:
+        """What `compute` makes once the order is paid, as bytes; or what is stored of it, and that it was (True).
+
+        `queries` is how many the plan pushes down, where there is a plan: from it follows when the answer may leave.
+        """
         self._known(asker)
-        with self.ledger.turn(order.key):
+        with self.ledger.turn(order.key), self._working(order.key):
             stored = self.ledger.answer(order.key)
             if stored is not None:
                 return _sent(stored), True
@@ -94,7 +100,7 @@ class Till:
                     opened.close()  # nothing went wrong with the moment: a refusal ends it as it should end
                     raise
                 if not receipt.repeated:
-                    return _sent(self._made(receipt, compute, run, opened.pop_all())), False
+                    return _sent(self._made(receipt, compute, run, opened.pop_all(), queries)), False
             return _sent(self._cut_off(receipt)), True
 
     def sent(self, key: str) -> bytes:
@@ -166,12 +172,24 @@ class Till:
             self.interrupted(order.key)
             raise
 
-    def _made(self, receipt: Receipt, compute: Compute, run: Run, opened: ExitStack) -> bytes | Failed | None:
+    @contextmanager
+    def _working(self, key: str) -> Iterator[None]:
+        """What is stored waits for nobody; what is to be computed waits for its turn at the clock."""
+        if not self.clock.steps or self.ledger.answer(key) is not None:
+            yield
+            return
+        with self.clock.work():
+            yield
+
+    def _made(
+        self, receipt: Receipt, compute: Compute, run: Run, opened: ExitStack, queries: int | None
+    ) -> bytes | Failed | None:
         kept: bytes | Failed | None = None
+        began = time.monotonic()
         try:
-            with opened:
-                payload = compute(run, receipt)
-            kept = self.ledger.store_answer(receipt, payload)
+            payload = _computed(compute, run, receipt, opened)
+            if self.clock.wait(began, queries) and payload is not None:
+                kept = self.ledger.store_answer(receipt, payload)
         except Exception:  # noqa: BLE001, S110  # which kind it is, and its words, may have to do with a row
             pass
         except BaseException:
@@ -213,7 +231,8 @@ class Session:
         if self._ended:
             raise EngineError(FAILED)
         try:
-            return compute()
+            with self._till.clock.work():
+                return self._timed(compute)
         except Exception:  # noqa: BLE001, S110  # as above
             pass
         except BaseException:  # it may have drawn, so that what comes next would be a second draw
@@ -227,6 +246,24 @@ class Session:
         self._ended = True
         self._till.failed(self.receipt.key)
         return EngineError(FAILED)
+
+    def _timed(self, compute: Callable[[], Made]) -> Made:
+        """What comes of it, a failure too, at a point of the clock."""
+        began, made = time.monotonic(), list[Made]()
+        with suppress(Exception):
+            made.append(compute())
+        if not self._till.clock.wait(began, None) or not made:
+            raise EngineError(FAILED)
+        return made[0]
+
+
+def _computed(compute: Compute, run: Run, receipt: Receipt, opened: ExitStack) -> bytes | None:
+    """What was made, or None whatever went wrong: until the clock's next point, nothing tells one from the other."""
+    try:
+        with opened:
+            return compute(run, receipt)
+    except Exception:  # noqa: BLE001  # as above
+        return None
 
 
 def _sent(stored: bytes | Failed | None) -> bytes:

@@ -25,8 +25,10 @@ from tacit.doors.publish_commands import publish
 from tacit.doors.question_commands import ask, estimate, explain, suggest
 from tacit.doors.refresh_command import refresh
 from tacit.doors.risk_commands import risk
-from tacit.doors.server_commands import serve, token
+from tacit.doors.server_commands import mcp, serve, token
+from tacit.doors.survey_commands import survey
 from tacit.doors.synthesis_commands import synthesise
+from tacit.doors.watch_command import watch
 from tacit.errors import BudgetExceeded, ParameterError, TacitError
 
 WRONG_USAGE: Final = 2
@@ -86,6 +88,13 @@ app.add_typer(
     epilog="Examples: tacit token add clinic.toml ana --days 30, tacit token add clinic.toml owner --role owner, "
     "tacit token list clinic.toml, tacit token revoke clinic.toml 0f3c9a1b2d4e.",
 )
+app.add_typer(
+    survey,
+    name="survey",
+    help="Answers that are randomised at home: a page to try it, and a shuffler.  tacit survey demo",
+    epilog="Examples: tacit survey demo, tacit survey demo drinks.json --port 0, "
+    "tacit survey shuffle drinks.json --least 1000 < reports > shuffled.",
+)
 
 
 def _version(wanted: bool) -> None:
@@ -115,9 +124,11 @@ app.command()(train)
 app.command()(predict)
 app.command()(evaluate)
 app.command()(synthesise)
+app.command()(watch)
 app.command()(refresh)
 app.command()(risk)
 app.command()(serve)
+app.command()(mcp)
 app.command()(completion)
 
 

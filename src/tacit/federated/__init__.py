@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from tacit.federated.aggregation.server import Server
     from tacit.federated.aggregation.setup import Setup
     from tacit.federated.aggregation.simulate import new_round, simulated
+    from tacit.federated.distributed.private_sum import Finding, PrivateSum
+    from tacit.federated.distributed.shares import NoiseShares
+    from tacit.federated.distributed.studies import count, histogram, mean
+    from tacit.federated.distributed.tasks import Average, Tally, VectorAverage
+    from tacit.federated.fitting import fit
     from tacit.federated.odometer import Odometer
     from tacit.federated.prio.circuits import Count, Sum
     from tacit.federated.prio.collection import Collection, Report, new_key
@@ -28,20 +33,30 @@ if TYPE_CHECKING:
     from tacit.federated.refusals import Ended, Refused
 
 __all__ = [
+    "Average",
     "Client",
     "Collection",
     "Count",
     "Ended",
+    "Finding",
     "Histogram",
     "Identity",
     "MultihotCountVec",
+    "NoiseShares",
     "Odometer",
+    "PrivateSum",
     "Refused",
     "Report",
     "Server",
     "Setup",
     "Sum",
     "SumVec",
+    "Tally",
+    "VectorAverage",
+    "count",
+    "fit",
+    "histogram",
+    "mean",
     "new_key",
     "new_round",
     "simulated",
@@ -49,20 +64,30 @@ __all__ = [
 
 # name -> the file that it lives in
 _HOME: Final = {
+    "Average": "distributed.tasks",
     "Client": "aggregation.client",
     "Collection": "prio.collection",
     "Count": "prio.circuits",
     "Ended": "refusals",
+    "Finding": "distributed.private_sum",
     "Histogram": "prio.vectors",
     "Identity": "aggregation.keys",
     "MultihotCountVec": "prio.vectors",
+    "NoiseShares": "distributed.shares",
     "Odometer": "odometer",
+    "PrivateSum": "distributed.private_sum",
     "Refused": "refusals",
     "Report": "prio.collection",
     "Server": "aggregation.server",
     "Setup": "aggregation.setup",
     "Sum": "prio.circuits",
     "SumVec": "prio.vectors",
+    "Tally": "distributed.tasks",
+    "VectorAverage": "distributed.tasks",
+    "count": "distributed.studies",
+    "fit": "fitting",
+    "histogram": "distributed.studies",
+    "mean": "distributed.studies",
     "new_key": "prio.collection",
     "new_round": "aggregation.simulate",
     "simulated": "aggregation.simulate",

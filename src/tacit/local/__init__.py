@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from tacit.local.client import Client, Refused, Report
     from tacit.local.odometer import Odometer
-    from tacit.local.survey import Batch, Survey
+    from tacit.local.survey import Batch, Survey, Vector
     from tacit.local.texts import TextSurvey
 
-__all__ = ["Batch", "Client", "Odometer", "Refused", "Report", "Survey", "TextSurvey"]
+__all__ = ["Batch", "Client", "Odometer", "Refused", "Report", "Survey", "TextSurvey", "Vector"]
 
 # name -> the file that it lives in
 _HOME: Final = {
@@ -30,6 +30,7 @@ _HOME: Final = {
     "Report": "client",
     "Survey": "survey",
     "TextSurvey": "texts",
+    "Vector": "survey",
 }
 
 

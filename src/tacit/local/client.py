@@ -6,8 +6,8 @@
 
 Promise: a report depends on the true answer through the weights of the description alone, drawn with `secrets` in whole
 numbers, so its law is exactly the one that the description states. The ratio of the probabilities of one report under
-two answers is at most exp(epsilon): checked in exact arithmetic, or the survey is refused. A client that keeps an
-`Odometer` answers a survey once: asked again it sends the very same report.
+two answers is at most exp(epsilon): checked in exact arithmetic, or the survey is refused. A client answers a survey
+once: asked again it sends the very same report. With an `Odometer` that outlives the program.
 
 The randomisers. a (`keep`) and b (`other`) are whole numbers with a > b.
     k-ary      one of k options: the truth has weight a, every other option weight b                 ratio a/b
@@ -20,6 +20,9 @@ The randomisers. a (`keep`) and b (`other`) are whole numbers with a > b.
     either     one of two of these, by a coin that has nothing to do with the answer                  the larger
     rappor     unary, kept for ever for each answer; each report shows it through coins of its own   the kept one's
     prefixes   the first bits of a text, of a length drawn for this report, by hashing               a/b
+    moments    a number t or its square, by a fair coin, each by a randomiser of its own             the larger
+    nearest    a seed makes m directions; each of the k nearest to a vector has weight a, the rest b       a/b
+               (k of them whatever the vector is, so that rounding cannot change the ratio)
 """
 
 from __future__ import annotations
@@ -28,13 +31,16 @@ import hashlib
 import json
 import math
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any
 
 VERSION = 1
 LARGEST_EPSILON = 30  # beyond it nothing is hidden
 _TICKET = 8  # bytes that tell two reports apart
+_INVERSE = NormalDist().inv_cdf
+_times = float.__mul__
 
 
 class Refused(ValueError):
@@ -51,9 +57,14 @@ def survey_id(description: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical(description).encode()).hexdigest()[:16]
 
 
-def randomised(law: Mapping[str, Any], truth: int) -> tuple[int, ...]:
-    """One report of a true answer, which is the number of an option or a whole number of steps."""
+def randomised(law: Mapping[str, Any], truth: Any) -> tuple[int, ...]:
+    """One report of a true answer: the number of an option, a whole number of steps, or a vector of length 1."""
     kind, below = law["kind"], secrets.randbelow
+    if kind == "nearest":
+        return _nearest(law, truth)
+    if kind == "moments":
+        which = below(2)
+        return (which, *randomised(law["parts"][which], squared(law["parts"][1]["steps"], truth) if which else truth))
     if kind == "unary":
         (one, all_ones), (zero, all_zeros) = law["one"], law["zero"]
         bits = [below(all_ones) < one if place == truth else below(all_zeros) < zero for place in range(law["options"])]
@@ -95,6 +106,29 @@ def randomised(law: Mapping[str, Any], truth: int) -> tuple[int, ...]:
         place = (drawn - a * window) // b
         return (place if place < truth else place + window,)
     raise Refused(f"This client knows no randomiser {kind!r}. It may be older than the survey: update it.")
+
+
+def squared(steps: int, truth: int) -> int:
+    """The squared distance from the middle, in so many steps; up by chance, so that rounding moves no mean."""
+    square = (2 * truth - steps) ** 2
+    return square // steps + int(secrets.randbelow(steps) < square % steps)
+
+
+def _nearest(law: Mapping[str, Any], truth: Sequence[float]) -> tuple[int, ...]:
+    words, near, a, b = law["words"], law["near"], law["keep"], law["other"]
+    seed = secrets.randbits(law["seed"])
+    score = [sum(map(_times, direction(law, seed, word), truth)) for word in range(words)]
+    order = sorted(range(words), key=lambda word: (-score[word], word))
+    drawn = secrets.randbelow(a * near + b * (words - near))
+    return (seed, order[drawn // a] if drawn < a * near else order[near + (drawn - a * near) // b])
+
+
+def direction(law: Mapping[str, Any], seed: int, word: int) -> list[float]:
+    """The direction that a seed makes of a word: Gaussian numbers from a public hash, of length 1 together."""
+    raw = hashlib.shake_128(f"{seed}:{word}".encode()).digest(4 * law["dimensions"])
+    normal = [_INVERSE((int.from_bytes(raw[at : at + 4], "big") + 0.5) / 2**32) for at in range(0, len(raw), 4)]
+    length = math.hypot(*normal)
+    return [each / length for each in normal]
 
 
 def shown(law: Mapping[str, Any], kept: Sequence[int]) -> tuple[int, ...]:
@@ -139,7 +173,7 @@ def ratio(law: Mapping[str, Any]) -> Fraction:
     if law["kind"] == "unary":
         p, q = Fraction(*law["one"]), Fraction(*law["zero"])
         return p * (1 - q) / (q * (1 - p))
-    if law["kind"] == "either":
+    if law["kind"] in ("either", "moments"):
         return max(ratio(part) for part in law["parts"])
     if law["kind"] in ("rappor", "prefixes"):  # however many reports show the same kept bits; whatever length was drawn
         return ratio(law["kept" if law["kind"] == "rappor" else "inner"])
@@ -151,8 +185,10 @@ def radices(law: Mapping[str, Any]) -> tuple[int, ...]:
     kind = law["kind"]
     if kind == "hashing":
         return (1 << law["word"], 1 << law["word"], law["cells"])
-    if kind == "either":
+    if kind in ("either", "moments"):
         return (2, max(radices(part)[0] for part in law["parts"]))
+    if kind == "nearest":
+        return (1 << law["seed"], law["words"])
     if kind in ("unary", "subset"):
         return (1 << law["options"],)
     if kind == "rappor":
@@ -198,8 +234,8 @@ class Report:
 class Client:
     """Answers one survey for one person.
 
-    odometer: where this person's device keeps what it has told; without one, the device may answer again with fresh
-    noise, and every answer tells as much again.
+    odometer: where this person's device keeps what it has told. Without one this client remembers it, for as long as
+    it lives; another client of the same person would draw anew, and tell as much again.
     """
 
     def __init__(self, description: str | Mapping[str, Any], odometer: Any = None) -> None:
@@ -217,35 +253,49 @@ class Client:
             told = math.log(ratio(self.law))
             raise Refused(f"The survey states epsilon {float(self.epsilon):g}, and its answers tell {told:g}.")
         self.id = survey_id(self.description)
-        self._odometer = odometer
+        self._once: Callable[..., tuple[str, tuple[int, ...]]] = (
+            _Remembered().once if odometer is None else odometer.once
+        )
 
     def answer(self, value: Any) -> Report:
-        """A report of this answer. With an odometer, the first report is kept, and sent again when asked again.
+        """A report of this answer. The first report is kept, and sent again when asked again.
 
-        A survey that is asked again and again (rappor) keeps its bits instead, and shows them anew; an answer that was
-        never given before is new bits, and tells as much again.
+        A survey that is asked again and again (rappor) keeps its bits instead, and shows them anew each time. They are
+        the bits of the first answer, for ever: new bits for a new answer would tell everybody that it changed.
         """
         truth = self._read(value)
-        if self._odometer is None:
-            return self._report(secrets.token_bytes(_TICKET), self._randomised(truth))
         if self.law["kind"] == "rappor":
-            kept = self._odometer.once(
-                f"{self.id}:{truth}", self.epsilon, lambda: ("", randomised(self.law["kept"], int(truth)))
-            )
+            kept = self._once(self.id, self.epsilon, lambda: ("", randomised(self.law["kept"], int(truth))))
             return self._report(secrets.token_bytes(_TICKET), shown(self.law, kept[1]))
-        ticket, numbers = self._odometer.once(
+        ticket, numbers = self._once(
             self.id, self.epsilon, lambda: (secrets.token_hex(_TICKET), self._randomised(truth))
         )
         return self._report(bytes.fromhex(ticket), numbers)
 
-    def _read(self, value: Any) -> int | str:
+    def _read(self, value: Any) -> Any:
+        if self.law["kind"] == "nearest":
+            return self._unit(value)
         if self.law["kind"] != "prefixes":
             return self.number_of(value)
         if not isinstance(value, str):
             raise Refused(f"This survey asks for a text. Got {value!r} instead.")
         return value
 
-    def _randomised(self, truth: int | str) -> tuple[int, ...]:
+    def _unit(self, value: Any) -> list[float]:
+        """A vector of length 1 whose mean is the answer divided by the bound of its length."""
+        vector, bound = [float(each) for each in value], float(Fraction(self.description["question"]["norm"]))
+        if len(vector) != self.law["dimensions"] or not all(map(math.isfinite, vector)):
+            raise Refused(f"This survey asks for {self.law['dimensions']} finite numbers. Got {value!r} instead.")
+        length = math.hypot(*vector)
+        if length == 0:
+            vector, length = [1.0, *vector[1:]], 1.0
+            share = 0.0
+        else:
+            share = min(length / bound, 1.0)
+        sign = 1 if secrets.randbelow(1 << 53) < (1 + share) / 2 * (1 << 53) else -1
+        return [sign * each / length for each in vector]
+
+    def _randomised(self, truth: Any) -> tuple[int, ...]:
         return text_report(self.law, truth) if isinstance(truth, str) else randomised(self.law, truth)
 
     def _report(self, ticket: bytes, numbers: Sequence[int]) -> Report:
@@ -268,10 +318,29 @@ class Client:
         return below + int(secrets.randbelow(part.denominator) < part.numerator)
 
 
+class _Remembered:
+    """An odometer without a file and without a limit."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, tuple[str, tuple[int, ...]]] = {}
+
+    def once(
+        self, survey: str, epsilon: Fraction, draw: Callable[[], tuple[str, tuple[int, ...]]]
+    ) -> tuple[str, tuple[int, ...]]:
+        """What was told, or is told now."""
+        if survey not in self._told:
+            self._told[survey] = draw()
+        return self._told[survey]
+
+
 def checked(law: Mapping[str, Any]) -> None:
     """Refuse a law whose numbers are not what its randomiser needs."""
     kind = law.get("kind")
-    if kind == "either":
+    if kind == "nearest":
+        whole = all(type(law.get(name)) is int for name in ("dimensions", "words", "near", "seed"))
+        if not whole or law["dimensions"] < 2 or not 1 <= law["near"] < law["words"] or law["seed"] < 1:
+            raise Refused("A survey of vectors needs 2 dimensions or more, and fewer near words than words.")
+    if kind in ("either", "moments"):
         if len(law["parts"]) != 2:
             raise Refused("A coin decides between two randomisers.")
         for part in law["parts"]:

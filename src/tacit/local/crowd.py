@@ -7,13 +7,15 @@ sends, one column for each; bit sets are rows of packed bytes, option 0 the lowe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from tacit.local.laws import Law
 from tacit.noise import BitSource, bernoulli, uniform_below
@@ -22,7 +24,7 @@ Whole = NDArray[np.int64]
 _BLOCK: Final = 1 << 16
 
 
-def encode(law: Law, truths: Whole, bits: BitSource) -> Any:
+def encode(law: Law, truths: Any, bits: BitSource) -> Any:
     """Reports of these true answers."""
     return _ENCODERS[law["kind"]](law, truths, bits)
 
@@ -256,6 +258,36 @@ def _encode_either(law: Law, truths: Whole, bits: BitSource) -> Whole:
     return found
 
 
+def _encode_moments(law: Law, truths: Whole, bits: BitSource) -> Whole:
+    steps = law["parts"][1]["steps"]
+    square = (2 * truths - steps) ** 2
+    up = uniform_below(steps, len(truths), bits) < square % steps
+    both = [encode(law["parts"][0], truths, bits), encode(law["parts"][1], square // steps + up, bits)]
+    which = uniform_below(2, len(truths), bits)
+    return np.stack([which, np.where(which == 0, both[0], both[1])], axis=1)
+
+
+def _encode_nearest(law: Law, truths: NDArray[np.float64], bits: BitSource) -> NDArray[np.uint64]:
+    words, near, a, b = law["words"], law["near"], law["keep"], law["other"]
+    seeds = bits.words(len(truths)) >> np.uint64(64 - law["seed"])
+    drawn = uniform_below(a * near + b * (words - near), len(truths), bits)
+    places = np.where(drawn < a * near, drawn // a, near + (drawn - a * near) // b)
+    found = np.empty((len(truths), 2), dtype=np.uint64)
+    for row, (seed, place) in enumerate(zip(seeds.tolist(), places.tolist(), strict=True)):
+        score = directions(law, [seed] * words, range(words)) @ truths[row]
+        found[row] = (seed, np.argsort(-score, kind="stable")[place])
+    return found
+
+
+def directions(law: Law, seeds: Iterable[int], words: Iterable[int]) -> NDArray[np.float64]:
+    """`client.direction` of many words at once."""
+    size = 4 * law["dimensions"]
+    pairs = zip(seeds, words, strict=True)
+    raw = b"".join(hashlib.shake_128(f"{seed}:{word}".encode()).digest(size) for seed, word in pairs)
+    normal = ndtri((np.frombuffer(raw, dtype=">u4").astype(np.float64) + 0.5) / 2**32).reshape(-1, law["dimensions"])
+    return np.asarray(normal / np.linalg.norm(normal, axis=1, keepdims=True))
+
+
 def _count_window(law: Law, reports: Whole) -> Whole:
     return np.bincount(reports, minlength=law["steps"] + law["window"])
 
@@ -271,7 +303,7 @@ def _blocks(part: Callable[[Whole], Whole], truths: Whole) -> Whole:
     return found
 
 
-_ENCODERS: Final[dict[str, Callable[[Law, Whole, BitSource], Any]]] = {
+_ENCODERS: Final[dict[str, Callable[[Law, Any, BitSource], Any]]] = {
     "k-ary": _encode_k_ary,
     "hadamard": _encode_hadamard,
     "hashing": _encode_hashing,
@@ -281,6 +313,8 @@ _ENCODERS: Final[dict[str, Callable[[Law, Whole, BitSource], Any]]] = {
     "sign": _encode_sign,
     "window": _encode_window,
     "either": _encode_either,
+    "moments": _encode_moments,
+    "nearest": _encode_nearest,
 }
 _COUNTERS: Final[dict[str, Callable[[Law, Any], Whole]]] = {
     "k-ary": _count_k_ary,

@@ -95,7 +95,7 @@ def _fits(law: Mapping[str, Any], numbers: tuple[int, ...]) -> bool:
     """What a bound by itself does not say: a set of its size, a number of the part that the coin chose."""
     if law["kind"] == "subset":
         return bool(numbers[0].bit_count() == law["size"])
-    if law["kind"] == "either":
+    if law["kind"] in ("either", "moments"):
         return bool(numbers[1] < radices(law["parts"][numbers[0]])[0])
     return True
 
@@ -110,6 +110,8 @@ def _arranged(law: Mapping[str, Any], taken: list[tuple[int, ...]]) -> Any:
         return np.array(taken, dtype=np.uint64).reshape(len(taken), 3)
     if law["kind"] == "prefixes":
         return np.array(taken, dtype=np.uint64).reshape(len(taken), 4)
-    if law["kind"] == "either":
+    if law["kind"] == "nearest":
+        return np.array(taken, dtype=np.uint64).reshape(len(taken), 2)
+    if law["kind"] in ("either", "moments"):
         return np.array(taken, dtype=np.int64).reshape(len(taken), 2)
     return np.array([one[0] for one in taken], dtype=np.int64)

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final
 
@@ -27,19 +28,16 @@ import numpy as np
 
 from tacit import parameters
 from tacit.errors import ParameterError
-from tacit.local import crowd, laws
+from tacit.local import contents, crowd, laws
 from tacit.local.client import VERSION, Client, canonical, survey_id
-from tacit.local.numbers import distribution, steps_told
 from tacit.local.reading import Read, read_reports
-from tacit.local.shares import consistent, shares
 from tacit.loss import events
-from tacit.loss.numbers.rounding import float_up
 from tacit.noise import BitSource, secure
 from tacit.policy.columns import Facts
-from tacit.statistics.finding import Content, Finding, column
+from tacit.statistics.finding import Content, Finding
 
 _MOST_OPTIONS: Final = 1 << 24
-_LEAST_FOR_A_MEAN: Final = 30
+_MOST_DIMENSIONS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +51,20 @@ class Batch:
         return len(self.reports)
 
 
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """A question whose answer is so many numbers, of at most this length together (L2 norm); longer ones are cut."""
+
+    dimensions: int
+    norm: Any = 1
+
+
 class Survey:
     """One question, and how answers to it are randomised.
 
-    question: `one_of(...)`, `between(low, high)`, or a mapping of names to several `one_of`, asked together.
+    question: `one_of(...)`, `between(low, high)`, `Vector(n)`, or names of several `one_of`, asked together.
     protocol: "best", or for listed answers one of k-ary, symmetric unary, optimal unary, hashing, hadamard, subset; for
-    numbers sign, piecewise, hybrid (means), or distribution.
+    numbers sign, piecewise, hybrid (means), variance, or distribution.
     """
 
     def __init__(self, question: Any, *, epsilon: Any, protocol: str = "best", name: str = "") -> None:
@@ -108,16 +114,20 @@ class Survey:
 
     def __repr__(self) -> str:
         asked = self.description["question"]
+        if "dimensions" in asked:
+            return f"Survey({asked['dimensions']} numbers of length {asked['norm']} or less, {self._priced()})"
         about = f"{len(asked['values'])} answers" if "values" in asked else f"{asked['low']} to {asked['high']}"
-        bits = laws.report_bits(self.law)
-        return f"Survey({about}, epsilon {float(self.epsilon):g}, {self.law['kind']}, {bits} bits a report)"
+        return f"Survey({about}, {self._priced()})"
+
+    def _priced(self) -> str:
+        return f"epsilon {float(self.epsilon):g}, {self.law['kind']}, {laws.report_bits(self.law)} bits a report"
 
     def client(self, odometer: Any = None) -> Client:
         """What runs at a person's home."""
         return Client(self.description, odometer)
 
     def simulate(self, truths: Any, *, bits: BitSource | None = None) -> Batch:
-        """Reports of many true answers at once: numbers of options, or numbers within the bounds."""
+        """Reports of many true answers at once: numbers of options, numbers within the bounds, or rows of vectors."""
         source = secure() if bits is None else bits
         return Batch(self.id, crowd.encode(self.law, self._numbers(np.asarray(truths), source), source))
 
@@ -128,20 +138,29 @@ class Survey:
             if codes.size and (codes.min() < 0 or codes.max() >= len(asked["values"])):
                 raise parameters.refuse("truths", f"numbers of options, 0 to {len(asked['values']) - 1}", "others")
             return codes
+        if "dimensions" in asked:
+            return _units(truths.astype(np.float64), asked, bits)
         low, high = float(Fraction(asked["low"])), float(Fraction(asked["high"]))
         places = np.clip((truths.astype(np.float64) - low) / (high - low), 0.0, 1.0) * asked["steps"]
         whole = np.floor(places)
         up = (bits.words(len(places)) >> np.uint64(11)).astype(np.float64) * 2.0**-53 < places - whole
         return np.minimum(whole + up, asked["steps"]).astype(np.int64)
 
-    def collect(self, reports: Batch | Iterable[Any], *, level: parameters.Number = "0.95") -> Finding:
-        """What all reports together tell."""
+    def collect(
+        self, reports: Batch | Iterable[Any], *, level: parameters.Number = "0.95", falling: bool = False
+    ) -> Finding:
+        """What all reports together tell.
+
+        falling: answers are listed from the most to the least frequent, which everyone knows: 'consistent' keeps to it.
+        """
         exact = float(parameters.level("level", level))
         read = self._read(reports)
         if len(read.reports) == 0:
             raise parameters.refuse("reports", "at least one report of this survey", "none")
-        content = self._shares(read, exact) if self.answers else self._number(read, exact)
-        return finding_of_reports(content, self.epsilon, exact)
+        content = self._content(read, exact, falling)
+        name = self.description["name"]
+        titled = replace(content, title=f"{content.title} of {name!r}" if name else content.title)
+        return finding_of_reports(titled, self.epsilon, exact)
 
     def _read(self, reports: Batch | Iterable[Any]) -> Read:
         if isinstance(reports, Batch):
@@ -150,47 +169,17 @@ class Survey:
             return Read(reports.reports, Counter())
         return read_reports(self.id, self.law, reports)
 
-    def _shares(self, read: Read, level: float) -> Content:
-        people = len(read.reports)
-        estimate, low, high = shares(self.law, crowd.support(self.law, read.reports), people, level)
-        keys = [" / ".join(map(str, each)) if isinstance(each, list) else each for each in self.answers]
-        table = (
-            column("answer", keys),
-            column("share", estimate, low, high),
-            column("consistent", consistent(estimate)),
-        )
-        notes = (
-            f"{people:,} reports. Intervals cover the share among those who answered, and in the population if "
-            "they are a random sample of it; each has its own level. 'consistent' is the nearest distribution.",
-            *read.notes,
-        )
-        return Content(self._title("Shares"), table, notes, {"people": people})
-
-    def _number(self, read: Read, level: float) -> Content:
-        asked, people = self.description["question"], len(read.reports)
-        low, high = Fraction(asked["low"]), Fraction(asked["high"])
-        step = float((high - low) / asked["steps"])
-        told = float(low) + step * steps_told(self.law, read.reports)
-        mean = float(np.mean(told))
-        notes = [f"{people:,} reports.", *read.notes]
-        ends: tuple[Any, Any] = (None, None)
-        if people >= _LEAST_FOR_A_MEAN:
-            from scipy.special import ndtri
-
-            reach = float(ndtri((1 + level) / 2)) * float(np.std(told, ddof=1)) / people**0.5
-            ends = ([max(mean - reach, float(low))], [min(mean + reach, float(high))])
-            notes.append("The interval covers the mean of those who answered.")
-        else:
-            notes.append(f"Fewer than {_LEAST_FOR_A_MEAN} reports: no interval.")
-        arrays: dict[str, Any] = {"people": people}
-        if self.law["kind"] == "window":
-            arrays["distribution"] = distribution(self.law, crowd.support(self.law, read.reports))
-        kept = min(max(mean, float(low)), float(high))
-        return Content(self._title("Mean"), (column("mean", [kept], *ends),), tuple(notes), arrays)
-
-    def _title(self, what: str) -> str:
-        name = self.description["name"]
-        return f"{what} of {name!r}" if name else what
+    def _content(self, read: Read, level: float, is_falling: bool) -> Content:
+        asked, law = self.description["question"], self.law
+        if "values" in asked:
+            return contents.of_shares(asked, law, read, level, is_falling=is_falling)
+        if is_falling:
+            raise parameters.refuse("falling", "left out: it is for listed answers in a known order", is_falling)
+        if law["kind"] == "nearest":
+            return contents.of_vectors(asked, law, read, level)
+        if law["kind"] == "moments":
+            return contents.of_moments(asked, law, read, level)
+        return contents.of_number(asked, law, read, level)
 
     def shuffled(self, people: int) -> events.Shuffled:
         """The event of `people` reports whose order and origin a shuffler drops; `loss.compose` prices it."""
@@ -201,14 +190,51 @@ class Survey:
             local = events.Pure(self.epsilon)
         return events.Shuffled(local, number)
 
+    def longitudinal(self, reports: int) -> float:
+        """What so many reports of one person, who keeps an odometer, tell together at most.
+
+        A survey is answered once, so further reports are the first one again. A rappor survey shows the bits that it
+        keeps anew each time. The likeliest sign of one answer against another is its bit 1 and the other's 0 in every
+        report: that ratio is told, and however many reports there are it stays below the one of the kept bits.
+        """
+        times = parameters.whole("reports", reports, least=1)
+        if self.law["kind"] != "rappor":
+            return float(self.epsilon)
+        p, q = laws.supports(self.law["kept"])
+        one, zero = (Fraction(*self.law[name]) for name in ("one", "zero"))
+        up = (p * one**times + (1 - p) * zero**times) / (q * one**times + (1 - q) * zero**times)
+        none, all_but = (1 - one) ** times, (1 - zero) ** times
+        down = (q * none + (1 - q) * all_but) / (p * none + (1 - p) * all_but)
+        shown = up * down
+        told = math.nextafter(math.log(shown) * (1 + 1e-12), math.inf)
+        return min(told, float(self.epsilon))
+
     def influence(self, forged: int, people: int) -> float:
-        """How far `forged` made-up reports among `people` in all can move the estimated share of an answer."""
+        """How far `forged` made-up reports among `people` in all can move an estimate.
+
+        That of a share, of a mean in the unit of its bounds, or of a mean vector in L2 norm: whether they come on top
+        of honest reports or in their place. Variances are not bounded so, and are refused.
+        """
         made_up = parameters.whole("forged", forged)
         everyone = parameters.whole("people", people, least=1)
-        if not self.answers:
-            raise ParameterError("Influence is stated for listed answers; a made-up report moves a mean without bound.")
-        p, q = laws.supports(self.law)
-        return float_up(Fraction(made_up, everyone) * max(1 - q, q, 1 - p, p) / (p - q) * 2)
+        if self.law["kind"] == "moments":
+            raise ParameterError(
+                "Influence is stated for shares and means. That of a variance depends on the mean too."
+            )
+        return contents.influence(self.description["question"], self.law) * made_up / everyone * (1 + 1e-12)
+
+
+def _units(truths: Any, asked: dict[str, Any], bits: BitSource) -> Any:
+    """Vectors of length 1 whose means are the answers divided by the bound, as a client makes them."""
+    if truths.ndim != 2 or truths.shape[1] != asked["dimensions"] or not np.isfinite(truths).all():
+        raise parameters.refuse("truths", f"rows of {asked['dimensions']} finite numbers", f"shape {truths.shape}")
+    lengths = np.linalg.norm(truths, axis=1)
+    shares = np.minimum(lengths / float(Fraction(asked["norm"])), 1.0)
+    first = np.zeros(asked["dimensions"])
+    first[0] = 1.0
+    units = np.where(lengths[:, None] > 0, truths, first) / np.where(lengths > 0, lengths, 1.0)[:, None]
+    up = (bits.words(len(units)) >> np.uint64(11)).astype(np.float64) * 2.0**-53 < (1 + shares) / 2
+    return units * np.where(up, 1.0, -1.0)[:, None]
 
 
 def finding_of_reports(content: Content, epsilon: Fraction | str, level: float) -> Finding:
@@ -235,11 +261,13 @@ def _asked(question: Any, epsilon: Fraction, protocol: str) -> tuple[dict[str, A
         asked: dict[str, Any] = {"values": values, "names": [str(name) for name in question]}
     elif isinstance(question, Facts) and question.values is not None:
         asked = {"values": _listed("question", question)}
+    elif isinstance(question, Vector):
+        return _vector_asked(question, epsilon, protocol)
     elif isinstance(question, Facts) and question.lower is not None:
         return _number_asked(question, epsilon, protocol)
     else:
         raise parameters.refuse(
-            "question", "one_of(...), between(low, high), or a mapping of names to one_of", question
+            "question", "one_of(...), between(low, high), Vector(n), or a mapping of names to one_of", question
         )
     options = len(asked["values"])
     if not 2 <= options <= _MOST_OPTIONS:
@@ -260,6 +288,16 @@ def _number_asked(question: Facts, epsilon: Fraction, protocol: str) -> tuple[di
         raise parameters.refuse("protocol", f"best, or one of {', '.join(laws.NUMBERS)}", protocol)
     asked = {"low": str(low), "high": str(high), "steps": laws.STEPS}
     return asked, laws.NUMBERS[chosen](laws.STEPS, epsilon)
+
+
+def _vector_asked(question: Vector, epsilon: Fraction, protocol: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    size = parameters.whole("dimensions", question.dimensions, least=2)
+    norm = parameters.positive("norm", question.norm)
+    if size > _MOST_DIMENSIONS:
+        raise parameters.refuse("dimensions", f"at most {_MOST_DIMENSIONS:,}", size)
+    if protocol not in ("best", "nearest"):
+        raise parameters.refuse("protocol", "best, or nearest", protocol)
+    return {"dimensions": size, "norm": str(norm)}, laws.nearest(size, epsilon)
 
 
 def _listed(name: str, facts: Any) -> list[Any]:

@@ -23,6 +23,8 @@ from tacit.policy.units import ColumnUnit, PathUnit, Resolved, RowUnit, Unit, re
 T = TypeVar("T")
 Format = Literal["duckdb", "csv", "json", "parquet", "postgres", "spark", "frame"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+Timing = Literal["open", "steps"]
+TIMINGS: Final[tuple[Timing, ...]] = get_args(Timing)
 DATABASES: Final[tuple[Format, ...]] = ("duckdb", "postgres", "spark")
 """Formats that hold tables of their own."""
 CSV_ENDINGS: Final = (".csv", ".tsv")
@@ -110,6 +112,8 @@ class Policy:
     working_copy: str | None = None
     ledger: str | None = None
     directory: str = "."
+    timing: Timing = "open"
+    """When answers leave: as soon as they are there ("open"), or at public points in time ("steps")."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tables", MappingProxyType(dict(self.tables)))
@@ -186,6 +190,8 @@ def _key_problems(table: Table) -> Iterator[str]:
 
 
 def _policy_problems(policy: Policy) -> Iterator[str]:
+    if policy.timing not in TIMINGS:
+        yield f"timing: one of {', '.join(TIMINGS)} is wanted. Got {policy.timing!r} instead."
     if not policy.tables:
         yield "tables: a policy needs at least one table."
     yield from _name_problems("tables", policy.tables)

@@ -9,6 +9,7 @@ key, what was found, what is allowed, and the nearest known word.
                                           source = "local[4]"           # or a cluster: a Spark session
     working_copy = "clinic.copy"          ledger = "clinic.ledger"      # "memory" keeps either in memory
                                           ledger = "postgres:$LEDGER"   # or in a database, shared by several hosts
+    timing = "steps"                      # answers leave at public points in time; "open": as soon as they are there
     [budget]                              epsilon, delta
     [questions]                           default_epsilon, largest_epsilon
     [analysts.ana]                        epsilon, delta
@@ -48,7 +49,7 @@ AUTO: Final = "auto"
 FILL_IN: Final = "FILL IN"
 """What a written policy says where only the owner knows."""
 
-_TOP: Final = ("name", "source", "working_copy", "ledger", "budget", "questions", "analysts", "tables")
+_TOP: Final = ("name", "source", "working_copy", "ledger", "timing", "budget", "questions", "analysts", "tables")
 _TABLE: Final = ("source", "format", "table", "unit", "rows_per_unit", "public", "columns", "key", "fan_out", *READING)
 _COLUMN: Final = ("type", "between", "one_of", "nullable", "outside")
 _FORMATS: Final = ("duckdb", "csv", "json", "parquet", "postgres", "spark")
@@ -126,7 +127,8 @@ def parse(text: str, *, file: str = "policy", directory: str = ".") -> Policy:
     }
     name = _text(place, content, "name", PurePath(file).stem)
     copy, ledger = _path(place, content, "working_copy"), _path(place, content, "ledger")
-    return place.make(lambda: Policy(name, found, budget, budgets, default, largest, copy, ledger, directory))
+    timing: Any = _text(place, content, "timing", "open")
+    return place.make(lambda: Policy(name, found, budget, budgets, default, largest, copy, ledger, directory, timing))
 
 
 def format_of(path: str) -> str | None:

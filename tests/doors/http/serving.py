@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 from fastapi.testclient import TestClient
 
 from tacit.doors import clinic
+from tacit.doors.console.routes import add_pages
 from tacit.doors.http.app import Limits, Server, make_app
 from tacit.doors.http.counters import Counters
 from tacit.doors.http.datasets import close_all, open_all
@@ -59,10 +61,12 @@ class Lines:
         """Nothing to do."""
 
 
-def served_at(folder: Path, limits: Limits | None = None, analysts: str = ANALYSTS) -> Iterator[Served]:
-    """Everything, opened and closed."""
+def served_at(
+    folder: Path, limits: Limits | None = None, policy_text: str | None = None, more: str = ""
+) -> Iterator[Served]:
+    """Everything, opened and closed: a clinic, or another policy."""
     policy = clinic.make(folder, patients=200, keeps=True).policy
-    policy.write_text(policy.read_text() + analysts)
+    policy.write_text(more + policy.read_text() + ANALYSTS if policy_text is None else policy_text)
     file = TokenFile(policy)
     people = {"owner": Role.OWNER, "ana": Role.ANALYST, "bob": Role.ANALYST, "aud": Role.AUDITOR}
     tokens = {name: file.add(name, role, 1)[1] for name, role in people.items()}
@@ -70,9 +74,42 @@ def served_at(folder: Path, limits: Limits | None = None, analysts: str = ANALYS
     log, mistakes = Lines(), []
     server = Server(datasets, limits or Limits(), Counters(log), mistakes.append)  # type: ignore[arg-type]
     try:
-        with TestClient(make_app(server), base_url="https://testserver") as client:
+        app = make_app(server)
+        add_pages(app, server)
+        with TestClient(app, base_url="https://testserver", follow_redirects=False) as client:
             yield Served(policy, server, client, tokens, log.lines, mistakes)
         assert mistakes == []
     finally:
         server.close()
         close_all(datasets)
+
+
+@dataclass
+class Visitor:
+    """Somebody with a browser: cookies that are kept, and forms sent as their page has them."""
+
+    served: Served
+    cookies: dict[str, str] = field(default_factory=dict)
+    word: str = ""
+
+    def send(self, method: str, path: str, headers: dict[str, str] | None = None, **fields: str) -> Any:
+        """A page, or a form; the word of the last page goes with it unless another is said."""
+        sent = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items()), **(headers or {})}
+        self.served.client.cookies.clear()
+        if method == "GET":
+            reply = self.served.client.get(path, headers=sent)
+        else:
+            reply = self.served.client.post(path, headers=sent, data={"word": self.word, **fields})
+        for name, value in reply.cookies.items():
+            self.cookies[name] = value
+        found = re.search(r'name="word" value="([^"]+)"', reply.text)
+        self.word = found[1] if found else self.word
+        return reply
+
+    def log_in(self, who: str) -> Any:
+        """Log in with somebody's token."""
+        self.send("GET", "/login")
+        reply = self.send("POST", "/login", token=self.served.tokens[who])
+        assert (reply.status_code, reply.headers["location"]) == (303, "/"), reply.text
+        self.send("GET", "/")
+        return reply

@@ -8,7 +8,7 @@ import pytest
 
 from tacit.doors.http.handlers import HANDLERS
 from tacit.doors.http.roles import ROUTES, Role, Route
-from tests.doors.http.serving import COUNT, Served
+from tests.doors.http.serving import COUNT, Served, Visitor
 
 PEOPLE = {Role.OWNER: "owner", Role.ANALYST: "ana", Role.AUDITOR: "aud"}
 BODIES: dict[str, Any] = {
@@ -35,7 +35,19 @@ EXPECTED = {  # written once more, by hand, so that a slip in the table is notic
     "resume": {"owner"},
     "metrics": {"owner", "auditor"},
 }
-GUARDED = [route for route in ROUTES if route.kind != "open"]
+PAGES = {
+    "page_overview": {"owner", "analyst", "auditor"},
+    "page_ask": {"owner", "analyst"},
+    "page_estimate": {"owner", "analyst"},
+    "page_preview": {"owner", "analyst"},
+    "page_asked": {"owner", "analyst"},
+    "page_stored": {"owner", "analyst"},
+    "page_download": {"owner", "analyst"},
+    "page_ledger": {"owner", "analyst", "auditor"},
+}
+OPEN = {"health", "described", "page_login", "page_logged_in", "page_logged_out", "page_static"}
+GUARDED = [route for route in ROUTES if route.kind != "open" and not route.page]
+BEHIND_LOG_IN = [route for route in ROUTES if route.kind != "open" and route.page]
 
 
 def send(served: Served, route: Route, headers: dict[str, str]) -> Any:
@@ -48,7 +60,8 @@ def send(served: Served, route: Route, headers: dict[str, str]) -> Any:
 
 def test_the_table_is_what_it_is_meant_to_be() -> None:
     assert {route.does: {str(role) for role in route.roles} for route in GUARDED} == EXPECTED
-    assert {route.does for route in ROUTES if route.kind == "open"} == {"health", "described"}
+    assert {route.does: {str(role) for role in route.roles} for route in BEHIND_LOG_IN} == PAGES
+    assert {route.does for route in ROUTES if route.kind == "open"} == OPEN
     assert set(HANDLERS) == set(EXPECTED) - {"metrics"}
 
 
@@ -81,7 +94,7 @@ def test_nobody_gets_in_without_a_token(served: Served, route: Route, said: str)
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/v1", "/v1/", "/v1/ask/", "/docs", "/v1/../etc/passwd", "/v1/answers/%2e%2e%2f"]
+    "path", ["/nowhere", "/v1", "/v1/", "/v1/ask/", "/docs", "/v1/../etc/passwd", "/v1/answers/%2e%2e%2f"]
 )
 def test_what_is_not_in_the_table_is_not_there(served: Served, path: str) -> None:
     assert served.get(path).status_code in (404, 400)
@@ -91,8 +104,26 @@ def test_what_is_not_in_the_table_is_not_there(served: Served, path: str) -> Non
 def test_the_description_has_every_route_with_its_keys(served: Served) -> None:
     content = served.client.get("/v1/openapi.json").json()
     assert {(path, method.upper()) for path, ways in content["paths"].items() for method in ways} == {
-        (route.path, route.method) for route in ROUTES
+        (route.path, route.method) for route in ROUTES if not route.page
     }
     asked = content["paths"]["/v1/ask"]["post"]["requestBody"]["content"]["application/json"]
     assert set(asked["schema"]["properties"]) >= {"sql", "epsilon", "delta", "within"}
     assert served.post("/v1/estimate", asked["example"]).status_code == 200
+
+
+@pytest.mark.parametrize("role", Role)
+@pytest.mark.parametrize("route", BEHIND_LOG_IN, ids=lambda route: str(route.does))
+def test_a_page_opens_for_whoever_is_logged_in_exactly_where_the_table_says_so(
+    served: Served, route: Route, role: Role
+) -> None:
+    asked = served.post("/v1/ask", {"sql": COUNT, "epsilon": "0.01"}, "ana").json()
+    path = route.path.replace("{entry}", asked["receipt"]["entry"]).replace("{ending}", "csv")
+    visitor = Visitor(served)
+    assert visitor.send(route.method, path, sql=COUNT, epsilon="0.01").status_code == 303  # to the log-in
+    visitor.log_in(PEOPLE[role])
+    reply = visitor.send(route.method, path, sql=COUNT, epsilon="0.01")
+    assert reply.status_code == (200 if str(role) in PAGES[route.does] else 403), reply.text
+    if route.method == "POST":
+        for word in ("", "x", "é"):
+            assert visitor.send("POST", path, sql=COUNT, word=word).status_code == 403
+        assert visitor.send("POST", path, sql=COUNT, headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -115,7 +115,8 @@ def make_app(server: Server) -> FastAPI:
         title="tacit", version=__version__, openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False
     )
     for route in ROUTES:
-        app.add_api_route(route.path, _endpoint(server, route), methods=[route.method], include_in_schema=False)
+        if not route.page:
+            app.add_api_route(route.path, _endpoint(server, route), methods=[route.method], include_in_schema=False)
     app.add_exception_handler(404, _nothing_there(server))
     app.add_exception_handler(405, _nothing_there(server))
     return app
@@ -123,26 +124,42 @@ def make_app(server: Server) -> FastAPI:
 
 def _endpoint(server: Server, route: Route) -> Callable[[Incoming], Any]:
     async def endpoint(incoming: Incoming) -> Response:
-        seat: Seat | None = None
-        try:
+        seats: list[Seat] = []
+
+        async def work() -> Response:
             if route.kind == "open":
-                sent = _open(server, route)
-            else:
-                seat = await server.seat(incoming)
-                if seat.token.role not in route.roles:
-                    raise Problem(403, "not allowed", _for_others(route, seat.token.role))
-                sent = await _handled(server, route, seat, incoming)
-        except Problem as problem:
-            sent = _problem(problems.door_content(problem), problem.headers)
-        except TacitError as refusal:
-            sent = _problem(problems.content_of(refusal, to_owner=seat is not None and seat.is_owner))
-        except Exception as mistake:  # noqa: BLE001  # one fixed sentence, whatever it was
-            server.report(where(mistake))
-            sent = _problem({"type": "about:blank", "title": "mistake", "status": 500, "detail": BROKEN})
-        _note(server, route.path, incoming.method, seat, sent.status_code)
-        return sent
+                return _open(route)
+            seats.append(await server.seat(incoming))
+            if seats[0].token.role not in route.roles:
+                raise Problem(403, "not allowed", _for_others(route, seats[0].token.role))
+            return await _handled(server, route, seats[0], incoming)
+
+        return await guarded(server, route, incoming, lambda: seats[0] if seats else None, work, _problem)
 
     return endpoint
+
+
+async def guarded(
+    server: Server,
+    route: Route,
+    incoming: Incoming,
+    seat: Callable[[], Seat | None],
+    work: Callable[[], Awaitable[Response]],
+    refused: Callable[[dict[str, Any], Mapping[str, str]], Response],
+) -> Response:
+    """What comes of the work, or of its refusal; counted. What the house did not foresee is one fixed sentence."""
+    try:
+        sent = await work()
+    except Problem as problem:
+        sent = refused(problems.door_content(problem), problem.headers)
+    except TacitError as refusal:
+        sitting = seat()
+        sent = refused(problems.content_of(refusal, to_owner=sitting is not None and sitting.is_owner), {})
+    except Exception as mistake:  # noqa: BLE001  # one fixed sentence, whatever it was
+        server.report(where(mistake))
+        sent = refused({"type": "about:blank", "title": "mistake", "status": 500, "detail": BROKEN}, {})
+    note(server, route.path, incoming.method, seat(), sent.status_code)
+    return sent
 
 
 async def _handled(server: Server, route: Route, seat: Seat, incoming: Incoming) -> Response:
@@ -163,7 +180,7 @@ def _written(reply: Reply, form: str) -> tuple[bytes, str]:
     return _json(reply.content), forms.JSON
 
 
-def _open(server: Server, route: Route) -> Response:
+def _open(route: Route) -> Response:
     content = {"status": "ok", "version": __version__} if route.does == "health" else openapi.description()
     return _sent(_json(content), forms.JSON)
 
@@ -205,8 +222,9 @@ def where(mistake: BaseException) -> str:
 
 def _nothing_there(server: Server) -> Callable[[Incoming, Exception], Any]:
     async def endpoint(incoming: Incoming, _: Exception) -> Response:
-        _note(server, "nowhere", "OTHER", None, 404)
-        sentence = f"There is nothing here. What there is: {', '.join(f'{r.method} {r.path}' for r in ROUTES)}."
+        note(server, "nowhere", "OTHER", None, 404)
+        there = ", ".join(f"{each.method} {each.path}" for each in ROUTES if not each.page)
+        sentence = f"There is nothing here. What there is: {there}."
         return _problem(problems.door_content(Problem(404, "nothing here", sentence)))
 
     return endpoint
@@ -216,7 +234,8 @@ def _for_others(route: Route, role: Role) -> str:
     return f"{route.method} {route.path} is for {', '.join(sorted(route.roles))}; this token is for: {role}."
 
 
-def _note(server: Server, path: str, method: str, seat: Seat | None, status: int) -> None:
+def note(server: Server, path: str, method: str, seat: Seat | None, status: int) -> None:
+    """Count a request, and log it."""
     dataset, role, name = (
         ("", "nobody", "") if seat is None else (seat.dataset.name, str(seat.token.role), seat.token.name)
     )
@@ -227,9 +246,9 @@ def _json(content: Any) -> bytes:
     return json.dumps(content, default=str, allow_nan=False).encode()
 
 
-def _sent(content: bytes, media_type: str, status: int = 200, headers: Any = None) -> Response:
+def _sent(content: bytes, media_type: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     return Response(content, status, {**HEADERS, **(headers or {})}, media_type)
 
 
-def _problem(content: dict[str, Any], headers: Any = None) -> Response:
+def _problem(content: dict[str, Any], headers: Mapping[str, str] | None = None) -> Response:
     return _sent(_json(content), MEDIA_TYPE, int(content["status"]), headers)

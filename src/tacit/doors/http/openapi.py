@@ -43,7 +43,7 @@ _QUERIES: Final[Mapping[str, tuple[str, ...]]] = {"budget": ("analyst",), "ledge
 def description() -> dict[str, Any]:
     """The whole of it."""
     paths: dict[str, Any] = {}
-    for route in ROUTES:
+    for route in (each for each in ROUTES if not each.page):
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
     return {
         "openapi": "3.1.0",

@@ -40,6 +40,8 @@ class Route:
     does: str
     roles: frozenset[Role]
     kind: Kind = "free"
+    page: bool = False
+    """Whether it is a page of the console, for whoever is logged in, and not a route for programs."""
 
 
 ROUTES: Final = (
@@ -58,4 +60,16 @@ ROUTES: Final = (
     Route("GET", "/v1/answers/{entry}", "answers", ASKERS),
     Route("POST", "/v1/resume", "resume", frozenset({Role.OWNER})),
     Route("GET", "/v1/metrics", "metrics", CHECKERS),
+    Route("GET", "/login", "page_login", frozenset(), "open", page=True),
+    Route("POST", "/login", "page_logged_in", frozenset(), "open", page=True),
+    Route("POST", "/logout", "page_logged_out", frozenset(), "open", page=True),
+    Route("GET", "/static/{name}", "page_static", frozenset(), "open", page=True),
+    Route("GET", "/", "page_overview", EVERYONE, page=True),
+    Route("GET", "/ask", "page_ask", ASKERS, page=True),
+    Route("POST", "/ask/estimate", "page_estimate", ASKERS, page=True),
+    Route("POST", "/ask/preview", "page_preview", ASKERS, page=True),
+    Route("POST", "/ask", "page_asked", ASKERS, "paid", page=True),
+    Route("GET", "/answers/{entry}", "page_stored", ASKERS, page=True),
+    Route("GET", "/answers/{entry}/{ending}", "page_download", ASKERS, page=True),
+    Route("GET", "/ledger", "page_ledger", EVERYONE, page=True),
 )

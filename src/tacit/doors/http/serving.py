@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit import parameters
+from tacit.doors.console.routes import add_pages
 from tacit.doors.http.app import Limits, Server, make_app
 from tacit.doors.http.counters import Counters, to_stderr
 from tacit.doors.http.datasets import close_all, open_all
@@ -63,7 +64,9 @@ def serve(paths: Sequence[Path], place: Place, limits: Limits, said: Callable[[s
         server = Server(datasets, limits, Counters(to_stderr()), lambda text: print(text, file=sys.stderr))  # noqa: T201
         said(f"Serving {', '.join(each.name for each in datasets)} at {place.address}. Stop with Ctrl-C.")
         try:
-            uvicorn.run(make_app(server), **_options(place))
+            app = make_app(server)
+            add_pages(app, server)
+            uvicorn.run(app, **_options(place))
         finally:
             server.close()
     finally:

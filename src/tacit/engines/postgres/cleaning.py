@@ -66,13 +66,18 @@ def bound(column: Column, value: str) -> str:
     return _between(value, _whole(lower), _whole(upper), lower, upper, inside, outside)
 
 
-def key(engine_type: str, expression: str, whole: bool) -> str:
-    """A unit or join key in a form that is equal when the keys are: 64-bit integers, or canonical text."""
+def key(engine_type: str, expression: str, whole: bool, *, short: bool = True) -> str:
+    """A unit or join key in a form that is equal when the keys are: 64-bit integers, or canonical text.
+
+    Long texts are made `short` for comparing. What is only hashed may stay as it is, which costs less: `_short` gives
+    different texts different keys.
+    """
     if whole:
         return f"CAST({expression} AS BIGINT)"
     if engine_type == "DECIMAL":
         written = f"CAST(trim_scale({expression}) AS TEXT)"
-        return _short(f"(CASE WHEN {_is_finite(expression, 'NUMERIC')} THEN {written} END) {_C}")
+        finite = f"(CASE WHEN {_is_finite(expression, 'NUMERIC')} THEN {written} END) {_C}"
+        return _short(finite) if short else finite
     if kind_of(engine_type) == "real":
         number = f"CAST({expression} AS DOUBLE PRECISION)"
         near = f"abs({number}) < {LARGEST_WHOLE[engine_type]:d}"  # beyond, and where it is NaN, nobody's
@@ -81,7 +86,7 @@ def key(engine_type: str, expression: str, whole: bool) -> str:
             f"THEN CAST(CAST({number} AS BIGINT) AS TEXT) ELSE CAST({number} AS TEXT) END) {_C}"
         )
     written = _text(expression, engine_type)
-    return _short(written) if engine_type in _OF_ANY_LENGTH else written
+    return _short(written) if short and engine_type in _OF_ANY_LENGTH else written
 
 
 def _short(text: str) -> str:

@@ -79,9 +79,13 @@ WHERE locktype = 'advisory' AND granted AND pg_locks.database = (SELECT oid FROM
 
 @dataclass(frozen=True, slots=True)
 class PostgresFlavour:
-    """PostgreSQL's words for a registration. `secret` is an expression for the bytes of the ranks' key."""
+    """PostgreSQL's words for a registration. `secret` is an expression for the bytes of the ranks' key.
+
+    Keys are `short`, unless nothing is done with them but hashing.
+    """
 
     secret: str
+    short: bool = True
 
     def read(self, column: Column, engine_type: str, expression: str) -> str:
         """Looked at before it is cast."""
@@ -93,7 +97,7 @@ class PostgresFlavour:
 
     def key(self, engine_type: str, expression: str, whole: bool) -> str:
         """Whole numbers as they are; others as text."""
-        return postgres_cleaning.key(engine_type, expression, whole)
+        return postgres_cleaning.key(engine_type, expression, whole, short=self.short)
 
     def digest(self, values: str) -> str:
         """64 bits; whole numbers and text have the same hash on every server."""

@@ -243,8 +243,15 @@ def _without_copy(connection: psycopg.Connection[Any], policy: Policy, secret: S
     schema = postgres_sources.schema_of(relations)
     check(policy, schema)
     postgres_sources.refuse_far_floats(connection, policy, relations)
-    flavour = PostgresFlavour(_RANK_KEY)
-    spared = partial(sparing_copy_of, policy, relations=relations, flavour=flavour, hashed=flavour.hashed)
+    flavour, long_keys = PostgresFlavour(_RANK_KEY), PostgresFlavour(_RANK_KEY, short=False)
+    spared = partial(
+        sparing_copy_of,
+        policy,
+        relations=relations,
+        flavour=flavour,
+        hashed=flavour.hashed,
+        long_keys=long_keys,
+    )
     # the same for one row of each
     first = {name: Relation(f"(SELECT * FROM {each.sql} LIMIT 1)", each.types) for name, each in relations.items()}  # noqa: S608
     return Registered(

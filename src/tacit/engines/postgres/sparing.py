@@ -27,7 +27,7 @@ from tacit.engines.registration import (
 )
 from tacit.engines.sources import Relation
 from tacit.policy.policy import Policy
-from tacit.policy.units import RowUnit
+from tacit.policy.units import ColumnUnit, RowUnit
 
 _ONCE: Final = " OFFSET 0"  # keeps an optimiser from computing an expression where it is tested and where it is used
 
@@ -60,15 +60,21 @@ class Sparing:
 
 
 def sparing_copy_of(
-    policy: Policy, name: str, relations: Mapping[str, Relation], flavour: Flavour, hashed: Callable[[str, bool], str]
+    policy: Policy,
+    name: str,
+    relations: Mapping[str, Relation],
+    flavour: Flavour,
+    hashed: Callable[[str, bool], str],
+    long_keys: Flavour,
 ) -> Sparing | None:
     """The parts of `copy_of`: rows of units with too many rows are ranked, by the same rule, and no others.
 
     Of a unit with at most `rows_per_unit` rows all are kept. Units are counted by a hash (`hashed` writes it, of whole
     numbers or of texts) and before anything is cleaned, which can only leave more units to be ranked. Counting is done
-    by sorting hashes, which takes as long whatever order the rows came in. A hash is NULL where the unit is: to ask
-    that of a group costs less than of every row, whose unit may be a long expression. None where of the rows that share
-    a key one is kept, or nothing is bounded.
+    by sorting hashes, which takes as long whatever order the rows came in. A unit that is a column of the table is
+    hashed as it is written there (`long_keys`), which costs less than the key it is compared by and tells as many
+    apart. A hash is NULL where the unit is: to ask that of a group costs less than of every row, whose unit may be a
+    long expression. None where of the rows that share a key one is kept, or nothing is bounded.
 
     The hash 0 is always among those that are listed, be there such a unit or not: where there are none to rank, the
     server would leave out reading the table for them, and the clock would tell of one person with many rows.
@@ -77,7 +83,8 @@ def sparing_copy_of(
     if table.public or table.key is not None or isinstance(table.unit, RowUnit):
         return None
     unit, joins = whose(policy, table, relations, flavour)
-    found = hashed(unit, units_are_whole(policy, relations))
+    own = whose(policy, table, relations, long_keys)[0] if isinstance(table.unit, ColumnUnit) else unit
+    found = hashed(own, units_are_whole(policy, relations))
     source = f"{relations[name].sql} AS {ROW}{joins}"
     many = (
         f"SELECT tacit_key FROM (SELECT {found} AS tacit_key FROM {source} ORDER BY 1{_ONCE}) AS tacit_all "

@@ -27,6 +27,7 @@ Promise: what is returned is at least the true delta at exactly the doubles give
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -59,19 +60,18 @@ def log_delta_of_shift(sigma: float, shift: int, epsilon: float) -> float:
     stop = math.ceil(math.hypot(max(start, 0.0), spread)) + 1
     steps = np.arange(stop - start + 1, dtype=np.float64)
     points = start + steps
-    # Weights relative to the first point, so that a delta of 1e-300 keeps all its digits.
-    weights = np.exp(-steps * (points + start) / (2 * variance))
+    # Weights relative to the heaviest point, so that a delta of 1e-300 keeps all its digits and none overflows.
+    heaviest = max(start, 0)
+    weights = np.exp(-(points - heaviest) * (points + heaviest) / (2 * variance))
     # Where the loss barely passes epsilon the gain is all cancellation: the exponent is lowered by its own error.
     losses = shift * (2 * points + shift) / (2 * variance)
     gains = -np.expm1(np.minimum(epsilon - losses - 4 * UNIT * (epsilon + np.abs(losses)), 0.0))
     ratio = math.exp(-stop / variance)
     beyond = float(weights[-1]) * ratio / -math.expm1(-stop / variance)
-    total = float(weights @ gains) + beyond
-    if total <= 0.0:
-        return -math.inf
+    total = float(weights @ gains) + beyond + (len(steps) + 1) * sys.float_info.min  # of weights that became zero
     slack = 4 * UNIT * (64 + len(steps) + start * start / (2 * variance))
     skipped = math.exp(-49.0) if start == -math.floor(spread) else 0.0
-    log_sum = math.log(total) - start * start / (2 * variance)
+    log_sum = math.log(total) - heaviest * heaviest / (2 * variance)
     return min(0.0, log_sum - math.log(_normaliser_down(sigma)) + slack + skipped)
 
 

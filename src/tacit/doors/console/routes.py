@@ -1,0 +1,240 @@
+"""The pages of the table behind a log-in, and the few that need none: log-in, log-out, the style and the script.
+
+Order, for every page: the session, the role, the form and its word, the queue; and then the page, in a thread. Where a
+session is missing or over, the way leads to the log-in, and to no other place: no address comes from a request.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+from jinja2 import Environment, PackageLoader
+from starlette.requests import Request as Incoming
+from starlette.responses import Response
+
+from tacit.answer.pages import STYLE
+from tacit.doors.console.pages import PAGES, Page
+from tacit.doors.console.sessions import IDLE, Session, Sessions
+from tacit.doors.http.app import HEADERS, Server, guarded, limited, note
+from tacit.doors.http.datasets import Seat
+from tacit.doors.http.handlers import Request
+from tacit.doors.http.problems import Problem
+from tacit.doors.http.roles import ASKERS, ROUTES, Route
+
+LONGEST: Final = 200_000
+_MOST_FIELDS: Final = 20
+_STATIC: Final = {"console.css": "text/css", "console.js": "text/javascript", "icon.svg": "image/svg+xml"}
+_NOT_OURS: Final = "This form is too old, or was not sent by this page. Load the page again."
+_HTML: Final = "text/html"
+
+
+@dataclass(slots=True)
+class Console:
+    """What all pages share."""
+
+    server: Server
+    sessions: Sessions = field(default_factory=Sessions)
+    templates: Environment = field(
+        default_factory=lambda: Environment(loader=PackageLoader("tacit.doors.console"), autoescape=True)
+    )
+
+    def rendered(self, page: Page, seat: Seat | None, word: str, here: str = "") -> Response:
+        """The page as it is sent."""
+        nonce = secrets.token_urlsafe(16)
+        if page.raw is not None:
+            content, kind, name = page.raw
+            return Response(content, 200, {**HEADERS, "Content-Disposition": f'attachment; filename="{name}"'}, kind)
+        around = {
+            "nonce": nonce,
+            "word": word,
+            "here": here,
+            "who": None if seat is None else seat.token.name,
+            "dataset": None if seat is None else seat.dataset.name,
+            "may_ask": seat is not None and seat.token.role in ASKERS,
+            "script": here == "ask",
+        }
+        body = self.templates.get_template(page.template).render({**around, **page.content})
+        policy = (
+            f"default-src 'none'; style-src 'self' 'nonce-{nonce}'; script-src 'self'; img-src 'self'; "
+            "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        )
+        return Response(body.encode(), page.status, {**HEADERS, "Content-Security-Policy": policy}, _HTML)
+
+    def seated(self, incoming: Incoming) -> tuple[Session, Seat] | None:
+        """Whose session came with the request, if its token is still good."""
+        session = self.sessions.find(incoming.cookies.get(cookie_name(incoming), ""))
+        if session is None:
+            return None
+        for dataset in self.server.datasets:
+            token = dataset.keyring.valid(session.token) if dataset.name == session.dataset else None
+            if token is not None:
+                return session, Seat.of(dataset, token)
+        return None
+
+
+def add_pages(app: Any, server: Server) -> None:
+    """Add the pages of the table to an application."""
+    console = Console(server)
+    plain: Mapping[str, Callable[[Console, Incoming], Any]] = {
+        "page_login": _login_form,
+        "page_logged_in": _log_in,
+        "page_logged_out": _log_out,
+        "page_static": _static,
+    }
+    for route in ROUTES:
+        if route.page:
+            is_plain = route.does in plain
+            does = _plain_page(console, route, plain[route.does]) if is_plain else _guarded_page(console, route)
+            app.add_api_route(route.path, does, methods=[route.method], include_in_schema=False)
+
+
+def cookie_name(incoming: Incoming) -> str:
+    """Under TLS a name that browsers take from this host alone."""
+    return "__Host-tacit" if incoming.url.scheme == "https" else "tacit"
+
+
+def _guarded_page(console: Console, route: Route) -> Callable[[Incoming], Any]:
+    async def page(incoming: Incoming) -> Response:
+        found = console.seated(incoming)
+        if found is None:
+            note(console.server, route.path, incoming.method, None, 303)
+            return _to("/login")
+        session, seat = found
+
+        async def work() -> Response:
+            if seat.token.role not in route.roles:
+                raise Problem(403, "not for you", f"This page is for {', '.join(sorted(route.roles))}.")
+            query = dict(incoming.query_params)
+            if route.method == "POST":
+                query = await _form(incoming, console.server.limits.body_seconds)
+                if not _is_ours(incoming) or not session.sent(query.get("word", "")):
+                    raise Problem(403, "not sent by this page", _NOT_OURS)
+            request = Request(b"", dict(incoming.path_params), query)
+            here = route.path.split("/")[1] or "overview"
+
+            def shown() -> Response:
+                return console.rendered(PAGES[route.does](seat, request), seat, session.word, here)
+
+            sent: Response = await console.server.run(route.kind, shown, f"{seat.dataset.name} {seat.token.name}")
+            return sent
+
+        def refused(content: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
+            told = {"title": content["title"], "refusal": content["detail"]}
+            sent = console.rendered(Page("refused.html", told, int(content["status"])), seat, session.word)
+            sent.headers.update(headers)
+            return sent
+
+        return await guarded(console.server, route, incoming, lambda: seat, work, refused)
+
+    return page
+
+
+def _plain_page(console: Console, route: Route, does: Callable[[Console, Incoming], Any]) -> Callable[[Incoming], Any]:
+    async def page(incoming: Incoming) -> Response:
+        async def work() -> Response:
+            sent: Response = await does(console, incoming)
+            return sent
+
+        def refused(content: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
+            told = {"title": content["title"], "refusal": content["detail"]}
+            sent = console.rendered(Page("refused.html", told, int(content["status"])), None, "")
+            sent.headers.update(headers)
+            return sent
+
+        return await guarded(console.server, route, incoming, lambda: None, work, refused)
+
+    return page
+
+
+async def _login_form(console: Console, incoming: Incoming) -> Response:
+    return _login_page(console, incoming, "", 200)
+
+
+async def _log_in(console: Console, incoming: Incoming) -> Response:
+    """A session of its own for whoever has a token; the one before, if there was one, ends."""
+    form = await _form(incoming, console.server.limits.body_seconds)
+    word = incoming.cookies.get("tacit_form", "")
+    if not word or not _is_ours(incoming) or not hmac.compare_digest(word.encode(), form.get("word", "").encode()):
+        raise Problem(403, "not sent by this page", _NOT_OURS)
+    try:
+        seat = await console.server.opened(
+            form.get("token", "").strip(), incoming.client.host if incoming.client else ""
+        )
+    except Problem as wrong:
+        return _login_page(console, incoming, wrong.detail, wrong.status)
+    console.sessions.end(incoming.cookies.get(cookie_name(incoming), ""))
+    number = console.sessions.begin(seat.dataset.name, seat.token.id)
+    sent = _to("/")
+    _set_cookie(sent, incoming, cookie_name(incoming), number)
+    return sent
+
+
+async def _log_out(console: Console, incoming: Incoming) -> Response:
+    form = await _form(incoming, console.server.limits.body_seconds)
+    number = incoming.cookies.get(cookie_name(incoming), "")
+    session = console.sessions.find(number)
+    if session is not None:
+        if not _is_ours(incoming) or not session.sent(form.get("word", "")):
+            raise Problem(403, "not sent by this page", _NOT_OURS)
+        console.sessions.end(number)
+    sent = _to("/login")
+    sent.delete_cookie(cookie_name(incoming), secure=incoming.url.scheme == "https", httponly=True, samesite="strict")
+    return sent
+
+
+async def _static(console: Console, incoming: Incoming) -> Response:
+    name = incoming.path_params["name"]
+    if name not in _STATIC:
+        raise Problem(404, "nothing here", "There is no such file.")
+    headers = {**HEADERS, "Cache-Control": "max-age=3600"}
+    return Response(_file(name), 200, headers, _STATIC[name])
+
+
+@lru_cache
+def _file(name: str) -> bytes:
+    content = (files("tacit.doors.console") / "static" / name).read_bytes()
+    return STYLE.encode() + content if name.endswith(".css") else content
+
+
+def _login_page(console: Console, incoming: Incoming, refusal: str, status: int) -> Response:
+    word = secrets.token_urlsafe(32)
+    sent = console.rendered(Page("login.html", {"refusal": refusal}, status), None, word)
+    _set_cookie(sent, incoming, "tacit_form", word)
+    return sent
+
+
+def _set_cookie(sent: Response, incoming: Incoming, name: str, value: str) -> None:
+    secure = incoming.url.scheme == "https"
+    sent.set_cookie(name, value, max_age=int(8 * IDLE), path="/", secure=secure, httponly=True, samesite="strict")
+
+
+def _is_ours(incoming: Incoming) -> bool:
+    """Whether the browser, where it says so, sent the form from a page of this host."""
+    return incoming.headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
+
+
+async def _form(incoming: Incoming, seconds: float) -> dict[str, str]:
+    """The fields of a form, each once."""
+    kind = incoming.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        raise Problem(415, "not a form", "A form of this page is wanted.")
+    body = await limited(incoming, LONGEST, seconds)
+    try:
+        pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
+    except ValueError:
+        raise Problem(400, "malformed", "The form cannot be read.") from None
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise Problem(400, "malformed", "A field of the form is given twice.")
+    return found
+
+
+def _to(place: str) -> Response:
+    return Response(b"", 303, {**HEADERS, "Location": place})
