@@ -134,7 +134,7 @@ class Answer:
 
         An interval is (low, high), None beside NULL, and of a histogram a dict with one for each bin.
         About: several noises are combined by their slopes and by what quotients, products, roots and rounding add to
-        these at 95 % (`plan.bends`), and the wider of the normal and the Laplace law is taken.
+        these at 95 % (`plan.answers.bends`), and the wider of the normal and the Laplace law is taken.
         They cover the noise only, not what clamping and bounding left out.
         """
         wanted = float(parameters.level("level", level))

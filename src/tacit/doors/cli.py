@@ -28,6 +28,7 @@ from tacit.doors.risk_commands import risk
 from tacit.doors.server_commands import mcp, serve, token
 from tacit.doors.survey_commands import survey
 from tacit.doors.synthesis_commands import synthesise
+from tacit.doors.watch_command import watch
 from tacit.errors import BudgetExceeded, ParameterError, TacitError
 
 WRONG_USAGE: Final = 2
@@ -123,6 +124,7 @@ app.command()(train)
 app.command()(predict)
 app.command()(evaluate)
 app.command()(synthesise)
+app.command()(watch)
 app.command()(refresh)
 app.command()(risk)
 app.command()(serve)

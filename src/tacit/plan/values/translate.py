@@ -1,6 +1,6 @@
 """Scalars of a question to values on the working copy: `value_of(node, scope)`, one small function for each kind.
 
-Promise: the SQL is generated from our tree alone, and keeps the invariants of `values`: it cannot fail on any row.
+Promise: the SQL is generated from our tree alone, and keeps the invariants of `value`: it cannot fail on any row.
 Kinds that do not go together are refused while planning, from the policy's facts and never from a row. Some operations
 repeat their operand, so nesting them multiplies the SQL; it is measured at every step, and too much is refused.
 """

@@ -11,11 +11,11 @@ rows that lie close within wide bounds. Rows within one step are one point, and 
 point is a function of its row alone, so neighbours stay neighbours. A replacement leaves the number of rows as it is,
 and both have a theorem for it. A share of epsilon buys intervals (`rank_interval`).
 
-Smooth. `order_windows` computes the smooth sensitivity, `smooth_choice` chooses noise, and a share of epsilon buys
+Smooth. `windows` computes the smooth sensitivity, `smooth_choice` chooses noise, and a share of epsilon buys
 intervals (`smooth_interval`). Several quantiles share epsilon and delta equally.
 
 Propose-test-release. The caller proposes how far one unit moves the statistic at most. The distance to data where it
-moves further comes from `order_windows`; the answer is Laplace noise for the proposed bound, or nothing.
+moves further comes from `windows`; the answer is Laplace noise for the proposed bound, or nothing.
 """
 
 from __future__ import annotations
