@@ -37,7 +37,8 @@ PYPROJECT = ROOT / "pyproject.toml"
 USAGE = """\
 python3 go.py COMMAND [ARGUMENTS]
 
-  demo              a made-up clinic: register it, ask, see the budget; `demo mechanisms` for the noise
+  demo              a made-up clinic: register it, ask, see the budget; `demo mechanisms` for the noise,
+                    `demo --serve` to see it in a browser
   test [PYTEST...]  ruff, mypy --strict, import-linter, the documentation, the walk and pytest; fails if any of
                     them fails. With arguments for pytest, only the first three and pytest
   spark [PYTEST...] the tests of the Spark engine, which need Java 17 or newer
@@ -359,7 +360,9 @@ def lint_steps() -> dict[str, Sequence[str]]:
 
 
 def demo(arguments: list[str]) -> int:
-    if not is_ready(TEST):
+    if "--serve" in arguments:  # what a server needs is an extra, which the tests have too
+        prepare(TEST)
+    elif not is_ready(TEST):
         prepare(RUN)
     return run(str(RUN.python), "-m", "tacit.demo", *arguments)
 

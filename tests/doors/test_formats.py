@@ -77,7 +77,7 @@ SHOWN = [
 
 def test_the_list_of_what_is_shown_is_whole() -> None:
     # each needs minutes or a policy of its own: see below, test_learning_commands and test_synthesis_commands
-    elsewhere = {"suggest", "audit run", "audit check", "train", "predict", "evaluate", "synthesise"}
+    elsewhere = {"suggest", "audit run", "audit check", "train", "predict", "evaluate", "synthesise", "watch"}
     listed = {" ".join(each[: 2 if each[0] == "ledger" else 1]) for each in SHOWN}
     assert {name for name, _ in commands()} == ACTIONS | elsewhere | listed
 

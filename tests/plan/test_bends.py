@@ -17,6 +17,12 @@ from tacit.plan.rules.inner_questions import Beside
 MANY = 40_000
 
 
+@pytest.mark.parametrize(("within", "level"), [(bends.WITHIN_95, 0.95), (bends.WITHIN_99, 0.99)])
+def test_the_reaches_are_those_of_laplace_noise(within: float, level: float) -> None:
+    """Beyond t of its deviations, which are sqrt(2) of its scale, the law has exp(-sqrt(2) t)."""
+    assert np.exp(-np.sqrt(2) * within) == pytest.approx(1 - level, rel=2e-4)
+
+
 def _reach(level: float) -> float:
     return -NormalDist().inv_cdf((1 - level) / 2)
 

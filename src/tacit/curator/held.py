@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tacit import parameters
 from tacit.curator.ledgers import head_of, ledger_of
 from tacit.engines.duckdb.working_copy import Progress, digest
 from tacit.engines.engine import Engine, open_engine
@@ -49,10 +48,10 @@ def hold(policy: Policy, frames: Mapping[str, Any] | None, progress: Progress | 
 
 
 def beside_ledger(policy: Policy, scratch: str | None, name: str) -> Path:
-    """Where something is kept that must live as long as the ledger."""
+    """Where something is kept that lives as long as the ledger; of one in a database, beside its head on this host."""
     where = Path(scratch) / "ledger" if scratch else ledger_of(policy)
     if not isinstance(where, Path):
-        raise parameters.refuse("ledger", "a file: what a watch keeps lies beside it", "a database")
+        where = head_of(where)
     return where.with_name(f"{where.name}.{name}")
 
 

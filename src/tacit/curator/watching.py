@@ -3,18 +3,20 @@
     watch = clinic.watch("SELECT ward, count(*) AS n FROM visits GROUP BY ward", every="1 day", epsilon=1, delta=1e-6)
     for period in watch.catch_up(now="2026-03-01"): period.totals, period.new
 
-Theorem. The question counts rows by public keys. Each period's rows, those whose time lies in the period, are counted
-when the period is over; running totals are released by `mechanisms.continual`, for neighbours that add or remove one
-unit. Where every row is a unit, it is counted in one period: `one_event`. Where a unit has several rows, it may be
-counted in every period, each time by as much as the question's plan says for one question: `one_user` with all periods.
+Theorem. The question tells counts, sums or means by public keys (`watched`). Each period's rows, those whose time lies
+in the period, are counted when the period is over, or `wait` later; running totals are released by
+`mechanisms.continual`, for neighbours that add or remove one unit. Where every row is a unit, it is counted in one
+period: `one_event`. Where a unit has several rows, it may be counted in every period, each time by as much as the
+question's plan says for one question: `one_user` with all periods.
 The copy that is read keeps at most `rows_per_unit` rows of a unit, but which ones may change whenever it is made
 again, so that nothing less is promised. A period is counted once, whatever comes later: late rows, rows that are
 removed, rows whose time is changed. So all that a unit adds is decided period by period, as the theorem wants.
 
 Promise. Charged before any row is read, once, for all periods. What left for a period is in the watch's journal,
-beside the ledger, and is what is sent for it ever after, also by another process, whatever the table has become. A
-watch that failed, was killed while it counted, or whose journal is gone, is never gone on with: nobody could tell what
-had been drawn, and that it did not end is something sent.
+beside the ledger (of one in a database: beside its head, on the host that paid), and is what is sent for it ever after,
+also by another process, whatever the table has become. The journal names the charge that it was made for. A watch that
+failed, was killed while it counted, or whose journal is gone, or is of no charge, is never gone on with, here or on
+another host: nobody could tell what had been drawn, and that it did not end is something sent.
 Late rows (those that come after their period was counted) are not counted, and neither are rows without a time. A table
 must not move a row from a period that is over to one that is not: it would be counted again.
 """
@@ -34,15 +36,14 @@ from sqlglot import exp
 from tacit import parameters
 from tacit.curator.held import beside_ledger
 from tacit.curator.keys import Price, order_of_study
+from tacit.curator.watched import Reach, reach_of, watched
 from tacit.engines.exact import Columns, Keys
 from tacit.engines.process import FAILED
 from tacit.errors import EngineError, LedgerError, QuestionError
 from tacit.ledger import Receipt
 from tacit.ledger.journal import Journal
-from tacit.loss.numbers.rounding import sqrt_up
-from tacit.mechanisms.continual import Change, RunningTotals, one_event, one_user
-from tacit.plan import KnownKeys, Plan
-from tacit.plan.answers.finish import read_key
+from tacit.mechanisms.continual import RunningTotals, one_event, one_user
+from tacit.plan import Plan
 from tacit.plan.make import affordable
 from tacit.policy import RowUnit
 from tacit.question import canonical
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from tacit.curator.curator import Curator
 
 _EVERY: Final = re.compile(r"\s*(\d+)\s*(day|week|hour)s?\s*")
-_COUNTS: Final = ("count_rows", "count")
 _TIMES: Final = ("date", "timestamp")
 
 
@@ -64,10 +64,11 @@ class Period:
     end: dt.datetime
     names: tuple[str, ...]
     keys: tuple[tuple[Any, ...], ...]
-    totals: tuple[tuple[float, ...], ...]
-    new: tuple[tuple[float, ...], ...]
-    within_95: float
-    """A total is off by no more than this, 95 times of 100."""
+    totals: tuple[tuple[float | None, ...], ...]
+    """None for a mean of so few rows that there may be none."""
+    new: tuple[tuple[float | None, ...], ...]
+    within_95: tuple[tuple[float | None, ...], ...]
+    """A total is off by no more than this, each of them 95 times of 100."""
 
 
 class Watch:
@@ -102,7 +103,7 @@ class Watch:
         before = [0.0] * self.totals.width
         for number in range(1, self.periods + 1):
             _, end = self._plans.span(number)
-            if number > self._journal.time and end > moment:
+            if number > self._journal.time and end + self._plans.wait > moment:
                 return
             sent = self._journal.sent(number) if number <= self._journal.time else self._counted(number)
             yield self._told(number, sent, before)
@@ -112,12 +113,7 @@ class Watch:
         plan = self._plans.of(number)
 
         def counts(keys: Keys, columns: Columns) -> list[int]:
-            rows = {key: row for row, key in enumerate(keys)}
-            return [
-                int(columns[measure.name][rows[cell]]) if cell in rows else 0
-                for measure in plan.measures
-                for cell in self._plans.cells
-            ]
+            return self._plans.watched.counted(plan, keys, columns)
 
         till = self._curator._till  # that of the tables as they were last copied
         till.fresh()
@@ -130,17 +126,16 @@ class Watch:
         return sent
 
     def _told(self, number: int, sent: list[float], before: list[float]) -> Period:
-        cells, many = self._plans.cells, len(self._plans.names)
-        new = [now - then for now, then in zip(sent, before, strict=True)]
-
-        def by_cell(values: list[float]) -> tuple[tuple[float, ...], ...]:
-            return tuple(
-                tuple(values[measure * len(cells) + cell] for measure in range(many)) for cell in range(len(cells))
-            )
-
+        own = self._plans.watched
+        totals, off = own.told(sent, reach_of(self.totals, number))
+        new, _ = own.told([now - then for now, then in zip(sent, before, strict=True)], self._far(number))
         start, end = self._plans.span(number)
-        reach = self.totals.within(number)
-        return Period(number, start, end, self._plans.names, self._plans.shown, by_cell(sent), by_cell(new), reach)
+        return Period(number, start, end, self._plans.names, own.shown, totals, new, off)
+
+    def _far(self, number: int) -> Reach:
+        """How far a difference of two totals is off: both may be."""
+        now, then = reach_of(self.totals, number), reach_of(self.totals, max(number - 1, 1))
+        return lambda weights, level: now(weights, (1 + level) / 2) + then(weights, (1 + level) / 2)
 
     def close(self) -> None:
         """Let go of the journal."""
@@ -156,14 +151,12 @@ class _Plans:
     def __init__(self, curator: Curator, sql: str, epsilon: Fraction, time: str | None, span: _Span) -> None:
         self._curator, self._sql, self._epsilon, self._span = curator, sql, epsilon, span
         whole = curator.plan(sql, epsilon)
-        self.base = whole
-        keys = _counts_by_public_keys(whole)
-        self.cells = keys.cells
-        self.shown = tuple(
-            tuple(read_key(column, part) for column, part in zip(keys.columns, cell, strict=True))
-            for cell in keys.cells
-        )
-        self.names = tuple(each.name for each in whole.outputs if each.name not in {c.name for c in keys.columns})
+        if sqlglot.parse_one(sql, dialect="duckdb").find(exp.Distinct) is not None:
+            raise QuestionError(
+                "A watch adds up its periods: what is in two of them would count twice. Leave out DISTINCT."
+            )
+        self.base, self.watched = whole, watched(whole)
+        self.names = tuple(each.name for each in self.watched.outputs)
         table = curator.policy.tables[whole.tables[0]]
         times = [name for name, each in table.columns.items() if each.kind in _TIMES]
         if time is None and len(times) != 1:
@@ -189,6 +182,11 @@ class _Plans:
         start = self.since + (number - 1) * self._span.every
         return start, start + self._span.every
 
+    @property
+    def wait(self) -> dt.timedelta:
+        """How long after its end a period is counted."""
+        return self._span.wait
+
     def of(self, number: int) -> Plan:
         """The plan of one period; the same cells, and no more sensitive than what was paid for."""
         asked = sqlglot.parse_one(self._sql, dialect="duckdb")
@@ -196,18 +194,7 @@ class _Plans:
         column = exp.column(self.time, quoted=True)
         start, end = (self._literal(each) for each in self.span(number))
         plan = self._curator.plan(asked.where(column >= start, column < end).sql("duckdb"), self._epsilon)
-        keys = _counts_by_public_keys(plan)
-        same = [(each.kind, each.name) for each in plan.measures] == [
-            (each.kind, each.name) for each in self.base.measures
-        ]
-        if (
-            keys.cells != self.cells
-            or not same
-            or any(
-                now.l1 > then.l1 or now.l2 > then.l2 or now.sensitivity.l0 > then.sensitivity.l0
-                for now, then in zip(plan.measures, self.base.measures, strict=True)
-            )
-        ):
+        if not self.watched.same(plan):
             raise QuestionError("The policy has changed since this watch was paid for. Begin another watch.")
         return plan
 
@@ -219,6 +206,7 @@ class _Plans:
 @dataclass(frozen=True, slots=True)
 class _Span:
     every: dt.timedelta
+    wait: dt.timedelta
     since: dt.datetime | None
     until: dt.datetime | None
 
@@ -232,37 +220,37 @@ def watch(
     since: Any,
     until: Any,
     time: str | None,
+    wait: str | None,
     analyst: str | None,
 ) -> Watch:
     """Pay for a watch, or go on with one that was paid for."""
     exact, slip = parameters.price("epsilon", epsilon), parameters.slip("delta", delta)
     affordable(curator.policy, exact, "epsilon", epsilon)
     span = _Span(
-        _length(every),
+        _length("every", every),
+        dt.timedelta(0) if wait is None else _length("wait", wait),
         None if since is None else _moment("since", since),
         None if until is None else _moment("until", until),
     )
     plans = _Plans(curator, sql, exact, time, span)
     alone = isinstance(curator.policy.unit_of(plans.base.tables[0]).unit, RowUnit)
-    measures = plans.base.measures
-    change = Change(
-        sum(each.l1 for each in measures),
-        sqrt_up(sum((each.l2**2 for each in measures), Fraction(0))),
-        sum(each.sensitivity.l0 for each in measures),
-    )
+    for number in (1, plans.periods):
+        plans.of(number)  # a question whose periods are not planned alike is refused before the charge
     totals = RunningTotals(
         plans.periods,
         epsilon=exact,
         delta=slip,
-        width=len(measures) * len(plans.cells),
+        width=plans.watched.width,
         protects=one_event() if alone else one_user(plans.periods),
-        change=change,
+        change=plans.watched.change,
+        largest=None,
     )
     asked = {
         "study": "watch",
         "question": canonical(plans.base.question),
         "time": plans.time,
         "every": str(span.every),
+        "wait": str(span.wait),
         "since": plans.since.isoformat(),
         "until": plans.until.isoformat(),
         "rows_per_unit": plans.base.rows_per_unit,
@@ -275,43 +263,25 @@ def watch(
         receipt = session.receipt
         if journal.cut_off:
             raise session.failed()
-        if receipt.repeated and journal.is_new:
+        charge = f"{receipt.sequence} {order.key}"
+        if receipt.repeated and journal.charge != charge:
             raise LedgerError(
-                f"This watch was paid for at entry {receipt.sequence}, and its journal {journal.path.name!r} was gone: "
-                "nobody can tell what was drawn. Put the journal back, or begin another watch, at another price."
+                f"This watch was paid for at entry {receipt.sequence}. Its journal {journal.path.name!r} is gone, or "
+                "lies on another host: nobody can tell what was drawn. Go on there, put the journal back, or begin "
+                "another watch, at another price."
             )
+        if not receipt.repeated:
+            journal.bind(charge)
     except BaseException:
         journal.close(forget=journal.is_new)
         raise
     return Watch(curator, plans, totals, journal, receipt)
 
 
-def _counts_by_public_keys(plan: Plan) -> KnownKeys:
-    plain = (
-        isinstance(plan.keys, KnownKeys)
-        and plan.keys.levels is None
-        and len(plan.tables) == 1
-        and not (plan.picks or plan.inner or plan.bundles)
-        and plan.having is None
-        and plan.qualify is None
-        and plan.summary is None
-        and plan.measures
-        and all(each.kind in _COUNTS and each.step == 1 and each.levels is None for each in plan.measures)
-        and len(plan.outputs) == len(plan.keys.columns) + len(plan.measures)
-    )
-    if not plain:
-        raise QuestionError(
-            "A watch counts rows of one table by keys whose values the policy lists, e.g. SELECT ward, count(*) FROM "
-            "visits GROUP BY ward. For other questions use ask."
-        )
-    assert isinstance(plan.keys, KnownKeys)
-    return plan.keys
-
-
-def _length(every: str) -> dt.timedelta:
-    found = _EVERY.fullmatch(str(every))
+def _length(name: str, said: str) -> dt.timedelta:
+    found = _EVERY.fullmatch(str(said))
     if found is None or int(found[1]) == 0:
-        raise parameters.refuse("every", 'a length such as "1 day", "2 weeks" or "6 hours"', every)
+        raise parameters.refuse(name, 'a length such as "1 day", "2 weeks" or "6 hours"', said)
     return dt.timedelta(**{f"{found[2]}s": int(found[1])})
 
 

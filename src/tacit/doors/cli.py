@@ -25,9 +25,10 @@ from tacit.doors.publish_commands import publish
 from tacit.doors.question_commands import ask, estimate, explain, suggest
 from tacit.doors.refresh_command import refresh
 from tacit.doors.risk_commands import risk
-from tacit.doors.server_commands import serve, token
+from tacit.doors.server_commands import mcp, serve, token
 from tacit.doors.survey_commands import survey
 from tacit.doors.synthesis_commands import synthesise
+from tacit.doors.watch_command import watch
 from tacit.errors import BudgetExceeded, ParameterError, TacitError
 
 WRONG_USAGE: Final = 2
@@ -123,9 +124,11 @@ app.command()(train)
 app.command()(predict)
 app.command()(evaluate)
 app.command()(synthesise)
+app.command()(watch)
 app.command()(refresh)
 app.command()(risk)
 app.command()(serve)
+app.command()(mcp)
 app.command()(completion)
 
 

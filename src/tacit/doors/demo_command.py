@@ -18,13 +18,21 @@ def demo(
     to: Annotated[
         Path | None, typer.Option(help="Write the made-up clinic and its policy into this new folder, and stop.")
     ] = None,
+    serve: Annotated[bool, typer.Option("--serve", help="Serve the made-up clinic, to be seen in a browser.")] = False,
 ) -> None:
     """See it work on made-up people.  tacit demo
 
-    With a clinic to try things on by yourself:
+    With a clinic to try things on by yourself, or to be asked in a browser:
     tacit demo --to clinic
+    tacit demo --serve
     """
     from tacit.doors import examples, show
+
+    if serve:
+        if what != "clinic" or to is not None:
+            raise typer.BadParameter("--serve shows the made-up clinic, and stands alone. Say: tacit demo --serve")
+        _serve()
+        return
 
     if to is not None:
         aside().print(_keep(what, to))
@@ -33,6 +41,23 @@ def demo(
     if what not in shows:
         raise typer.BadParameter(f"There is no demo {what!r}. Demos: {', '.join(shows)}.")
     shows[what]()
+
+
+def _serve() -> None:
+    """Serve a clinic that is gone when the server stops, with a token for its owner and one for an analyst."""
+    import tempfile
+
+    from tacit.doors import clinic
+    from tacit.doors.http.roles import Role
+    from tacit.doors.http.tokens import TokenFile
+    from tacit.doors.server_commands import serve
+
+    with tempfile.TemporaryDirectory(prefix="tacit-") as folder:
+        policy = clinic.make(Path(folder)).policy
+        file = TokenFile(policy)
+        for name, role in (("ana", Role.ANALYST), ("owner", Role.OWNER)):
+            aside().print(f"A token for {name}: {file.add(name, role, 1)[1]}")
+        serve([policy])
 
 
 def _keep(what: str, folder: Path) -> str:

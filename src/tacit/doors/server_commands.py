@@ -9,6 +9,7 @@ import typer
 
 from tacit.doors.common import PolicyFile, aside, out, read_policy
 from tacit.doors.formats import AsJson, Form, Format, chosen, show
+from tacit.doors.prices import Analyst
 from tacit.errors import TacitError
 
 MISSING: Final = "This needs FastAPI, uvicorn and Jinja2, which are not installed: pip install 'tacit[server]'"
@@ -36,6 +37,28 @@ def serve(
     except ModuleNotFoundError:
         raise TacitError(MISSING) from None
     serve(policies, Place(host, port, certificate, key), Limits(open_each=open_questions), aside().print)
+
+
+def mcp(
+    policy: PolicyFile,
+    analyst: Analyst = "owner",
+    limit: Annotated[
+        str | None, typer.Option(help="The epsilon that one conversation may spend; else the policy's largest.")
+    ] = None,
+) -> None:
+    """Tools for an AI analyst, over standard input and output (MCP).  tacit mcp clinic.toml --analyst ana --limit 0.5
+
+    Started by the program that the agent runs in. Each start is one conversation, with a limit of its own.
+    """
+    try:
+        from tacit.doors.mcp.server import make_server
+    except ModuleNotFoundError:
+        raise TacitError("This needs the package mcp, which is not installed: pip install 'tacit[mcp]'") from None
+    from tacit.curator import open_policy
+    from tacit.doors.mcp.tools import Tools
+
+    with open_policy(policy.absolute(), analyst=analyst) as curator:
+        make_server(Tools(curator, limit), curator.policy.name).run()
 
 
 @token.command("add")

@@ -87,6 +87,18 @@ class Journal:
         """How many steps are over."""
         return self._open().time
 
+    @property
+    def charge(self) -> str | None:
+        """Which charge the stream was paid by; None as long as nobody said."""
+        found = self._file.execute("SELECT content FROM stream WHERE name = 'charge'").fetchone()
+        return None if found is None else str(found[0])
+
+    def bind(self, charge: str) -> None:
+        """Say which charge pays for the stream: once, before its first step."""
+        if self._open().time or self.charge is not None:
+            raise LedgerError(f"The stream of {self.path.name!r} was paid for before, by charge {self.charge}.")
+        self._file.execute("INSERT INTO stream VALUES ('charge', ?)", (charge,))
+
     def sent(self, step: int) -> list[float]:
         """What left for a step that is over."""
         found = self._file.execute("SELECT totals FROM sent WHERE step = ?", (step,)).fetchone()

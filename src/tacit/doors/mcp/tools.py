@@ -1,0 +1,93 @@
+"""What an AI analyst can do: see tables, estimate, explain, ask, see the budget. One object is one conversation.
+
+Promise: a conversation spends at most its limit, whatever the agent asks, how often and how many at once: the price is
+set aside before the question is asked, and given back only where nothing was charged. The same question again is free.
+All else is the curator's: its refusals are told in its own sentences, which say what to do instead.
+"""
+
+from __future__ import annotations
+
+import threading
+from fractions import Fraction
+from typing import Any
+
+from tacit import parameters
+from tacit.answer.shown import readable
+from tacit.curator import Curator
+from tacit.doors.contents import answer_content, estimate_content, plan_content
+from tacit.doors.http import wire
+from tacit.errors import EngineError, ParameterError, TacitError
+from tacit.parameters import Number
+
+
+class Tools:
+    """The tools of one conversation with one curator."""
+
+    def __init__(self, curator: Curator, limit: Number | None = None) -> None:
+        self._curator = curator
+        largest = curator.policy.largest_epsilon
+        self.limit = largest if limit is None else parameters.price("limit", limit)
+        self._spent = Fraction(0)
+        self._paid: set[str] = set()
+        self._lock = threading.Lock()
+
+    def list_tables(self) -> dict[str, Any]:
+        """Tables and columns with their public bounds and values."""
+        return wire.policy_out(self._curator.policy, self._curator.analyst)
+
+    def estimate(self, sql: str, epsilon: str | None = None, delta: str | None = None) -> dict[str, Any]:
+        """Cost and error before spending."""
+        found = self._curator.estimate(sql, epsilon, delta=delta)
+        fits = found.epsilon <= self.limit - self._spent
+        return {**estimate_content(found), "sentence": str(found), "fits_this_conversation": fits}
+
+    def explain(self, sql: str, epsilon: str | None = None, delta: str | None = None) -> dict[str, Any]:
+        """The plan in sentences."""
+        return plan_content(self._curator.planned(sql, epsilon, delta=delta))
+
+    def ask(self, sql: str, epsilon: str | None = None, delta: str | None = None) -> dict[str, Any]:
+        """The answer, paid for."""
+        price = self._curator.estimate(sql, epsilon, delta=delta).epsilon
+        asked = repr((sql, epsilon, delta))
+        self._set_aside(price, asked)
+        try:
+            answer = self._curator.ask(sql, epsilon, delta=delta)
+        except EngineError:
+            raise  # it may have been charged: what was set aside stays spent
+        except TacitError:
+            self._give_back(price, asked)
+            raise
+        if answer.repeated:
+            self._give_back(price, asked)
+        with self._lock:
+            self._paid.add(asked)
+        return {**answer_content(answer), "notes": list(answer.notes), "left_in_this_conversation": self._left()}
+
+    def budget(self) -> dict[str, Any]:
+        """How the budget stands, and what this conversation may still spend."""
+        own = self._curator.analyst if self._curator.analyst in self._curator.policy.analysts else None
+        return {
+            "standing": str(self._curator.budget(own)),
+            "limit_of_this_conversation": readable(parameters.as_text(self.limit)),
+            "left_in_this_conversation": self._left(),
+        }
+
+    def _set_aside(self, price: Fraction, asked: str) -> None:
+        with self._lock:
+            if asked in self._paid:
+                return
+            if self._spent + price > self.limit:
+                left = readable(parameters.as_text(self.limit - self._spent))
+                raise ParameterError(
+                    f"This question needs epsilon {readable(parameters.as_text(price))}; {left} is left of what this "
+                    "conversation may spend. Ask with a smaller epsilon, or tell the person what you have found."
+                )
+            self._spent += price
+
+    def _give_back(self, price: Fraction, asked: str) -> None:
+        with self._lock:
+            if asked not in self._paid:
+                self._spent -= price
+
+    def _left(self) -> str:
+        return readable(parameters.as_text(self.limit - self._spent))

@@ -1,0 +1,153 @@
+"""An AI analyst's tools, through the SDK's own client: the same laws, and a limit on what a conversation spends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from tacit.curator import Curator
+from tacit.doors.mcp.server import make_server
+from tacit.doors.mcp.tools import Tools
+from tacit.errors import EngineError, ParameterError
+from tests.curator.tables import COUNT, Watched, curated
+
+BY_SEX = "SELECT sex, count(*) AS n FROM people GROUP BY sex"
+
+
+@pytest.fixture(scope="module")
+def people() -> Iterator[Curator]:
+    with curated(largest_epsilon=2) as curator:
+        yield curator
+
+
+def talk(tools: Tools, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
+    """What the SDK's client gets for these calls, in one conversation."""
+
+    async def conversation() -> list[Any]:
+        async with Client(make_server(tools, "people")) as client:
+            return [await client.call_tool(name, arguments) for name, arguments in calls]
+
+    return asyncio.run(conversation())
+
+
+def test_the_client_sees_five_tools_that_say_what_is_free(people: Curator) -> None:
+    async def listed() -> Any:
+        async with Client(make_server(Tools(people), "people")) as client:
+            return (await client.list_tools()).tools
+
+    tools = {each.name: each for each in asyncio.run(listed())}
+    assert set(tools) == {"list_tables", "estimate", "explain", "ask", "budget"}
+    assert "SPENDS" in tools["ask"].description
+    assert all("Free" in tools[name].description for name in set(tools) - {"ask"})
+    assert set(tools["ask"].input_schema["properties"]) == {"sql", "epsilon", "delta"}
+
+
+def test_an_agent_estimates_asks_and_sees_what_is_left(people: Curator) -> None:
+    told, estimated, explained, answered, again, left = talk(
+        Tools(people, "0.5"),
+        ("list_tables", {}),
+        ("estimate", {"sql": BY_SEX, "epsilon": "0.2"}),
+        ("explain", {"sql": BY_SEX, "epsilon": "0.2"}),
+        ("ask", {"sql": BY_SEX, "epsilon": "0.2"}),
+        ("ask", {"sql": BY_SEX, "epsilon": "0.2"}),
+        ("budget", {}),
+    )
+    assert set(told.structured_content["tables"]) == {"people"}
+    assert estimated.structured_content["fits_this_conversation"] is True
+    assert explained.structured_content["sentences"]
+    assert answered.structured_content["rows"] == again.structured_content["rows"]
+    assert again.structured_content["repeated"] is True
+    assert left.structured_content["left_in_this_conversation"] == "0.3"
+
+
+def test_what_may_not_leave_is_refused_in_a_sentence_that_an_agent_can_act_on(people: Curator) -> None:
+    before = len(people.ledger())
+    for sql in (
+        "SELECT * FROM people",
+        "SELECT pay FROM people",
+        "DROP TABLE people",
+        "SELECT count(*) FROM people WHERE pid = 7",
+    ):
+        for tool in ("estimate", "explain", "ask"):
+            (refused,) = talk(Tools(people), (tool, {"sql": sql, "epsilon": "0.1"}))
+            assert refused.is_error
+            assert len(refused.content[0].text) > 40
+    for arguments in ({"sql": COUNT, "epsilon": "1e9"}, {"sql": COUNT, "analyst": "bob", "epsilon": "x"}, {}):
+        assert talk(Tools(people), ("ask", arguments))[0].is_error
+    assert len(people.ledger()) == before
+
+
+def test_a_conversation_spends_at_most_its_limit(people: Curator) -> None:
+    tools = Tools(people, "0.3")
+    before = people.ledger()
+    results = talk(tools, *(("ask", {"sql": f"{COUNT} WHERE age > {age}", "epsilon": "0.1"}) for age in range(6)))
+    assert [each.is_error for each in results] == [False] * 3 + [True] * 3
+    assert "0 is left of what this conversation may spend" in results[-1].content[0].text
+    assert len(people.ledger()) == len(before) + 6  # three charges, three answers
+    (free,) = talk(tools, ("ask", {"sql": f"{COUNT} WHERE age > 1", "epsilon": "0.1"}))
+    assert free.structured_content["repeated"] is True
+
+
+def test_many_at_once_spend_no_more(people: Curator) -> None:
+    tools, refused = Tools(people, "0.3"), []
+
+    def ask(age: int) -> None:
+        try:
+            tools.ask(f"{COUNT} WHERE age < {age}", "0.1")
+        except ParameterError as refusal:
+            refused.append(refusal)
+
+    threads = [threading.Thread(target=ask, args=(age,)) for age in range(50, 58)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert len(refused) == 5
+
+
+def test_what_failed_after_its_charge_counts_and_what_was_refused_does_not(
+    people: Curator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = Tools(people, "0.3")
+    with monkeypatch.context() as patch:
+        patch.setattr(people._till, "engine", Watched(ValueError("row 4711")))
+        with pytest.raises(EngineError):
+            tools.ask(f"{COUNT} WHERE age = 3", "0.2")
+    people.resume()
+    with pytest.raises(ParameterError, match=r"0\.1 is left"):
+        tools.ask(f"{COUNT} WHERE age = 4", "0.2")
+    with pytest.raises(Exception, match="not"):
+        tools.ask("SELECT count(*) FROM nowhere", "0.1")
+    assert not tools.ask(f"{COUNT} WHERE age = 5", "0.1")["repeated"]
+
+
+def test_the_command_speaks_the_protocol_over_its_pipes(tmp_path: Path) -> None:
+    import sys
+
+    from mcp import StdioServerParameters
+
+    from tacit.doors import clinic
+
+    policy = clinic.make(tmp_path, patients=100).policy
+    start: Callable[..., Any] = StdioServerParameters
+    there = {**os.environ, "PYTHONPATH": str(Path(clinic.__file__).parents[2])}
+    command = start(
+        command=sys.executable, args=["-m", "tacit.doors.cli", "mcp", str(policy), "--limit", "0.1"], env=there
+    )
+
+    async def conversation() -> Any:
+        async with Client(command) as client:
+            first = await client.call_tool("ask", {"sql": "SELECT count(*) AS n FROM patients", "epsilon": "0.1"})
+            second = await client.call_tool("ask", {"sql": "SELECT count(*) AS n FROM visits", "epsilon": "0.1"})
+            return first, second
+
+    first, second = asyncio.run(conversation())
+    assert first.structured_content["columns"] == [{"name": "n", "kind": "integer"}]
+    assert second.is_error
