@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import signal
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +12,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import draws
+from tests.effort import EXAMPLES
+from tests.engines import spark_session
 from tests.postgres_server import BINARIES, MISSING, Server, running
 
 DIGITS = 60
@@ -25,7 +26,7 @@ settings.register_profile(
     print_blob=True,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
-    max_examples=int(os.environ.get("TACIT_EXAMPLES", "40")),
+    max_examples=EXAMPLES,
 )
 settings.load_profile("tacit")
 
@@ -40,6 +41,14 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 if not draws.FRESH:
     draws.begin()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A thousand tests that would only say that there is no Spark are left out and counted, not set up one by one."""
+    if spark_session.MISSING and config.option.markexpr != "spark":
+        without = [item for item in items if item.get_closest_marker("spark") is not None]
+        config.hook.pytest_deselected(items=without)
+        items[:] = [item for item in items if item.get_closest_marker("spark") is None]
 
 
 def pytest_collection_finish() -> None:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from tacit.audit import anonymity, html_report, risk
 from tacit.errors import ParameterError
+from tests.effort import tried
 
 TABLE = st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 2), st.sampled_from("xyz")), min_size=1, max_size=25)
 
@@ -43,7 +44,7 @@ def by_hand(rows: Sequence[tuple[Any, ...]]) -> dict[str, float]:
     }
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 @given(TABLE)
 def test_every_figure_is_what_counting_by_hand_gives(rows: list[tuple[str, int, str]]) -> None:
     columns = dict(zip(("letter", "number", "secret"), map(list, zip(*rows, strict=True)), strict=True))
@@ -53,7 +54,7 @@ def test_every_figure_is_what_counting_by_hand_gives(rows: list[tuple[str, int, 
         assert getattr(found, name) == pytest.approx(value), name
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 @given(TABLE, st.lists(st.integers(0, 8), min_size=25, max_size=25))
 def test_where_people_have_several_rows_people_are_counted(rows: list[tuple[str, int, str]], who: list[int]) -> None:
     columns: dict[str, list[Any]] = {"letter": [row[0] for row in rows], "who": who[: len(rows)]}

@@ -114,7 +114,7 @@ def test_there_are_enough_questions() -> None:
     assert len({*ANSWERS, *WITH_DELTA}) >= 220
 
 
-@pytest.mark.parametrize("pair", ENGINES, indirect=True)
+@pytest.mark.parametrize("pair", ["duckdb"], indirect=True)  # before any engine is asked
 @pytest.mark.parametrize("idea", REFUSED)
 def test_they_are_refused_alike_free_of_charge_and_in_our_words(pair: Pair, idea: str) -> None:
     for sql in REFUSED[idea]:

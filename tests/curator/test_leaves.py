@@ -16,6 +16,7 @@ from tacit.engines.exact import Exact, Keys
 from tacit.mechanisms import Extreme, Quantiles
 from tacit.mechanisms.ranks import Asked, Leaves, Line
 from tacit.plan.picks.rank_probe import Probe
+from tests.effort import tried
 from tests.mechanisms.test_rank_leaves import answer, leaves
 
 POINTS = 60
@@ -38,7 +39,7 @@ def pick_of(mechanism: Quantiles | Extreme) -> Any:
     return SimpleNamespace(mechanism=mechanism, columns=(None,), reading=lambda cells, stretches: stretches)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tried(150), deadline=None)
 @given(
     st.lists(VALUES, min_size=1, max_size=4),
     st.sampled_from(MECHANISMS),
@@ -82,7 +83,7 @@ def test_what_was_read_is_what_the_rows_are(
                     line.learn(asked, found)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=tried(200), deadline=None)
 @given(VALUES, st.tuples(*[st.integers(0, POINTS - 1)] * 3))
 def test_rows_that_were_read_tell_what_a_probe_would(rows: list[int], places: tuple[int, int, int]) -> None:
     first, point, last = sorted(places)

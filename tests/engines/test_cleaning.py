@@ -16,6 +16,7 @@ from tacit.engines import cleaning
 from tacit.engines.quoting import double, greatest_double_to, least_double_from
 from tacit.policy import Column, Facts, anything, between, one_of
 from tacit.policy.check import HOLDS
+from tests.effort import tried
 
 CONNECTION = duckdb.connect(config={"threads": 1})
 CONNECTION.execute("SET TimeZone = 'UTC'")
@@ -59,7 +60,7 @@ bounds = st.one_of(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=tried(120), deadline=None)
 @given(bounds, bounds, st.lists(st.floats(), max_size=20), st.sampled_from(["clamp", "drop"]), st.data())
 def test_reals_are_clamped_and_rounded_as_exact_rationals(
     a: float, b: float, values: list[float], outside: Any, data: Any

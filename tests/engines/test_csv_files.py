@@ -18,6 +18,7 @@ from tacit.engines.duckdb.engine import DuckDBEngine
 from tacit.errors import EngineError, PolicyError
 from tacit.loss.budget import Budget
 from tacit.policy import ColumnUnit, CsvReading, Policy, RowUnit, Source, Table, anything, between
+from tests.effort import tried
 from tests.engines.raw_rows import on_duckdb
 
 CONNECTION = duckdb.connect(config={"threads": 2})
@@ -42,7 +43,7 @@ def read(folder: Path, data: bytes, reading: CsvReading | None = None, name: str
 CELLS = st.text(st.sampled_from("ab7,;|\t\"'\\#\r\n \x1fdnu\x00é\ufeff"), max_size=5)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=tried(150), deadline=None, suppress_health_check=list(HealthCheck), database=None)
 @given(
     st.integers(1, 4).flatmap(lambda n: st.lists(st.lists(CELLS, min_size=n, max_size=n), min_size=2, max_size=6)),
     st.sampled_from([",", ";", "\t", "|", "\x01"]),
@@ -94,7 +95,7 @@ def test_what_python_writes_and_reads_is_what_the_engine_reads(
     assert found == sorted((tuple(row) for row in (rows[1:] if header else rows)), key=repr)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=tried(200), deadline=None, suppress_health_check=list(HealthCheck), database=None)
 @given(
     st.lists(
         st.sampled_from([b"a,7\n", b'"a",7\r\n', b'"', b'a,"', b'"\n', b'""', b",", b"\n", b"\r", b"\xff", b"#,\n"]),

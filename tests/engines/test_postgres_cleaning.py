@@ -20,6 +20,7 @@ from tacit.engines.postgres.sources import _TYPES
 from tacit.policy import Column, Facts, anything, auto, between, one_of
 from tacit.policy.cells import cell_of
 from tacit.policy.check import HOLDS
+from tests.effort import tried
 from tests.engines import test_cleaning as duckdb_cleaning
 from tests.engines.test_cleaning import around, bounds, expected
 from tests.postgres_server import Server
@@ -132,7 +133,7 @@ def _written(value: Any) -> str:
     return repr(value) if isinstance(value, float) else str(value)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tried(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(bounds, bounds, st.lists(st.floats(), max_size=12), st.sampled_from(["clamp", "drop"]), st.data())
 def test_reals_are_clamped_and_rounded_as_exact_rationals(
     clean: Clean, a: float, b: float, values: list[float], outside: Any, data: Any

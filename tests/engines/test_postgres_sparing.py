@@ -104,7 +104,7 @@ def insert(connection: psycopg.Connection[Any], table: str, rows: list[tuple[Any
         cursor.executemany(f"INSERT INTO {table} VALUES ({', '.join(['%s'] * len(rows[0]))})", rows)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1])
 def test_ranking_only_the_units_with_too_many_rows_keeps_the_same_rows(
     clinic: psycopg.Connection[Any], seed: int
 ) -> None:
@@ -133,7 +133,7 @@ def test_one_row_more_changes_the_copy_of_no_other_row(clinic: psycopg.Connectio
     values = (None, "x" * 100_000, *ODD[:7])
     odd = [(*usual[:place], each, *usual[place + 1 :]) for place in range(7) for each in values]
     engine = PostgresEngine.register(policy, SECRET)
-    for row in odd[::2] if copy == "query" else odd[::12]:
+    for row in odd[::5] if copy == "query" else odd[::12]:
         insert(clinic, "visits", [row])
         if copy != "query":
             engine.close()

@@ -17,6 +17,7 @@ from tacit.engines.secret import Secret
 from tacit.engines.sources import Relation
 from tacit.errors import PolicyError
 from tacit.policy import ColumnUnit, PathUnit, RowUnit, anything, between, one_of
+from tests.effort import tried
 from tests.engines.copies import Rows, copies, policy_of, private
 
 NUMBER = between(0, 3).column("n", "integer")
@@ -41,7 +42,7 @@ def without(found: Counter[tuple[Any, ...]], unit: object) -> Counter[tuple[Any,
     return Counter({row: count for row, count in found.items() if row[0] != unit})
 
 
-@settings(max_examples=45, deadline=None)
+@settings(max_examples=tried(45), deadline=None)
 @given(some_rows, st.integers(0, 4), st.integers(1, 3), st.booleans(), st.randoms())
 def test_one_unit_less_removes_its_rows_and_changes_no_other_rank(
     rows: list[Any], gone: int, bound: int, text: bool, random: Any
@@ -65,7 +66,7 @@ def test_one_unit_less_removes_its_rows_and_changes_no_other_rank(
     }
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=tried(30), deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.one_of(st.none(), st.integers(0, 3))), max_size=8),
     st.lists(st.tuples(st.one_of(st.none(), st.integers(0, 4)), st.integers(0, 3)), max_size=15),

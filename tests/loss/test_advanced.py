@@ -15,6 +15,7 @@ from tacit.loss import events
 from tacit.loss.accountants import advanced, optimal
 from tacit.loss.accountants.basic import Priced
 from tacit.loss.events import Event
+from tests.effort import tried
 from tests.loss import truth
 
 
@@ -60,7 +61,7 @@ def test_unequal_epsilons_follow_hoeffding() -> None:
     st.lists(st.tuples(st.fractions("0.02", 2, max_denominator=50), st.fractions(0, "0.05")), min_size=1, max_size=6),
     st.sampled_from([1e-1, 1e-2, 1e-3]),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=tried(30), deadline=None)
 def test_the_exact_composition_is_never_dearer(pairs: list[tuple[Fraction, Fraction]], slack: float) -> None:
     entries: dict[Event, int] = {}
     for epsilon, delta in pairs:

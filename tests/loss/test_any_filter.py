@@ -17,6 +17,7 @@ from tacit.loss import events
 from tacit.loss.budget import Budget
 from tacit.loss.filters import AnyFilter, BasicFilter, Filter, GaussianFilter, RenyiFilter, choose_filter
 from tacit.loss.spent import NOTHING, Spent
+from tests.effort import tried
 
 TENTH = Fraction(1, 10)
 
@@ -54,7 +55,7 @@ def test_a_budget_lasts_at_least_so_many_questions(budget: int, each: str) -> No
 
 
 @given(st.lists(st.sampled_from(["0.3", "0.1", "0.02", "0.005"]), max_size=60))
-@settings(max_examples=40)
+@settings(max_examples=tried(40))
 def test_whatever_plain_addition_or_the_renyi_rule_admits_is_admitted(asked: list[str]) -> None:
     rule = choose_filter(Budget(1, 1e-6))
     assert isinstance(rule, AnyFilter)

@@ -15,6 +15,7 @@ from tacit.errors import ParameterError
 from tacit.loss import calibrate
 from tacit.loss.curves import gaussian
 from tacit.loss.curves.laplace import largest_rate
+from tests.effort import tried
 
 SHADE = Fraction(9999, 10000)
 
@@ -67,7 +68,7 @@ log_epsilon = st.floats(-9, 4)
 log_delta = st.one_of(st.floats(-300, -0.01), st.floats(-12, -0.01))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tried(60), deadline=None)
 @given(log_epsilon, log_delta, st.floats(-6, 6))
 def test_gaussian_noise_is_enough_and_a_shade_less_is_not(e: float, d: float, s: float) -> None:
     epsilon, delta, sensitivity = Fraction(10**e), Fraction(10**d), Fraction(10**s)
@@ -85,7 +86,7 @@ def test_what_the_search_ends_with_has_been_verified(e: float, d: float) -> None
     assert gaussian.log_delta(mu, again) <= target
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tried(60), deadline=None)
 @given(st.floats(-9, 2), st.floats(-9, 4))
 def test_the_gaussian_curve_is_an_upper_bound_and_close(m: float, e: float) -> None:
     mu, epsilon = 10**m, 10**e
@@ -97,7 +98,7 @@ def test_the_gaussian_curve_is_an_upper_bound_and_close(m: float, e: float) -> N
         assert mpmath.log(truth) <= claimed <= mpmath.log(truth) + mpmath.mpf("1e-5")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tried(40), deadline=None)
 @given(st.floats(-4, 1.5), st.floats(-200, -1))
 def test_gaussian_epsilon_undoes_gaussian_delta(m: float, d: float) -> None:
     mu, delta = Fraction(10**m), Fraction(10**d)
@@ -140,7 +141,7 @@ def test_a_count_at_a_tenth_has_scale_ten() -> None:
     assert calibrate.laplace_scale(1, 0.1) == 1 / Fraction(0.1)  # mechanisms read a float as the binary number it is
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tried(60), deadline=None)
 @given(st.floats(-6, 2), st.floats(-15, -0.01), st.floats(-3, 3))
 def test_laplace_noise_for_a_delta_is_exact(e: float, d: float, s: float) -> None:
     epsilon, delta, sensitivity = Fraction(10**e), Fraction(10**d), Fraction(10**s)
@@ -160,7 +161,7 @@ def test_without_delta_laplace_noise_is_exactly_the_pure_scale() -> None:
     assert calibrate.discrete_laplace_scale_for(3, "0.1", 0) == 30
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=tried(25), deadline=None)
 @given(st.floats(-0.5, 1), st.floats(-12, -0.1), st.integers(1, 6))
 def test_integer_laplace_noise_for_a_delta_is_enough_and_a_shade_less_is_not(e: float, d: float, shift: int) -> None:
     epsilon, delta = Fraction(10**e), Fraction(10**d)
@@ -193,7 +194,7 @@ def test_a_wide_integer_shift_is_calibrated_like_the_continuous_limit() -> None:
     assert rate == pytest.approx(1 - 2 * math.log(0.99), rel=1e-5)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=tried(25), deadline=None)
 @given(st.floats(-0.7, 1.4), st.floats(-30, -0.2), st.integers(1, 4))
 def test_integer_gaussian_noise_is_enough_and_a_shade_less_is_not(e: float, d: float, shift: int) -> None:
     epsilon, delta = Fraction(10**e), Fraction(10**d)

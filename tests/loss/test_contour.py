@@ -17,6 +17,7 @@ from tacit.loss.accountants.inversion import Inverse, Rounding
 from tacit.loss.accountants.line import Line
 from tacit.loss.curves.log_moments import transform
 from tacit.loss.events import Event
+from tests.effort import tried
 from tests.loss.contour_truths import (
     Curve,
     assert_sound_and_tight,
@@ -211,7 +212,7 @@ kinds = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tried(40), deadline=None)
 @given(st.lists(st.tuples(kinds, st.integers(1, 4)), min_size=1, max_size=4), st.floats(-9.0, -0.7))
 def test_random_mixes_lie_within_an_independent_bracket(
     mix: list[tuple[tuple[str, float], int]], log_delta: float
@@ -264,7 +265,7 @@ def test_random_mixes_lie_within_an_independent_bracket(
 # -- the theorem itself ----------------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tried(150), deadline=None)
 @given(
     st.floats(0.05, 30.0),
     st.floats(0.5, 80.0),

@@ -19,6 +19,7 @@ from tacit.loss.curves import added_noise, discrete_gaussian
 from tacit.loss.curves import event_curve as curves
 from tacit.loss.curves.event_curve import Direction, delta_curve, smallest_epsilon
 from tacit.loss.events import Event
+from tests.effort import tried
 from tests.loss import truth
 
 EPSILONS = [-3.0, -1.0, -0.25, -0.01, 0.0, 0.01, 0.1, 0.4, 0.99, 1.0, 1.7, 4.0]
@@ -97,7 +98,7 @@ def test_laplace_noise_has_its_exact_curve(scale: str) -> None:
 
 
 @given(st.integers(1, 6), st.integers(1, 6), st.fractions("0.2", 5), st.floats(0, 0.999))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tried(60), deadline=None)
 def test_noise_on_two_coordinates_costs_no_more_than_on_one(s1: int, s2: int, b: Fraction, part: float) -> None:
     # The curve of one coordinate that moves by s1 + s2 covers two that move by s1 and s2; wide scales tend to Laplace.
     epsilon = part * float((s1 + s2) / b)
@@ -161,7 +162,7 @@ def exponential_law(scores: list[float], others: list[float], epsilon: float) ->
     st.floats(0.05, 4),
     st.floats(0, 1),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tried(150), deadline=None)
 def test_no_exponential_mechanism_passes_the_bounded_range_curve(
     rows: list[tuple[int, float]], epsilon: float, part: float
 ) -> None:

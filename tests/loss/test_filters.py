@@ -18,6 +18,7 @@ from tacit.loss import events, filters
 from tacit.loss.budget import Budget
 from tacit.loss.filters import AnyFilter, BasicFilter, ConcentratedFilter, Filter, GaussianFilter, RenyiFilter
 from tacit.loss.spent import NOTHING, Spent
+from tests.effort import tried
 
 TARGET = Budget(5, 5.4e-5)
 RESERVING: list[Callable[[Budget], Filter]] = [ConcentratedFilter, RenyiFilter]
@@ -107,7 +108,7 @@ def as_mpf(exact: Fraction) -> mpmath.mpf:
     return mpmath.mpf(exact.numerator) / exact.denominator
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tried(40), deadline=None)
 @given(st.floats(-3, 2), st.floats(-30, -0.5), st.sampled_from([0, "1/10", "1/2"]))
 def test_the_renyi_limit_is_the_largest_that_converts_to_the_target(e: float, d: float, reserve: str) -> None:
     budget = Budget(Fraction(10**e), Fraction(10**d))
@@ -199,7 +200,7 @@ def test_randomised_response_costs_its_own_divergence() -> None:
     assert by_hand <= float(price.loss) <= by_hand * (1 + 1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tried(40), deadline=None)
 @given(
     st.lists(
         st.sampled_from(

@@ -17,6 +17,7 @@ from tacit.loss import events
 from tacit.loss.accountants import optimal
 from tacit.loss.curves.repeated_response import RepeatedResponse, all_told, with_delta
 from tacit.loss.events import Event
+from tests.effort import tried
 from tests.loss import truth
 
 
@@ -46,7 +47,7 @@ def binomial(epsilon: Fraction, count: int, at: float) -> Any:
     st.floats(0, 1),
     st.sampled_from([0, Fraction("1e-5"), Fraction("0.2")]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tried(60), deadline=None)
 def test_equal_terms_are_exact(epsilon: Fraction, count: int, part: float, told: Fraction) -> None:
     at = part * count * float(epsilon)
     exact = 1 - (1 - truth.number(told)) ** count * (1 - binomial(epsilon, count, at))
@@ -98,7 +99,7 @@ def test_a_great_many_terms_cost_little_time_and_stay_sound(count: int) -> None:
     ),
     st.sampled_from([0.1, 1e-2, 1e-4]),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=tried(25), deadline=None)
 def test_unequal_terms_bound_all_outcomes_enumerated(pairs: list[tuple[Fraction, Any]], delta: float) -> None:
     entries: dict[Event, int] = {}
     for epsilon, told in pairs:

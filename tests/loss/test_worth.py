@@ -13,6 +13,7 @@ from tacit.loss import Budget, compose, events
 from tacit.loss.filters import BasicFilter, Filter, choose_filter
 from tacit.loss.spent import NOTHING, Spent
 from tacit.loss.worth import MOST_DIFFERENT, Asked, more_like, worth
+from tests.effort import tried
 
 MILLIONTH = Fraction(1, 10**6)
 
@@ -61,7 +62,7 @@ def test_whatever_a_filter_admitted_is_worth_at_most_its_budget(budget: Budget, 
     st.sampled_from(["0.4", "0.1", "0.07", "0.02"]),
     st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tried(60), deadline=None)
 def test_the_number_of_more_is_what_the_filter_admits_one_by_one(before: list[str], next_: str, slip: bool) -> None:
     rule = choose_filter(Budget(1, MILLIONTH if slip else 0))
     state = NOTHING

@@ -24,6 +24,7 @@ from tacit.loss import events
 from tacit.mechanisms import above_threshold
 from tacit.mechanisms.above_threshold import AboveThreshold
 from tacit.noise import SeededBitsForTestsOnly
+from tests.effort import tried
 
 
 class Script:
@@ -330,7 +331,7 @@ def test_a_value_that_is_no_whole_number_is_refused_without_being_quoted() -> No
 
 
 @given(st.integers(-(2**70), 2**70), st.integers(-(2**70), 2**70))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=tried(50), deadline=None)
 def test_values_and_thresholds_of_any_size_are_compared_in_order(value: int, threshold: int) -> None:
     inside = min(max(value, -(2**62)), 2**62)
     session = AboveThreshold(1, 50, threshold, bits=SeededBitsForTestsOnly(1))

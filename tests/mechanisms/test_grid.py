@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tacit.errors import ParameterError
 from tacit.mechanisms.grid import Grid, ceilings, exponent_of, floor_log2, lattice
 from tacit.mechanisms.whole_numbers import WholeNumbers
+from tests.effort import tried
 from tests.mechanisms.exact import refused
 
 LIMIT = 2**62
@@ -50,7 +51,7 @@ def test_integers_are_rounded_exactly(values: list[int], exponent: int) -> None:
 
 
 @given(st.lists(st.one_of(finite, near_ties, st.floats(-4, 4)), min_size=1, max_size=4), st.data())
-@settings(max_examples=300)
+@settings(max_examples=tried(300))
 def test_the_stated_sensitivity_is_never_exceeded(values: list[float], data: st.DataObject) -> None:
     """Neighbours anywhere: the sensitivity is the exact distance of the two vectors."""
     size = len(values)

@@ -21,6 +21,7 @@ from tacit.loss import events
 from tacit.mechanisms import key_selection
 from tacit.mechanisms.key_selection import KeySelection
 from tacit.noise import SeededBitsForTestsOnly
+from tests.effort import tried
 from tests.noise.doubles import Served, chance_at_most, every_word
 
 MP = mpmath.mp.clone()
@@ -234,7 +235,7 @@ def test_counts_that_are_not_whole_are_refused_without_being_quoted() -> None:
     st.fractions(Fraction(1, 10**9), Fraction(99, 100), max_denominator=10**9),
     st.integers(0, 10**7),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tried(150), deadline=None)
 def test_any_two_neighbouring_counts_satisfy_both_inequalities(epsilon: Fraction, delta: Fraction, count: int) -> None:
     rule = KeySelection(epsilon, delta)
     one, other = (sum(MP.mpf(str(end)) for end in rule.enclosed_probability(n, 40)) / 2 for n in (count, count + 1))

@@ -18,6 +18,7 @@ from tacit.errors import ParameterError
 from tacit.loss.events import Exponential
 from tacit.mechanisms.posterior_sampling import PosteriorSampling
 from tacit.noise import SeededBitsForTestsOnly
+from tests.effort import tried
 
 MP = mpmath.mp.clone()
 MP.dps = 30
@@ -114,7 +115,7 @@ def test_log_likelihoods_are_clamped_and_what_is_no_number_is_the_lowest() -> No
 
 
 @given(st.lists(st.lists(st.floats(allow_nan=True), min_size=3, max_size=3), min_size=1, max_size=12), st.randoms())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=tried(100), deadline=None)
 def test_totals_do_not_depend_on_the_order_of_units_and_one_unit_moves_them_within_the_span(
     units: list[list[float]], random: Any
 ) -> None:

@@ -16,6 +16,7 @@ from tacit.errors import TacitError
 from tacit.mechanisms import Extreme, Quantiles, quantiles, rank_choice
 from tacit.mechanisms.quantiles import Choosing
 from tacit.mechanisms.ranks import Asked, Found, Leaves, Line, with_values
+from tests.effort import tried
 from tests.mechanisms.laws import Draws, draws
 from tests.mechanisms.test_quantiles import HALF, THREE, Definition, assert_same, clamp, listed
 
@@ -155,7 +156,7 @@ def test_a_line_that_has_learned_every_point_is_the_line_of_all_values() -> None
         assert [line.mass(place) for place in range(41)] == [full.mass(place) for place in range(41)]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=tried(200), deadline=None)
 @given(
     st.lists(st.one_of(st.integers(0, 40), st.sampled_from([7, 8])), max_size=60),
     st.lists(st.integers(0, 40), max_size=6),

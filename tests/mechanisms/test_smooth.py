@@ -19,6 +19,7 @@ from tacit.loss.events import Approximate, Concentrated, Pure
 from tacit.mechanisms import smooth_noise
 from tacit.mechanisms.smooth import Smooth
 from tacit.noise import SeededBitsForTestsOnly
+from tests.effort import tried
 
 MP = mpmath.mp.clone()
 MP.dps = 30
@@ -309,7 +310,7 @@ def test_reals_pay_one_step_of_the_grid_for_being_rounded(monkeypatch: pytest.Mo
 
 
 @given(st.floats(-100, 100), st.floats(-100, 100), st.floats(0, 50), st.floats(0.001, 2), st.integers(-4, 4))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=tried(200), deadline=None)
 def test_the_sensitivity_on_the_grid_bounds_the_rounded_distance_and_is_as_smooth(
     x: float, y: float, sensitivity: float, smoothness: float, exponent: int
 ) -> None:

@@ -61,7 +61,7 @@ def outcome(mutant: Mutant) -> tuple[str, float]:
         mutant.apply(sources)
         # one failure is enough: nobody reads the smallest example of it
         quick = {"TACIT_SHRINK": "off", "PYTHONDONTWRITEBYTECODE": "1"}
-        environment = {**os.environ, "PYTHONPATH": str(sources), **quick}
+        environment = {**os.environ, "PYTHONPATH": str(sources), "TACIT_EXAMPLES": "100", **quick}
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *mutant.tests]
         start = time.monotonic()
         try:

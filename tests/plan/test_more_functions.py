@@ -29,7 +29,7 @@ from tacit.question import read, tree
 from tests.plan.copies import table
 from tests.plan.test_neighbours import CONDITIONS, KEYS, NUMBERS, columns, values
 
-CASES = int(os.environ.get("TACIT_CASES", "30"))
+CASES = int(os.environ.get("TACIT_CASES", "16"))
 EXPRESSIONS = st.one_of(NUMBERS, KEYS, CONDITIONS).filter(lambda text: "o." not in text)
 
 

@@ -24,7 +24,7 @@ from tests.plan.changes import check_neighbours
 from tests.plan.copies import clinic, public, table
 from tests.plan.worlds import Store
 
-CASES = int(os.environ.get("TACIT_CASES", "40"))
+CASES = int(os.environ.get("TACIT_CASES", "16"))
 PHASES = tuple(phase for phase in Phase if phase != Phase.shrink or os.environ.get("TACIT_SHRINK") != "off")
 WORDS = ("a", "b", "", "Ä", "long word")
 

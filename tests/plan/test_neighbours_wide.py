@@ -28,7 +28,7 @@ from tests.plan.copies import FRAME, clinic, public, table
 from tests.plan.test_neighbours import PHASES
 from tests.plan.worlds import Rows, Store
 
-CASES = int(os.environ.get("TACIT_CASES", "36"))
+CASES = int(os.environ.get("TACIT_CASES", "16"))
 
 
 @st.composite

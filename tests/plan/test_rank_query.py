@@ -18,6 +18,7 @@ from tacit.mechanisms.ranks import Line
 from tacit.plan.picks import rank_query as module
 from tacit.plan.picks.rank_probe import Probe, probe_query, reading_query
 from tacit.plan.picks.rank_query import Keyed, Window, rank_query
+from tests.effort import tried
 
 ROWS = "SELECT k AS k0, n AS k1, x AS v FROM t WHERE NOT x IS NULL"
 POINTS = 5000
@@ -79,7 +80,7 @@ TABLES = st.lists(
 PLACES = st.one_of(st.sampled_from([0, POINTS - 1]), st.integers(699, 706), st.integers(0, POINTS - 1))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=tried(25), deadline=None)
 @given(TABLES, WINDOWS, st.integers(0, 6), st.sampled_from([(9, 9, 5, 9), (1, 3, 2, 1), (1, 1, 3, 2), (12, 12, 1, 1)]))
 def test_leaves_near_the_wanted_ranks_come_back_with_their_exact_ranks(
     rows: list[tuple[Any, ...]], windows: list[Window], grain: int, passes: tuple[int, int, int, int]

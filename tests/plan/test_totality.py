@@ -26,6 +26,7 @@ from tacit.plan.answers.floats import LARGEST, as_whole
 from tacit.plan.columns import KeyColumn
 from tacit.policy import Column
 from tacit.question import read
+from tests.effort import tried
 from tests.plan.copies import VISITS, clinic
 
 WILD = st.one_of(
@@ -139,7 +140,7 @@ def planned(text: str) -> Plan | None:
         return None
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=tried(100), deadline=None, suppress_health_check=list(HealthCheck))
 @given(text=questions(), data=st.data())
 def test_no_noise_and_no_constants_make_finishing_fail_or_warn(text: str, data: st.DataObject) -> None:
     with warnings.catch_warnings():

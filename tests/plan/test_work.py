@@ -24,13 +24,14 @@ from tacit.plan.sources.scope import quoted
 from tacit.plan.work import MOST_ROWS, MOST_VALUES, Step, effort_of, longest_of, most_rows
 from tacit.policy import Column, Policy
 from tacit.question import read
+from tests.effort import tried
 from tests.plan.copies import clinic, public, table
 from tests.plan.operators import handled
 from tests.plan.test_neighbours import PHASES
 from tests.plan.test_neighbours_wide import CASE, planned
 from tests.plan.worlds import Rows, names_and_kinds
 
-CASES = int(os.environ.get("TACIT_CASES", "36"))
+CASES = int(os.environ.get("TACIT_CASES", "18"))
 PICKS = st.sampled_from(
     [
         "SELECT median(n) FROM visits",
@@ -119,7 +120,7 @@ def _pairs(steps: Sequence[Step], matched: Sequence[dict[int, int]]) -> int:
     return best
 
 
-@settings(max_examples=50)
+@settings(max_examples=tried(50))
 @given(st.lists(st.integers(1, 3), min_size=1, max_size=4), st.data())
 def test_joins_in_any_order_hold_no_more_rows_than_counted(sizes: list[int], data: st.DataObject) -> None:
     steps = [Step(sizes[0])]
@@ -134,7 +135,7 @@ def test_joins_in_any_order_hold_no_more_rows_than_counted(sizes: list[int], dat
         assert _pairs(steps, matched) == most_rows(steps)
 
 
-@settings(max_examples=200)
+@settings(max_examples=tried(200))
 @given(st.lists(st.tuples(st.integers(0, 9), st.none() | st.integers(0, 6)), min_size=1, max_size=7), st.data())
 def test_the_greatest_product_is_that_of_all_sets_of_sources(found: list[Any], data: st.DataObject) -> None:
     order = data.draw(st.permutations(range(len(found))))  # a source may be led to by one that stands behind it
@@ -157,7 +158,7 @@ LETTERS = st.text("ab", max_size=4)
 FUNCTIONS = ["replace", "concat", "upper", "substring", "right", "trim", "case"]
 
 
-@settings(max_examples=60)
+@settings(max_examples=tried(60))
 @given(st.lists(st.tuples(st.sampled_from(FUNCTIONS), LETTERS, LETTERS), max_size=5))
 def test_no_text_gets_longer_than_counted(steps: list[tuple[str, str, str]]) -> None:
     """Against what DuckDB makes of a column of four letters."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pytest
 
 from tacit.noise import secure
 from tacit.synthesis import scoring
-from tacit.synthesis.aim import _scores, adaptive
+from tacit.synthesis.aim import _scores, adaptive, noise_of
 from tacit.synthesis.model.fitting import Measured, alone
 from tacit.synthesis.model.trees import neighbours_of
 from tacit.synthesis.workloads import candidates_of
@@ -47,3 +48,10 @@ def test_all_tables_together_have_the_noise_that_was_paid_for() -> None:
         release = adaptive(exact_of(people(300)), LAYOUT, candidates, rho, 1, 4096, secure())
         spent = sum(1 / (2 * each.sigma**2) for each in release.measured)
         assert 0.8 * rho <= spent <= rho  # the rest went to choices
+
+
+def test_noise_does_no_more_to_a_cell_than_the_cell_is_large() -> None:
+    sigma, factor = 10.0, (2 / np.pi) ** 0.5
+    assert noise_of(np.full((5, 4), 1e6), sigma) == pytest.approx(20 * factor * sigma)  # the mean of |normal noise|
+    assert noise_of(np.zeros((5, 4)), sigma) == 0
+    assert noise_of(np.array([1e6, 3.0, 0.0]), sigma) == pytest.approx(factor * 13)

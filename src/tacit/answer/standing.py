@@ -94,7 +94,8 @@ class Standing:
             told = [f"{self.payer}: nothing is spent of {whole}{delta}."]
         else:
             many = f"{self.answers:,} answers so far are" if self.answers > 1 else "1 answer so far is"
-            told = [f"{self.payer}: {many} worth epsilon {up(self.worth)}{delta}, of {whole}; {self._more()}."]
+            worth = f"worth epsilon {three_digits(self.worth)}{delta}, of {whole}"
+            told = [f"{self.payer}: {many} {worth}; {self._more()}."]
         if self.failed is not None:
             told.append(
                 f"Stopped by a failure, entry {self.failed} of the ledger. "
@@ -111,7 +112,7 @@ class Standing:
         delta = f" at delta {written(self.budget.delta)}" if self.budget.delta else ""
         return (
             f"Of these data there have been {self.answers:,} releases so far, this page included, worth epsilon "
-            f"{up(self.worth)}{delta} together; {most}."
+            f"{three_digits(self.worth)}{delta} together; {most}."
         )
 
     def _more(self) -> str:
@@ -128,7 +129,7 @@ class Standing:
         bar = (
             '<div class="bars"><span class="label">spent</span><span class="track">'
             f'<i class="bar" style="left:0;width:{100 * share:.1f}%"></i><i class="end" style="left:100%"></i></span>'
-            f'<span class="value">{up(self.worth)} of {written(self.budget.epsilon)}</span></div>'
+            f'<span class="value">{three_digits(self.worth)} of {written(self.budget.epsilon)}</span></div>'
         )
         words = "".join(f"<p>{html.escape(each)}</p>" for each in (first, *rest))
         return fragment(f"{words}{bar}")
@@ -139,7 +140,7 @@ def charges_of(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     return tuple(each for each in entries if each.kind == "charged")
 
 
-def up(epsilon: Fraction) -> str:
+def three_digits(epsilon: Fraction) -> str:
     """An epsilon to three digits, rounded up."""
     return readable(as_text(epsilon), digits=3)
 
@@ -149,7 +150,7 @@ def price_of(asked: Asked) -> str:
     delta = f", delta {written(asked.delta)}" if asked.delta else ""
     if asked.epsilon is not None:
         return f"epsilon {written(asked.epsilon)}{delta}"
-    return f"rho {up(asked.rho)}{delta}" if asked.rho is not None else f"no finite epsilon{delta}"
+    return f"rho {three_digits(asked.rho)}{delta}" if asked.rho is not None else f"no finite epsilon{delta}"
 
 
 def share_of(amount: Spent, limit: Spent) -> Fraction:

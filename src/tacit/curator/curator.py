@@ -3,17 +3,14 @@
 Promise: nothing about the data decides what happens before the charge, and after the charge nothing leaves but the
 answer or one fixed error. A question asked again gets what is stored, the answer or the error, and is charged nothing.
 
-`planner` is the free half of the walk, `purse` the budget, `till` the one place where something is charged and drawn.
+`planner` is the free half of the walk, `purse` the budget, `lifetime` opening and closing, `till` the one place where
+something is charged and drawn.
 """
 
 from __future__ import annotations
 
-import copy
-import html
 import json
-import weakref
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -22,67 +19,33 @@ from typing import Any
 from tacit import parameters
 from tacit.answer import Answer
 from tacit.answer.members import answers_of
-from tacit.answer.pages import fragment
 from tacit.answer.release import released
 from tacit.answer.united import united_answer
 from tacit.curator.asking_all import plan_together
 from tacit.curator.expressions import sql_of
 from tacit.curator.fluent import AskedSteps
-from tacit.curator.held import hold, told_apart
 from tacit.curator.keys import order_of, order_of_all, with_units
-from tacit.curator.owner import refuse_refresh
-from tacit.curator.public_keys import with_public_keys
+from tacit.curator.lifetime import Lifetime
 from tacit.curator.publish import Publication, publish
-from tacit.curator.purse import Purse
 from tacit.curator.studies import Rows, rows_of
 from tacit.curator.suggest import Suggestion, question_for, suggestion
-from tacit.curator.till import Run, Till
+from tacit.curator.till import Run
 from tacit.curator.watching import Watch, watch
-from tacit.engines.duckdb.working_copy import Progress
-from tacit.engines.engine import Engine, open_engine
 from tacit.ledger import Receipt
 from tacit.parameters import Number
 from tacit.plan import Plan, UnitedPlan
 from tacit.plan.asked import Asked
-from tacit.policy import Policy, RowUnit
+from tacit.policy import RowUnit
 from tacit.question import read
 from tacit.question.shared_scan import Family
 from tacit.question.stack import room
 
 
-class Curator(Purse):
+class Curator(Lifetime):
     """A private database: register once, ask in SQL, pay from one ledger.
 
     `progress` is told of a registration: the table that is being copied, the steps done, and the steps in all.
     """
-
-    def __init__(
-        self,
-        policy: Policy,
-        *,
-        analyst: str = "owner",
-        frames: Mapping[str, Any] | None = None,
-        progress: Progress | None = None,
-    ) -> None:
-        super().__init__(policy)
-        self._stated, self.analyst = policy, analyst
-        self._held = hold(policy, frames, progress)
-        self._ledger = self._held.ledger
-        try:
-            self._begin(self._held.engine)
-        except BaseException:
-            self._held.close()
-            raise
-        self._end = weakref.finalize(self, self._held.close)
-
-    def _begin(self, engine: Engine) -> None:
-        """Questions are asked of this engine from now on."""
-        policy = with_public_keys(self._stated, engine)
-        stated = self._stated
-        till = Till(self._ledger, engine, told_apart(stated), bool(stated.analysts), stated.timing)
-        self.policy, self._engine, self._till = policy, engine, till
-
-    # -- asking ----------------------------------------------------------------------------------------
 
     def table(self, name: str) -> AskedSteps:
         """A question about one table, step by step: `.table("visits").group_by("sex").count().ask(0.5)`."""
@@ -219,63 +182,3 @@ class Curator(Purse):
         sql, table, found = question_for(self.policy, column)
         plan = self.plan(sql, epsilon, rows_per_unit=rows_per_unit)
         return suggestion(plan, self._bought(plan, analyst), table, found)
-
-    def seen_by(self, analyst: str) -> Curator:
-        """The same database as this analyst sees it: whoever asks there is charged under this name, and nobody else.
-
-        For the owner, who lets others in. It shares the engine and the ledger: close the owner's, not this one.
-        """
-        if self.analyst != "owner":
-            raise parameters.refuse("analyst", "the owner, who alone lets others in", self.analyst)
-        seen = copy.copy(self)
-        seen.analyst = analyst
-        return seen
-
-    # -- coming and going ------------------------------------------------------------------------------
-
-    def refresh(self, *, progress: Progress | None = None) -> None:
-        """Register the tables anew, whether or not a change of them was noticed: who was erased leaves the copy."""
-        refuse_refresh(self._stated)
-        fresh, before = open_engine(self._stated, progress=progress, anew=True), self._engine
-        try:
-            self._begin(fresh)
-        except BaseException:
-            fresh.close()
-            raise
-        self._held = replace(self._held, engine=fresh)
-        self._end.detach()
-        self._end = weakref.finalize(self, self._held.close)
-        before.close()
-
-    def close(self) -> None:
-        """End the engine and let go of the ledger. Everything charged is durable already."""
-        self._end()
-
-    def __getattr__(self, habit: str) -> Any:
-        # only reached for what is not there
-        raise AttributeError(
-            f"A curator has no {habit!r}. Ask in SQL with .ask(...), or step by step: "
-            ".table('visits').group_by('sex').count().ask(0.1). Studies are in tacit.statistics."
-        )
-
-    def __str__(self) -> str:
-        tables = ", ".join(self.policy.tables)
-        if not self._end.alive:
-            return f"A private database of {tables}, closed."
-        return f"A private database of {tables}, asked by {self.analyst}. {self.budget()}"
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{html.escape(name)}</td><td>{html.escape(', '.join(table.columns) or 'no columns')}</td></tr>"
-            for name, table in self.policy.tables.items()
-        )
-        listed = f"<table><tr><th>table</th><th>what may be asked about</th></tr>{rows}</table>"
-        return fragment(listed) + (self.budget()._repr_html_() if self._end.alive else "<p>Closed.</p>")
-
-    def __enter__(self) -> Curator:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

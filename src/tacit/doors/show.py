@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tacit.answer import Answer
-from tacit.answer.standing import up
+from tacit.answer.standing import three_digits
 from tacit.curator import Curator, open_policy
 from tacit.doors import clinic, tables
 from tacit.doors.registering import registering
@@ -139,7 +139,7 @@ class Show:
                 self.say(str(refusal), "red")
                 return
             self.say(f"> {sql}", "cyan")
-            left = f"worth epsilon {up(curator.budget().worth)} so far."
+            left = f"worth epsilon {three_digits(curator.budget().worth)} so far."
             self.say(f"{tables.noisy(answer['visits'][0], answer.intervals()['visits'][0])}   {left}", "dim")
 
     def ledger(self, curator: Curator) -> None:

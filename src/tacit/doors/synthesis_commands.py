@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 class Method(StrEnum):
     """How the model is made."""
 
+    BEST = "best"
     AIM = "aim"
     MST = "mst"
     INDEPENDENT = "independent"
@@ -40,7 +41,9 @@ def synthesise(
         str, typer.Argument(metavar="TABLE", help="A table of the policy, or a SELECT without aggregates.")
     ],
     output: Annotated[Path | None, typer.Option(help="The file to write rows to: .parquet or .csv.")] = None,
-    method: Annotated[Method, typer.Option(help="How the model is made; aim is the most precise.")] = Method.AIM,
+    method: Annotated[
+        Method, typer.Option(help="How the model is made; best goes by public sizes, and aim is the most precise.")
+    ] = Method.AIM,
     rows: Annotated[
         int | None, typer.Option(help="How many rows to draw; about as many as there are if left out.")
     ] = None,
@@ -137,8 +140,9 @@ def _made(
 ) -> Synthetic:
     from tacit import synthesis
 
-    if method is Method.AIM:
-        return synthesis.aim(rows, epsilon=epsilon, delta=delta, bins=bins, progress=progress)
+    if method in (Method.AIM, Method.BEST):
+        made = synthesis.aim if method is Method.AIM else synthesis.best
+        return made(rows, epsilon=epsilon, delta=delta, bins=bins, progress=progress)
     return getattr(synthesis, method.value)(rows, epsilon=epsilon, delta=delta, bins=bins)  # type: ignore[no-any-return]
 
 

@@ -55,7 +55,7 @@ from tacit.learning.linear_rounds import Around, Learned, around
 from tacit.learning.minimum import Problem, minimum, sides_of
 from tacit.learning.rounds import sums_part
 from tacit.loss import calibrate, compose, events
-from tacit.loss.numbers.rounding import dyadic_up, float_up, log_up, sqrt_up
+from tacit.loss.numbers.rounding import dyadic_up, float_up, fraction_log_up, sqrt_up
 from tacit.mechanisms import Gaussian
 from tacit.noise import BitSource
 from tacit.statistics.source import Whole
@@ -242,5 +242,5 @@ def _with_tilt(own: Around, epsilon: Fraction, missed: Fraction, least: Fraction
 
 def _tilt(longest: Fraction, ridge: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction:
     """The tilt's deviation: Gaussian noise for what the determinant leaves of epsilon."""
-    taken = Fraction(log_up(1 + longest**2 / (4 * ridge)))
+    taken = Fraction(fraction_log_up(1 + longest**2 / (4 * ridge)))
     return calibrate.gaussian_sigma(longest / 2, epsilon - taken, delta)

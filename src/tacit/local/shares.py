@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from tacit.local.laws import Law, supports
+from tacit.mechanisms.simplex import nearest
 
 Reals = NDArray[np.float64]
 
@@ -38,10 +39,7 @@ def shares(law: Law, support: NDArray[np.int64], people: int, level: float) -> t
 
 def consistent(estimate: Reals) -> Reals:
     """The shares as a distribution: the projection onto the simplex."""
-    ordered = np.sort(estimate)[::-1]
-    shifts = (np.cumsum(ordered) - 1.0) / np.arange(1, len(ordered) + 1)
-    last = int(np.flatnonzero(ordered > shifts)[-1])
-    return np.asarray(np.maximum(estimate - shifts[last], 0.0))
+    return nearest(estimate, 1.0)
 
 
 def falling(estimate: Reals) -> Reals:

@@ -17,7 +17,7 @@ from fractions import Fraction
 from tacit import parameters
 from tacit.loss.calibrate_runs import noise_multiplier, sampling_rate, steps
 from tacit.loss.curves import discrete_gaussian, gaussian, laplace
-from tacit.loss.numbers.rounding import dyadic_up, float_down, float_up, log_down, noise_scale, sqrt_up
+from tacit.loss.numbers.rounding import dyadic_up, float_down, float_up, fraction_log_down, noise_scale, sqrt_up
 from tacit.parameters import Number
 
 __all__ = [
@@ -91,7 +91,7 @@ def gaussian_delta(sensitivity: Number, sigma: Number, epsilon: Number) -> float
 def gaussian_epsilon(sensitivity: Number, sigma: Number, delta: Number) -> float:
     """An upper bound of the least epsilon of Gaussian noise at delta; 0 where delta covers the total variation."""
     mu = float_up(parameters.positive("sensitivity", sensitivity) / parameters.positive("sigma", sigma))
-    return gaussian.smallest_epsilon(mu, log_down(parameters.open_probability("delta", delta, _DELTA_HINT)))
+    return gaussian.smallest_epsilon(mu, fraction_log_down(parameters.open_probability("delta", delta, _DELTA_HINT)))
 
 
 def discrete_gaussian_sigma(sensitivity: Number, epsilon: Number, delta: Number, dimensions: int = 1) -> Fraction:
@@ -134,7 +134,7 @@ def _target(epsilon: Number, delta: Number) -> tuple[float, float]:
     target = float_down(exact_epsilon)
     if target < 1e-300 or target > 1e12:
         raise parameters.refuse("epsilon", "a number from 1e-300 to 1e12", epsilon)
-    return target, log_down(exact_delta)
+    return target, fraction_log_down(exact_delta)
 
 
 def _integer_distance(sensitivity: Number) -> int:

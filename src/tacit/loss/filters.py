@@ -39,7 +39,7 @@ from tacit.loss.accountants import renyi, zcdp
 from tacit.loss.budget import Budget
 from tacit.loss.curves import gaussian
 from tacit.loss.events import Event
-from tacit.loss.numbers.rounding import float_down, float_up, log_down
+from tacit.loss.numbers.rounding import float_down, float_up, fraction_log_down
 from tacit.loss.simplify import simplify
 from tacit.loss.spent import NOTHING, Spent
 from tacit.parameters import Number, as_text, refuse, written
@@ -241,7 +241,7 @@ class GaussianFilter(Filter):
 
     @property
     def limit(self) -> Spent:
-        mu = gaussian.largest_mu(float_down(self.budget.epsilon), log_down(self.budget.delta))
+        mu = gaussian.largest_mu(float_down(self.budget.epsilon), fraction_log_down(self.budget.delta))
         return Spent(Fraction(mu) ** 2)
 
     def price(self, event: Event) -> Spent | None:

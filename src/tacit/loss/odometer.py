@@ -33,7 +33,7 @@ from tacit.loss import guarantees
 from tacit.loss.accountants import renyi
 from tacit.loss.events import Event
 from tacit.loss.filters import exact_delta
-from tacit.loss.numbers.rounding import float_up, log_down
+from tacit.loss.numbers.rounding import float_up, fraction_log_down
 from tacit.loss.simplify import simplify
 from tacit.parameters import refuse, written
 
@@ -95,7 +95,7 @@ class Odometer:
 
     def reading(self, state: Travelled) -> float:
         """An upper bound of the loss so far; infinite when no order has a finite sum."""
-        level = Fraction(-log_down((1 - self.reserve) * self.delta / len(_GAPS)))
+        level = Fraction(-fraction_log_down((1 - self.reserve) * self.delta / len(_GAPS)))
         bounds = [total + level / gap for total, gap in zip(state.divergences, _GAPS, strict=True) if total is not None]
         if state.pure is not None:
             bounds.append(state.pure)

@@ -18,7 +18,7 @@ from fractions import Fraction
 import numpy as np
 
 from tacit.loss.numbers.outward import Floats
-from tacit.loss.numbers.rounding import UNIT, dyadic_up, float_down, float_up, log_down
+from tacit.loss.numbers.rounding import UNIT, dyadic_up, float_down, float_up, fraction_log_down
 
 _LEAST, _MOST = -14.0, 34.0  # the range searched for log(a - 1); an end is as sound as the middle
 
@@ -30,7 +30,7 @@ def _log_constant(less_one: float) -> float:
 
 def divergence_within(order: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction:
     """The largest Renyi divergence of this order that implies (epsilon, delta > 0), rounded down; may be negative."""
-    gain = log_down(delta) + _log_constant(float_down(order - 1)) * (1 - 16 * UNIT)
+    gain = fraction_log_down(delta) + _log_constant(float_down(order - 1)) * (1 - 16 * UNIT)
     return epsilon + Fraction(gain) / (order - 1)
 
 
@@ -44,7 +44,7 @@ def best_order(epsilon: Fraction, delta: Fraction) -> Fraction:
 
     Any order above 1 is sound; this one is a short dyadic, close enough to the best to lose less than a millionth.
     """
-    target, log_delta = float_down(epsilon), log_down(delta)
+    target, log_delta = float_down(epsilon), fraction_log_down(delta)
     return _short(_highest(lambda x: (target + (log_delta + _constants(x)) / x) / (1 + x)))
 
 
@@ -60,7 +60,7 @@ def epsilon_of_concentrated(rho: Fraction, delta: Fraction) -> Fraction:
     """The epsilon that rho-zCDP implies at delta > 0, rounded up to a double."""
     if rho == 0:
         return Fraction(0)
-    above, log_delta = float_up(rho), log_down(delta)
+    above, log_delta = float_up(rho), fraction_log_down(delta)
     order = _short(_highest(lambda x: (log_delta + _constants(x)) / x - (1 + x) * above))
     implied = epsilon_of_divergence(order, order * rho, delta)
     return dyadic_up(implied) if implied else implied

@@ -26,7 +26,7 @@ from typing import Any
 
 from tacit import noise, parameters
 from tacit.loss.events import DiscreteLaplace
-from tacit.loss.numbers.rounding import log_up
+from tacit.loss.numbers.rounding import fraction_log_up
 from tacit.mechanisms.base import only_one, ordinary, quantile
 from tacit.mechanisms.grid import Grid, lattice
 from tacit.mechanisms.whole_numbers import WholeNumbers
@@ -75,7 +75,7 @@ class Laplace:
         """The smallest t that the noise of one number exceeds with probability at most 1 - confidence."""
         level = 1 - parameters.open_probability("confidence", confidence)
         decay = math.exp(-float(min(1 / self.event.scale, Fraction(1000))))
-        guess = self.event.scale * Fraction(log_up(1 / level) + math.log(2 / (1 + decay)))
+        guess = self.event.scale * Fraction(fraction_log_up(1 / level) + math.log(2 / (1 + decay)))
         return self.lattice.error(quantile(self._tail, level, math.floor(guess)))
 
     def release(self, values: Any, *, bits: noise.BitSource | None = None) -> Any:

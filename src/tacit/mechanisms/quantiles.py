@@ -59,7 +59,7 @@ from numpy.typing import NDArray
 
 from tacit import noise, parameters
 from tacit.loss import events
-from tacit.loss.numbers.rounding import log_up
+from tacit.loss.numbers.rounding import fraction_log_up
 from tacit.mechanisms.rank_choice import Choice, Part, Task, at_once, choose_place, choose_point, part_of
 from tacit.mechanisms.ranks import Asked, Found, Leaves, Line, Whole
 from tacit.parameters import Number
@@ -265,7 +265,7 @@ class Extreme:
     @property
     def rank(self) -> int:
         """k: the empty grid beyond it wins 1 time in 20 at most."""
-        return math.ceil(Fraction(log_up(Fraction(20 * self.points))) * 2 * self.sensitivity / self.epsilon)
+        return math.ceil(Fraction(fraction_log_up(Fraction(20 * self.points))) * 2 * self.sensitivity / self.epsilon)
 
     @property
     def reach(self) -> int:
@@ -357,11 +357,11 @@ def _grain(choice: Choice) -> int:
 
 def _clamp(per_row: Fraction, candidates: int) -> int:
     """W: far enough that all candidates beyond it together weigh exp(-20) of one at the wanted rank."""
-    return math.ceil((Fraction(log_up(Fraction(candidates))) + _TAIL) / per_row)
+    return math.ceil((Fraction(fraction_log_up(Fraction(candidates))) + _TAIL) / per_row)
 
 
 def _reach(choice: Choice, candidates: int, missing: Fraction) -> int:
-    return math.ceil(Fraction(log_up(Fraction(candidates) / missing)) / choice.per_row)
+    return math.ceil(Fraction(fraction_log_up(Fraction(candidates) / missing)) / choice.per_row)
 
 
 def _check(choice: Choice) -> None:

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from tacit import noise, parameters
 from tacit.loss import events
-from tacit.loss.numbers.rounding import log_up
+from tacit.loss.numbers.rounding import fraction_log_up
 from tacit.mechanisms.base import only_one, ordinary
 from tacit.mechanisms.whole_numbers import as_array, integers
 from tacit.noise.bernoulli import decide, first_bits_of
@@ -91,7 +91,7 @@ class RandomizedResponse:
         else:
             share = parameters.open_probability("truth", truth)
             ordinary("truth", 1 / share, truth)
-            exact = Fraction(log_up(1 + count * share / (1 - share)))
+            exact = Fraction(fraction_log_up(1 + count * share / (1 - share)))
             _check_epsilon("truth", exact, truth)
             told, other = float(share), float((1 - share) / count)
             rational = (1 - share) * (count - 1) / count
@@ -142,7 +142,7 @@ class RandomizedResponse:
         at most 1 - confidence."""
         people = parameters.whole("count", count, least=1)
         level = 1 - parameters.open_probability("confidence", confidence)
-        return math.sqrt(log_up(2 / level) / (2 * people)) / self.truth * (1 + 2.0**-48)
+        return math.sqrt(fraction_log_up(2 / level) / (2 * people)) / self.truth * (1 + 2.0**-48)
 
     def posterior(self, prior: Any, report: int) -> Any:
         """What someone who believed `prior` believes after the report.

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from tacit import parameters
-from tacit.loss.numbers.rounding import float_up, log_up
+from tacit.loss.numbers.rounding import float_up, fraction_log_up
 from tacit.parameters import Number
 
 _SMALLEST, _LARGEST = Fraction(1, 10**279), Fraction(10**279)
@@ -33,5 +33,5 @@ def shortfall(factor: Fraction, count: int, best_count: int, confidence: Number)
     if best > everyone:
         raise parameters.refuse("best_count", f"at most the count, {everyone}", best_count)
     level = 1 - parameters.open_probability("confidence", confidence)
-    gap = log_up(Fraction(everyone, best) / level)
+    gap = fraction_log_up(Fraction(everyone, best) / level)
     return math.inf if gap == math.inf else float_up(Fraction(gap) / factor)

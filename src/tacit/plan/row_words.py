@@ -2,7 +2,7 @@
 
 Promise: `packed` gives a query whose columns are words of 64 bits, and `Digit`s that say where each asked column stands
 in them. A row's words are a function of that row; which bits a column has depends on public bounds alone. A code lies
-within the bounds of its column, because every value of a plan does (`values.Number`); it is counted from the lower one,
+within the bounds of its column, because every value of a plan does (`value.Number`); it is counted from the lower one,
 so digits are never negative and a word stays below 2**62: nothing can overflow, on any engine.
 
 Text is numbered as the listed values are; a text that is not listed has a number after the last one, and reads as -1.

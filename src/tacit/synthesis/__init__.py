@@ -10,6 +10,7 @@ A method takes rows of a curator, or arrays with public facts, and is charged on
 from __future__ import annotations
 
 from tacit.synthesis.aim import aim
+from tacit.synthesis.best import best
 from tacit.synthesis.drawn import Drawn
 from tacit.synthesis.evaluating import evaluate
 from tacit.synthesis.independent import independent
@@ -18,7 +19,7 @@ from tacit.synthesis.mwem import mwem
 from tacit.synthesis.small import small_database
 from tacit.synthesis.synthetic import Synthetic, load
 
-__all__ = ["Drawn", "Synthetic", "aim", "evaluate", "independent", "load", "mst", "mwem", "small_database"]
+__all__ = ["Drawn", "Synthetic", "aim", "best", "evaluate", "independent", "load", "mst", "mwem", "small_database"]
 
 
 def __dir__() -> list[str]:

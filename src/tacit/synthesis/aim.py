@@ -12,7 +12,8 @@ follow from public numbers and what was released; how long the fitting takes doe
 
 Neighbours: one unit's rows, added or removed. Assumptions: the columns' facts and the workload are public.
 Source: McKenna, Mullins, Sheldon, Miklau 2022 ("AIM"). Different here: rare values are merged after the first tables
-(`merging`), which get a share of their own; the fit stops at the level of the noise (`model.fitting`).
+(`merging`), which get a share of their own; what noise would do to a table is no more than the table itself in cells
+that are smaller than the noise (`noise_of`); the fit stops at the level of the noise (`model.fitting`).
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from tacit.synthesis.counting import Exact
 from tacit.synthesis.merging import merged
 from tacit.synthesis.model.fitting import Fitted, alone, fit
 from tacit.synthesis.model.marginals import marginal
-from tacit.synthesis.model.tables import Columns, Table, cells
+from tacit.synthesis.model.tables import Columns, Table
 from tacit.synthesis.model.trees import cells_with, neighbours_of, tree_of
 from tacit.synthesis.mst import known_tables, merged_columns, must_be_small
 from tacit.synthesis.released import Measurement, Release
@@ -52,14 +53,17 @@ from tacit.synthesis.workloads import candidates_of
 
 Progress = Callable[[float], None]
 
-_FIRST: Final = Fraction(30, 100)  # of rho: for the single columns
-_CHOOSING: Final = Fraction(10, 100)  # of a round: for the choice
+# of rho, for the single columns: half of a small budget, which is too small for many pairs; found on a public table
+_FIRST: Final = Fraction(30, 100)
+_FIRST_OF_LITTLE: Final = Fraction(50, 100)
+_LITTLE: Final = Fraction(1, 500)
+_CHOOSING: Final = Fraction(5, 100)  # of a round: for the choice
 _ROUNDS: Final = 4  # for each column, at most
 _STEPS, _LAST_STEPS = 40, 300
-_LAST_ROUNDS: Final = 8  # that many at least share what is left when the noise is lowered
-_PENALTY: Final = math.sqrt(2 / math.pi)  # of a table's noise: its mean size in a cell
-_ANNEAL: Final = 4  # times the share: half the noise
-_UNTIL: Final = 0.8
+_MEAN_SIZE: Final = math.sqrt(2 / math.pi)  # of normal noise, in deviations
+_LAST_ROUNDS: Final = 16  # that many at least share what is left when the noise is lowered
+_ANNEAL: Final = 2  # times the share
+_UNTIL: Final = 0.6
 _MANY: Final = 1 << 60
 MOST_CELLS: Final = 1 << 19
 
@@ -107,6 +111,15 @@ def noise_for(share: Fraction, rows: int) -> Gaussian:
 def cost_of(noise: Gaussian, rows: int) -> Fraction:
     """What one table costs: r**2/(2 sigma**2)."""
     return Fraction(rows) ** 2 / (2 * noise.event.sigma**2)
+
+
+def noise_of(estimate: Table, sigma: float) -> float:
+    """What noise is expected to do to a table: in each cell its mean size, or the cell's own where that is less.
+
+    A fit keeps counts at 0 or above and their sum, so cells that are smaller than the noise come out small. Without
+    this a large table with many empty cells would seem to drown in noise, and would never be measured.
+    """
+    return _MEAN_SIZE * float(np.minimum(sigma, estimate).sum())
 
 
 def aim(
@@ -198,7 +211,7 @@ def adaptive(
         model = fit(tree, known, total, before=model, steps=_STEPS, until=_UNTIL)
         tables = model.cliques()
         moved = float(np.abs(marginal(tree, tables, chosen) * total - estimates[chosen]).sum())
-        if moved <= math.sqrt(2 / math.pi) * this.table.scale * counts[chosen].size:
+        if moved <= noise_of(estimates[chosen], this.table.scale):
             # what was measured is lost in the noise: less of it from here on, and enough left for some more tables
             share = max(share, min(share * _ANNEAL, purse.left / _LAST_ROUNDS))
         if progress is not None:
@@ -211,7 +224,8 @@ def adaptive(
 
 def _singles(exact: Exact, count: int, purse: Purse, rows: int, bits: BitSource) -> list[Measurement]:
     """Every column by itself."""
-    noise = noise_for(purse.rho * _FIRST / count, rows)
+    share = _FIRST_OF_LITTLE if purse.rho < _LITTLE else _FIRST
+    noise = noise_for(purse.rho * share / count, rows)
     found = []
     for place in range(count):
         purse.pay(cost_of(noise, rows))
@@ -237,7 +251,7 @@ def _scores(
         if not fits:
             continue
         estimate = marginal(tree, tables, columns) * model.total
-        penalty = round(scoring.GRID * _PENALTY * sigma * cells(columns, tree.sizes))
+        penalty = round(scoring.GRID * noise_of(estimate, sigma))
         estimates[columns] = estimate
         scores[columns] = weights[columns] * (scoring.distance(exact, scoring.on_grid(estimate)) - penalty)
     return scores, estimates

@@ -126,11 +126,9 @@ def _lattice_sum(shift: int, sigma: Fraction, epsilon: Floats) -> Floats:
 def rounded_gaussian(squared: int, sigma: Fraction, dimensions: int, epsilon: Floats) -> Floats:
     """Discrete Gaussian noise in d dimensions, compared with Gaussian noise that is rounded to integers at random.
 
-    Split sigma^2 = v0 + v1. Adding N(0, v0) and rounding the result x to k with probability g1(k - x)/R(x), g1 the
-    density of N(0, v1) and R(x) its sum over k, gives k the mass of the N(0, sigma^2) density at k up to factors within
-    [1/(1 + theta), 1/(1 - theta)], because |R(x) - 1| <= theta = 2 sum over m of exp(-2 pi^2 v1 m^2) (Poisson
-    summation). The discrete Gaussian has that density's mass up to one constant, the same for both neighbours. Hence
-    delta(epsilon) <= (1 + theta)^d delta_Gauss(S/sqrt(v0); epsilon - d log((1 + theta)/(1 - theta))).
+    The second theorem of `discrete_gaussian`, where it is proved: for sigma^2 = v0 + v1,
+    delta(epsilon) <= (1 + theta)^d delta_Gauss(S/sqrt(v0); epsilon - d log((1 + theta)/(1 - theta))). Here v1 follows
+    from a few thetas.
     """
     best = np.ones_like(epsilon)
     for theta in (1e-12 / dimensions, 1e-9 / dimensions, 1e-6 / dimensions, 1e-4 / dimensions, 1e-2 / dimensions):

@@ -9,12 +9,10 @@ therefore the worst. Its losses are (s^2 - 2 s x)/(2 sigma^2), and completing th
     E_P[exp(z L)] = exp(z (z + 1) s^2/(2 sigma^2)) Theta(z s)/Theta(0),   Theta(y) = sum over integers x of
     exp(-(x+y)^2/(2 sigma^2)).
 
-Several coordinates move. Let sigma^2 = s0^2 + s1^2. Add N(0, s0^2) to each integer and replace the real y by an
-integer x with probability exp(-(x - y)^2/(2 s1^2))/rho(y). By Poisson summation rho(y) = sqrt(2 pi) s1 (1 +- t), t =
-2 sum_k exp(-2 pi^2 s1^2 k^2), and the convolution of the two Gaussians is the one of sigma, so x has its discrete
-Gaussian mass up to a factor between 1/(1 + t) and (1 + t)/(1 - t) a coordinate: within exp(+-tau), tau = d log((1 +
-t)/(1 - t)), of the real thing. What was built is post-processing of Gaussian noise with mu^2 = n/s0^2, so
-    delta(epsilon) <= exp(tau) delta_Gaussian(epsilon - 2 tau)             (GaussianShift with slack tau).
+Several coordinates move. Let sigma^2 = s0^2 + s1^2, t = 2 sum_k exp(-2 pi^2 s1^2 k^2) and tau = d log((1 + t)/(1 - t)).
+The second theorem of the module `discrete_gaussian`, where it is proved, gives with mu^2 = n/s0^2
+    delta(epsilon) <= (1 + t)^d delta_Gaussian(epsilon - tau) <= exp(tau) delta_Gaussian(epsilon - 2 tau),
+as 1 + t <= (1 + t)/(1 - t) and a curve falls in epsilon               (GaussianShift with slack tau).
 s1 is chosen so that tau is about 1e-12. On the real axis the moments are at most those of the continuous Gaussian with
 mu^2 = n/sigma^2 (Canonne, Kamath and Steinke, 2020, Proposition 5); for sigma < 4, where s0 is much smaller than
 sigma, nothing else is used, and `discrete_gaussian` gives None.

@@ -12,7 +12,7 @@ dP/dQ, and the expectation runs over finite losses; `infinite_mass` is the P-mas
 - Concentrated, and discrete Gaussian noise below sigma 4 on several moving coordinates: rho-zCDP is all that is
   known, real z only.
 - SampledWithoutReplacement, Shuffled, Parallel, Group, and Poisson samples of anything else: chords of
-  `curves.delta_curve`, from above.
+  `event_curve.delta_curve`, from above.
 
 Parameters are rounded up to floats: more epsilon, more sensitivity, a smaller scale and a larger rate each dominate.
 """

@@ -34,13 +34,13 @@ def float_down(exact: Fraction) -> float:
     return -float_up(-exact)
 
 
-def log_down(exact: Fraction) -> float:
+def fraction_log_down(exact: Fraction) -> float:
     """A double at most log(exact), for any positive rational, also those far below the smallest double."""
     value, error = _log(exact)
     return value - error
 
 
-def log_up(exact: Fraction) -> float:
+def fraction_log_up(exact: Fraction) -> float:
     """A double at least log(exact)."""
     value, error = _log(exact)
     return value + error

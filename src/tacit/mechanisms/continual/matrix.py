@@ -20,7 +20,7 @@ r_i its factor for a block. A value is rounded twice more. So g differs from its
 interval of length e, and two of them differ by at most the unrounded difference plus e; where nothing has changed yet,
 they are equal. The norm of a sum is at most the sum of norms.
 (3) What is released at t has noise on whole numbers whose shift the past decides, and the squared shifts sum to at most
-S^2 always. The proof of `loss/discrete_gaussian_curve`, Theorem 2, makes each coordinate by rounding a continuous
+S^2 always. The proof of `loss/curves/discrete_gaussian`, Theorem 2, makes each coordinate by rounding a continuous
 Gaussian number, whatever the integer shift is; continuous Gaussian noise under shifts chosen on the way, of at
 most S^2 in all, is no worse than one shift by S (Smith, Thakurta 2022; Denisov et al. 2022 for exactly this use). Renyi
 divergences add up under such choices too (Feldman, Zrnic 2021). For n w = 1 there is nothing to choose.

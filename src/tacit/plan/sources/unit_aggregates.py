@@ -1,6 +1,6 @@
 """Aggregates within one unit's group: exact values with exact bounds, to go on computing with.
 
-Promise: the value depends on the group's own rows, keeps the invariants of `values`, and fails on no row. A group has
+Promise: the value depends on the group's own rows, keeps the invariants of `value`, and fails on no row. A group has
 between 1 and R rows.
 """
 

@@ -1,6 +1,6 @@
 """Arithmetic and comparisons on grid numbers, exact and total.
 
-Promise: every function keeps the invariants of `values`. Dividing by zero gives NULL; what could overflow is computed
+Promise: every function keeps the invariants of `value`. Dividing by zero gives NULL; what could overflow is computed
 in HUGEINT, and refused while planning where even that could.
 """
 

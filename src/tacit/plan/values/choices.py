@@ -1,6 +1,6 @@
 """One of several values: CASE and its like, and the least or greatest of several.
 
-Promise: the invariants of `values`. All values are of one kind, on one grid that holds each of them exactly, and the
+Promise: the invariants of `value`. All values are of one kind, on one grid that holds each of them exactly, and the
 bounds are the hull of theirs.
 """
 

@@ -1,6 +1,6 @@
 """Dates and times moved, cut and compared: intervals, date_diff, date_trunc to an hour, epoch, last_day, strftime.
 
-Promise: every function keeps the invariants of `values`. Days, weeks and clock units are whole numbers on the grid;
+Promise: every function keeps the invariants of `value`. Days, weeks and clock units are whole numbers on the grid;
 months are added by the engine's calendar, where the day is held to the length of its month on every engine, and only
 where every result lies in the years 1 to 9999. Adding months never turns a later day into an earlier one, so bounds go
 to bounds.

@@ -1,6 +1,6 @@
 """Dates and times on the grid: days, or microseconds, since 1970-01-01.
 
-Promise: every function keeps the invariants of `values`. The engine's own calendar is asked only about dates between
+Promise: every function keeps the invariants of `value`. The engine's own calendar is asked only about dates between
 the year 1 and 9999, where it cannot fail; a column without stated bounds is refused.
 """
 

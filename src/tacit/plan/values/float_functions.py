@@ -1,6 +1,6 @@
 """sqrt, ln, log10, log2 and exp of a row's number, and width_bucket.
 
-Promise: every function keeps the invariants of `values`. The engine computes the curve in floating point, of an
+Promise: every function keeps the invariants of `value`. The engine computes the curve in floating point, of an
 argument that was first held to where the curve is defined and finite, so it cannot fail; the result is rounded to a
 grid and held to bounds in the query itself, so bounds hold whatever the engine's last digit is. Engines may differ by
 one unit of that grid (2**-24, coarser only for large values): sensitivities do not depend on it. Outside its domain

@@ -1,6 +1,6 @@
 """Texts put together, cut and searched; whole numbers, truth values and dates as texts.
 
-Promise: every function keeps the invariants of `values`, and means the same on every engine: what is looked for or put
+Promise: every function keeps the invariants of `value`, and means the same on every engine: what is looked for or put
 in is a constant, characters are code points, and trimming takes off the plain space alone unless other characters are
 named. A text that grows is cut to its first 1,000 characters before, so that no row's text can grow beyond what an
 engine can hold.

@@ -20,6 +20,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from tacit.mechanisms.simplex import nearest
 from tacit.statistics.counts.marginals import Columns, Lattice, Table
 from tacit.statistics.source import Whole
 
@@ -45,10 +46,7 @@ def simplex(values: Table) -> Table:
     total = float(values.sum())
     if total <= 0:
         return np.zeros_like(values)
-    falling = -np.sort(-values.reshape(-1))
-    lowered = (np.cumsum(falling) - total) / np.arange(1, falling.size + 1)  # by how much, if so many cells are kept
-    kept = int(np.count_nonzero(falling > lowered))
-    return np.asarray(np.maximum(values - lowered[kept - 1], 0.0))
+    return nearest(values, total)
 
 
 def whole_simplex(noisy: Whole) -> Whole:

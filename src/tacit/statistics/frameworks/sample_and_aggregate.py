@@ -5,7 +5,7 @@ itself. Adding, removing or replacing one unit changes one block, and so one res
 number of the results, clamped to its public bounds and rounded to a grid, is combined with its own part of epsilon:
   * "mean", "median": `tacit.mechanisms.SampleAndAggregate`, whose proof is the one for given blocks;
   * "smooth": the median of the results plus noise for its smooth sensitivity, where one result of a fixed number of
-    them is replaced (`order_windows`, Theorem 2, and `tacit.mechanisms.Smooth`); with a delta it has less noise.
+    them is replaced (`order.windows`, Theorem 2, and `tacit.mechanisms.Smooth`); with a delta it has less noise.
 Together they cost the sum of the parts. Intervals: the noise of "mean" has a public size; for the medians a share of
 each part buys one (`rank_interval`, where replacing a result counts as two rows, and `smooth_interval`). They enclose
 the mean or the median of the blocks' results, on the grid.

@@ -1,6 +1,6 @@
 """The interquartile range, the distance of the upper quartile from the lower: three ways.
 
-Exponential. Both quartiles chosen by rank (`order_methods`), subtracted: post-processing. Their intervals hold at once,
+Exponential. Both quartiles chosen by rank (`methods`), subtracted: post-processing. Their intervals hold at once,
 and the least and the greatest difference of two numbers in them are the ends of the range's.
 
 Smooth. One unit moves the range by at most what it moves the two quartiles by together, so the sum of their smooth

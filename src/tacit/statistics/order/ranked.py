@@ -4,11 +4,11 @@ The quantile q of n rows is the one of rank ceil(q n) in ascending order (for th
 numpy calls it inverted_cdf). Neighbours: all rows of one unit, at most r, added or removed; or, for arrays and on
 request, one row replaced, which makes the number of rows public and a missing value mid-way between the bounds.
 
-Methods, each with its theorem in `order_methods` and `order_windows`:
+Methods, each with its theorem in `methods` and `windows`:
   "exponential"  a value of the grid between the bounds, chosen by its rank. Pure epsilon. No assumption on the data.
   "smooth"       the exact quantile plus noise for its smooth sensitivity. Pure epsilon, or with a delta less noise.
   "ptr"          the exact quantile plus noise for a `bound` that you propose, if a private test agrees. Needs delta.
-  "best"         the first or the second, by public parameters only (`order_methods.best`).
+  "best"         the first or the second, by public parameters only (`methods.best`).
 `interval_share` of epsilon buys intervals for the first two; 0 switches them off. The third has them for nothing.
 """
 
@@ -102,7 +102,7 @@ def ranked(
     bits = bits_for(exact)
     if resolution is not None:
         bits = _bits_of(parameters.positive("resolution", resolution), variable, high - low)
-    frame = Frame(low, high, source.rows_per_unit, replaced, bits, variable.step, variable.rounded)
+    frame = Frame(low, high, source.rows_per_unit, replaced, bits, variable.step, variable.rounded, variable.meaning)
     return Ranked(source, variable, frame, exact, slip, parameters.level("level", level))
 
 

@@ -17,7 +17,7 @@ Proof. Let y be the smaller of two neighbours, of k rows, and z have s <= r rows
 between F_y and F_z cut to that stretch, which is empty where both are at most t or both at least 1 - t. What is left
 lies between the least of Q(t from the right) and the greatest of Q(1 - t) of the two. k + s >= n - a as one of the two
 has at least n - a rows, and both are made of x with a + r rows, so their Q(1 - t) are at most x[h], and mirrored
-(`order_windows`). U(a; x) <= U(a + r; x') for neighbours, as n changes by at most r; U(0) bounds the local sensitivity.
+(`windows`). U(a; x) <= U(a + r; x') for neighbours, as n changes by at most r; U(0) bounds the local sensitivity.
 The winsorised mean is (1 - 2t) times the trimmed one and t times two order statistics, each with a smooth sensitivity
 of its own: their sum, so weighted, is a b-smooth bound.
 

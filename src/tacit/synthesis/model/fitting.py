@@ -26,6 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tacit.mechanisms.simplex import lowering
 from tacit.synthesis.model.beliefs import beliefs
 from tacit.synthesis.model.marginals import marginal
 from tacit.synthesis.model.tables import Columns, Table, beside, shape_of, summed
@@ -90,10 +91,7 @@ def alone(measured: Sequence[Measured], total: float) -> Fitted:
 
 def nearest(noisy: Table, total: float, sigma: float) -> Table:
     """The nearest non-negative numbers with this total; what would be 0 is a small part of the noise instead."""
-    falling = np.sort(noisy)[::-1]
-    shifts = (np.cumsum(falling) - total) / np.arange(1, len(falling) + 1)
-    shift = shifts[np.flatnonzero(falling > shifts)[-1]]
-    found = np.maximum(noisy - shift, min(sigma, total / len(noisy)) / 100)
+    found = np.maximum(noisy - lowering(noisy, total), min(sigma, total / len(noisy)) / 100)
     return np.asarray(found * (total / found.sum()))
 
 
