@@ -27,6 +27,7 @@ ACTIONS = {
     "completion",
     "ledger resume",
     "ledger adopt",
+    "mcp",
     "serve",
     "survey demo",
     "survey shuffle",
