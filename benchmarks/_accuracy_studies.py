@@ -1,9 +1,11 @@
 """The same mean and variance, asked in SQL and of the studies, at the same price: which is noisier, and by how much.
 
 A thousand people with one row each, values within 0 .. 100 in three places: evenly spread, near a bound, and narrow off
-the middle. Every draw is a release of its own: asks differ in their LIMIT, studies are given arrays. The sampling error
-of a deviation over N draws is sqrt((k - 1)/(4 N)) of it, k the kurtosis of the draws, which is large where a variance
-is held above 0; the errors of both are put together. (Tests compare what is planned with the studies' closed forms.)
+the middle. A draw of SQL's is a cell of one ask: the table holds the thousand once for each of its groups, whose people
+are others, so that every cell has noise of its own, as large as without groups. Studies are given arrays, a release for
+each draw. The sampling error of a deviation over N draws is sqrt((k - 1)/(4 N)) of it, k the kurtosis of the draws,
+which is large where a variance is held above 0; the errors of both are put together. (Tests compare what is planned
+with the studies' closed forms.)
 """
 
 from __future__ import annotations
@@ -47,14 +49,13 @@ def measure() -> list[Beside]:
     """All of them, measured."""
     found = []
     for place, values in PLACES.items():
-        frame = pa.table({"who": _EVEN, "x": values})
-        budget, facts = tacit.Budget(10**8, "0.5"), {"x": tacit.between(0, 100, nullable=False)}
-        with tacit.protect(frame, unit="who", columns=facts, budget=budget) as curator:
+        people = np.arange(DRAWS * len(values))
+        frame = pa.table({"who": people, "g": people // len(values), "x": np.tile(values, DRAWS)})
+        whole = {"x": tacit.between(0, 100, nullable=False), "g": tacit.between(0, DRAWS - 1, nullable=False)}
+        with tacit.protect(frame, unit="who", columns=whole, budget=tacit.Budget(100, "0.5")) as curator:
             for form, sql in FORMS.items():
-                asked = [
-                    curator.ask(f"SELECT {sql} AS out FROM data LIMIT {10_000 + each}", 1)["out"][0]
-                    for each in range(DRAWS)
-                ]
+                asked = list(curator.ask(f"SELECT g, {sql} AS out FROM data GROUP BY g", 1)["out"])
+                assert len(asked) == DRAWS
                 study = getattr(statistics, form)
                 told = [float(study(values, bounds=(0, 100), epsilon=1)[form][0]) for _ in range(DRAWS)]
                 unsure = math.hypot(_uncertainty(asked), _uncertainty(told))

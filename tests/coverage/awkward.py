@@ -157,7 +157,7 @@ AGGREGATES = (
     Words("count_if({p})", "coalesce(count_if({p}), 0)"),
     Words("sum({0}) FILTER (WHERE {p})", "coalesce(sum({0}) FILTER (WHERE {p}), 0)"),
     Words("sum({0}) - sum({1})", "coalesce(sum({0}), 0) - coalesce(sum({1}), 0)"),
-    Words("sum({0}) / count(*)", "coalesce(sum({0}), 0) / count(*)"),
+    Words("sum({0}) / count(*)", "coalesce(sum({0}), 0) / nullif(count(*), 0)"),
 )
 
 

@@ -66,9 +66,10 @@ def test_an_estimate_knows_what_noise_will_choose() -> None:
     (plain,) = planned("SELECT ward, count(*) AS n FROM visits GROUP BY ward").errors
     (first,) = planned(FORMS["first of a sorted answer"].sql).errors
     greatest = planned(FORMS["max of an answer"].sql).errors_at(100)[0]
-    # Laplace noise of scale 5: one of 40 is off by more than 5 ln(40/0.05) with probability 0.05 at most
-    assert first.within_95 == pytest.approx(5 * 6.685, rel=0.01)
-    assert greatest.within_95 == pytest.approx(5 * 6.685, rel=0.01)
+    # Laplace noise of scale 5: the first of 40, one noise below or 40 above, is off by more than 5 ln(41/2/0.05) with
+    # probability 0.05 at most; 21 is half of 41, rounded up
+    assert first.within_95 == pytest.approx(5 * 6.040, rel=0.01)
+    assert greatest.within_95 == pytest.approx(5 * 6.040, rel=0.01)
     assert first.deviation == plain.deviation
     assert first.within_95 > 2 * plain.within_95
 

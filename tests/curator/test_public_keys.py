@@ -31,8 +31,17 @@ def test_every_public_key_is_shown_also_an_empty_one() -> None:
     with curator(["eye", "heart", "skin", "eye"]) as clinic:
         answer = clinic.ask(sql, 10**4)
         found = dict(zip(*answer.columns, strict=True))
-    assert found.pop(None) == 0  # the policy does not say that the column has no gaps
-    assert found == {"eye": 20, "heart": 20, "skin": 0}
+    assert found == {"eye": 20, "heart": 20, "skin": 0}  # no NULL: the table has none, which is public
+
+
+def test_null_is_a_group_where_the_public_table_has_one_or_nothing_matches() -> None:
+    sql = "SELECT w.ward, count(*) AS n FROM visits v {} JOIN wards w ON v.code = w.code GROUP BY w.ward"
+    with curator(["eye", None, "skin"]) as clinic:
+        answer = clinic.ask(sql.format(""), 10**4)
+        assert dict(zip(*answer.columns, strict=True)) == {"eye": 20, "skin": 0, None: 20}
+    with curator(["eye", "heart", "skin"]) as clinic:
+        answer = clinic.ask(sql.format("LEFT"), 10**4)
+        assert dict(zip(*answer.columns, strict=True)) == {"eye": 20, "heart": 20, "skin": 0, None: 20}
 
 
 def test_a_public_column_without_values_stays_unknown_and_the_owners_policy_is_untouched() -> None:

@@ -31,6 +31,10 @@ from tacit.plan.answers.chosen import whole_reach
 
 _MOST_SHOWN: Final = 200
 _NOTE: Final = "+/- covers the noise in 95 of 100 cases, not what clamping left out"
+_NO_VALUE: Final = (
+    "NULL beside noisy values: the noisy numbers it is computed from leave none, such as a mean of no rows, or a "
+    "correlation of columns whose spread is lost in the noise"
+)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -39,7 +43,8 @@ class Answer:
 
     `among` says for each column of how many noisy values its own were chosen by their noise (`plan.chosen`; 1, or (),
     where none was), `above` which number a count is above because keys with no more are not shown, `whole` of which
-    columns the noise is one in whole numbers, and `farthest` how far off each value can be at the most, by its bounds.
+    columns the noise is in whole numbers (1, or 2 where it is a sum of several), and `farthest` how far off each value
+    can be at the most, by its bounds.
     `repeated` says that it was stored before and cost nothing; it does not make an answer another one.
     """
 
@@ -52,7 +57,7 @@ class Answer:
     repeated: bool = field(default=False, compare=False)
     among: tuple[int, ...] = ()
     above: tuple[int | None, ...] = ()
-    whole: tuple[bool, ...] = ()
+    whole: tuple[int, ...] = ()
     farthest: tuple[tuple[float | None, ...] | None, ...] = ()
 
     # -- to and from the ledger ------------------------------------------------------------------------
@@ -157,7 +162,7 @@ class Answer:
                 yield None
                 continue
             if self.whole and self.whole[place]:
-                far = [whole_reach(each, *law) for each in spread]
+                far = [whole_reach(each, *law, several=self.whole[place] > 1) for each in spread]
             else:
                 far = [_up(reach * each) if exact else reach * each for each in spread]
             if self.farthest and (most := self.farthest[place]) is not None:
@@ -202,9 +207,14 @@ class Answer:
     def notes(self) -> tuple[str, ...]:
         """What else to know: how far quantiles and modes may be off, what was left out, what cannot be known."""
         chosen, said = self.facts.get("chosen"), self.facts.get("notes")
+        missing = any(
+            spread is not None and any(value is None for value in column)
+            for column, spread in zip(self.columns, self.deviations, strict=True)
+        )
         return (
             *(() if chosen is None else (f"In 95 of 100 cases, {chosen}",)),
             *(() if said is None else said.split("\n")),
+            *((_NO_VALUE,) if missing else ()),
         )
 
     def _covered(self) -> str:
@@ -221,7 +231,9 @@ class Answer:
             if place == most:
                 return
             yield [
-                key_text(value) if reach is None or value is None else f"{shown(value)} +/- {off(reach[place])}"
+                key_text(value)
+                if reach is None or value is None
+                else f"{shown(value, reach[place])} +/- {off(reach[place])}"
                 for value, reach in zip(row, reaches, strict=True)
             ]
 

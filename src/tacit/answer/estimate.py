@@ -63,7 +63,8 @@ class Estimate:
     def picked(self) -> tuple[str, ...]:
         """How far what is chosen by rank (quantiles, modes) may be off."""
         return tuple(
-            f"{each.columns[0].name}: {off_by(each.mechanism, each.step)} (95 of 100 times)" for each in self.plan.picks
+            f"{each.columns[0].name}: {off_by(each.mechanism, each.step, each.columns[0].meaning)} (95 of 100 times)"
+            for each in self.plan.picks
         )
 
     @property

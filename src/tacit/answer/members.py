@@ -32,7 +32,7 @@ def member_answer(answer: Answer, family: Family, member: Member) -> Answer:
     chosen = member.having is not None or (len(shown) < len(rows) and any(key[0] in noisy for key in member.order))
     among = answer.among or (1,) * len(answer.names)
     above = answer.above or (None,) * len(answer.names)
-    whole = answer.whole or (False,) * len(answer.names)
+    whole = answer.whole or (0,) * len(answer.names)
     most = answer.farthest or (None,) * len(answer.names)
     candidates = len(answer) if chosen else 1
     rows = shown

@@ -106,7 +106,8 @@ def release(plan: Plan, run: Run, receipt: Receipt, unit: str, bits: BitSource) 
     }
     if plan.picks:  # they have no deviation: what a rank is worth depends on the data
         facts["chosen"] = "; ".join(
-            f"{each.columns[0].name}: {off_by(each.mechanism, each.step)}" for each in plan.picks
+            f"{each.columns[0].name}: {off_by(each.mechanism, each.step, each.columns[0].meaning)}"
+            for each in plan.picks
         )
     if plan.notes:
         facts["notes"] = "\n".join(plan.notes)

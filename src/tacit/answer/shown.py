@@ -1,6 +1,7 @@
 """How a released number, name or interval reads: in a terminal, in a notebook, in a sentence.
 
-Promise: text that came from a table or a question cannot rewrite a terminal; numbers are grouped and short.
+Promise: text that came from a table or a question cannot rewrite a terminal; numbers are grouped and short, and never
+so short that what is left out is more than their interval says.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
+_FEWEST, _MOST = 6, 15  # digits of a number; a double has between 15 and 17
 
-def shown(value: Any) -> str:
-    """A value of a cell."""
+
+def shown(value: Any, reach: float | None = None) -> str:
+    """A value of a cell; of one that may be off by `reach`, every digit that this makes meaningful."""
     if value is None:
         return "NULL"
     if isinstance(value, dict):
@@ -23,14 +26,38 @@ def shown(value: Any) -> str:
         return str(value)
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:,.6g}" if isinstance(value, float) else safe(str(value))
+    return f"{value:,.{_digits(value, reach)}g}" if isinstance(value, float) else safe(str(value))
+
+
+def _digits(value: float, reach: float | None) -> int:
+    """Six, or as many as reach to the second digit of `reach`: 1,708,735,134.78 +/- 0.26 is not 1.70874e+09.
+
+    Without one, as many as reach to the second decimal of a number of a million or more.
+    """
+    if not math.isfinite(value) or value == 0 or (reach is not None and math.isnan(reach)):
+        return _FEWEST
+    if reach == 0:
+        return _MOST
+    first = math.floor(math.log10(abs(value)))
+    if reach is None:
+        return _FEWEST if first < _FEWEST else min(_MOST, first + 3)
+    last = math.floor(math.log10(reach)) if math.isfinite(reach) else first
+    return max(_FEWEST, min(_MOST, first - last + 2))
+
+
+def _exactly(value: float) -> str:
+    """A number that stands for itself, a key or a value that was picked: six decimals of a large one too."""
+    size = math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 0
+    return f"{value:.{max(_FEWEST, min(_MOST, _FEWEST + size))}g}"
 
 
 def key_text(key: Any) -> str:
     """What a group or a bin is called: a year has no thousands separator."""
     if isinstance(key, float) and key.is_integer() and abs(key) < 1e15:
         key = int(key)
-    return str(key) if isinstance(key, int) else f"{key:.6g}" if isinstance(key, float) else shown(key)
+    if isinstance(key, tuple):
+        return "[" + ", ".join(map(key_text, key)) + "]"
+    return str(key) if isinstance(key, int) else _exactly(key) if isinstance(key, float) else shown(key)
 
 
 def label(key: Any) -> str:

@@ -2,8 +2,9 @@
 
 Promise: only public tables are read, once, when the engine opens. A text column of theirs for which the policy lists no
 values gets those that the working copy holds, where they are not too many; then GROUP BY that column shows every one of
-them, also where no row meets it. How many rows agree in a column, or in two, is counted (`Table.meets`), so that a join
-leaves none of them out. Nothing of a private table is looked at, and the owner's policy file stays as it is.
+them, also where no row meets it, and NULL only where a row of the table has none. How many rows agree in a column, or
+in two, is counted (`Table.meets`), so that a join leaves none of them out. Nothing of a private table is looked at, and
+the owner's policy file stays as it is.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ def _listed(table: Table, engine: Engine) -> Table:
     for name, column in table.columns.items():
         if column.kind == "text" and column.values is None:
             found = _values(table.name, name, engine)
-            if 0 < len(found) <= _MOST:
-                columns[name] = replace(column, values=tuple(found))
+            texts = sorted(value for value in found if value is not None)
+            if texts and len(found) <= _MOST:
+                columns[name] = replace(column, values=tuple(texts), nullable=column.nullable and None in found)
     return replace(table, columns=columns, meets=_meets(table, engine))
 
 
@@ -71,11 +73,11 @@ def _alike(table: Table, sets: Sequence[tuple[str, ...]], engine: Engine) -> dic
     return dict(zip(sets, numbers, strict=True))
 
 
-def _values(table: str, column: str, engine: Engine) -> list[str]:
-    """Every value of a public column, or one more than can be listed."""
+def _values(table: str, column: str, engine: Engine) -> list[str | None]:
+    """Every value of a public column, None where one is missing; or one more than can be listed."""
     key = exp.column(exp.to_identifier(column, quoted=True))
     source = exp.table_(exp.to_identifier(table, quoted=True), db=_COPY)
     query = exp.select(exp.alias_(key, "k0")).distinct().from_(source).limit(_MOST + 2)
     # opened here, because nobody's row is in it
     keys = engine.run(Query(query, ("k0",), (), None)).open_for(lambda found, _: [value for (value,) in found])
-    return sorted(value for value in keys if isinstance(value, str))
+    return [value for value in keys if value is None or isinstance(value, str)]

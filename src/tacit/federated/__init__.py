@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tacit.federated.distributed.shares import NoiseShares
     from tacit.federated.distributed.studies import count, histogram, mean
     from tacit.federated.distributed.tasks import Average, Tally, VectorAverage
+    from tacit.federated.fitting import fit
     from tacit.federated.odometer import Odometer
     from tacit.federated.prio.circuits import Count, Sum
     from tacit.federated.prio.collection import Collection, Report, new_key
@@ -53,6 +54,7 @@ __all__ = [
     "Tally",
     "VectorAverage",
     "count",
+    "fit",
     "histogram",
     "mean",
     "new_key",
@@ -83,6 +85,7 @@ _HOME: Final = {
     "Tally": "distributed.tasks",
     "VectorAverage": "distributed.tasks",
     "count": "distributed.studies",
+    "fit": "fitting",
     "histogram": "distributed.studies",
     "mean": "distributed.studies",
     "new_key": "prio.collection",

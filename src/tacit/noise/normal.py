@@ -30,7 +30,6 @@ from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from tacit import parameters
 from tacit.noise.bits import BitSource, Words
@@ -60,9 +59,13 @@ class Normal(Law):
         return Fraction(10)
 
     def survival(self, z: Floats) -> Floats:
+        from scipy.special import ndtr
+
         return np.asarray(2 * ndtr(-z))
 
     def guess(self, u: Floats) -> Floats:
+        from scipy.special import ndtri
+
         return np.asarray(-ndtri(u / 2))
 
     def survival_enclosure(self, z: Fraction, precision: int) -> Enclosure:
@@ -151,6 +154,8 @@ def _floats(scale: Fraction, offset: Fraction) -> tuple[float, float]:
 
 def kernel(words: Words, scale: float, offset: float) -> tuple[Floats, NDArray[np.intp]]:
     """floor(scale * |Z| + offset) as floats, and the places that the 63 bits of a word leave open."""
+    from scipy.special import ndtri  # here, because importing it takes longer than everything else in this room
+
     u = np.asarray(words * 2.0**-65)  # half of U: the argument of Phi's inverse
     with np.errstate(all="ignore"):
         k = ndtri(u)

@@ -90,12 +90,14 @@ def _monthname(node: exp.Expr) -> tree.Scalar:
 
 
 def _named(number: tree.Scalar, names: tuple[str, ...]) -> tree.Scalar:
-    """The word for 1, 2, 3, ..."""
+    """The word for 1, 2, 3, ...; the last stands for every other number, so that only what is missing has none."""
+    *first, last = names
     branches = (
         tree.Branch(tree.Compare("=", number, tree.Literal(place)), tree.Literal(name))
-        for place, name in enumerate(names, start=1)
+        for place, name in enumerate(first, start=1)
     )
-    return tree.Case(tuple(branches), tree.Literal(None))
+    present = tree.Branch(tree.Not(tree.IsNull(number)), tree.Literal(last))
+    return tree.Case((*branches, present), tree.Literal(None))
 
 
 def _logarithm(node: exp.Expr) -> tree.Scalar:

@@ -231,10 +231,12 @@ class Finding:
 
 
 def _cell(each: Column, place: int) -> str:
-    value = shown(each.values[place])
-    if each.low is None or each.high is None or each.low[place] is None or each.high[place] is None:
-        return value
-    return f"{value} [{shown(each.low[place])}, {shown(each.high[place])}]"
+    value, low, high = (None if cells is None else cells[place] for cells in (each.values, each.low, each.high))
+    if low is None or high is None:
+        return shown(value)
+    # a half-width, where the ends are numbers: not of dates
+    reach = abs(high - low) / 2 if all(isinstance(end, (int, float)) for end in (low, high)) else None
+    return f"{shown(value, reach)} [{shown(low, reach)}, {shown(high, reach)}]"
 
 
 def _listed(values: Any) -> list[Any]:

@@ -12,6 +12,19 @@ at least 1 - a all of them are, and then
 So `among` = m is kept beside such values, and their intervals are made for 1 - a/m (`reach`). Nothing is assumed about
 how noises depend on each other.
 
+Theorem (places in the order). Let m values x_i = t_i + Z_i be sorted by themselves, every Z_i above q with probability
+at most p, and below -q likewise. Of the values at k places that follow each other, none is off by more than q, but with
+probability at most (m + k) p.
+Proof. Let x_j stand at place r from the top, and T be the r greatest true values. If Z_j < -q, some i in T has
+Z_i < -q: j itself, if it is in T; else one of the r members of T does not stand before j, and x_i <= x_j < t_j - q <=
+t_i - q. The T of the places o + 1 to o + k lie within each other, so this has probability at most (o + k) p. Turned
+round, Z_j > q has at most (m - o) p, with the least true values. Two-sided bounds for all would allow for 2 m p. So
+where noise is symmetric and of one deviation, m stands for half of m + k, rounded up. Of max x_i whose deviations
+differ, x_top + q d >= x_i + q d_i for the i that is greatest in truth, so that below it is that one noise again, and
+above at most m: the same number, with k = 1.
+Where all true values are alike the bound is reached, but for the product of two events; where they lie far apart, what
+stands first was never in doubt, and the interval holds more often than it says. Which of the two it is, is private.
+
 Theorem (keys that are not known). A noisy count x = n + X with X Laplace of scale b is shown where x > k. If n <= k,
 P(X >= x - n | shown) = exp(-(x - k)/b), whatever n is; if n > k it is at most that of X >= x - n times 2. So with
 w = b ln(2/a), the interval x +/- w, and from 0 where x - k < w, misses the exact count of a key that is shown with
@@ -45,15 +58,19 @@ def reach(level: float, heavy_tailed: bool, among: int = 1) -> float:
     return max(normal, -math.log(missing) / math.sqrt(2)) if heavy_tailed else normal
 
 
-def whole_reach(deviation: float, level: float, heavy_tailed: bool, among: int = 1) -> float:
+def whole_reach(deviation: float, level: float, heavy_tailed: bool, among: int = 1, *, several: bool = False) -> float:
     """How far one noise in whole numbers, of this deviation, is off at the most: the least whole number that holds.
 
     Theorem. 0, where the variance is at most the probability m that may be missed: noise that is not 0 is 1 or more in
     size, so its probability is at most the variance, whatever the law.
     The discrete Laplace law of the ratio a has P(|X| > k) = 2 a**(k + 1)/(1 + a) and the variance 2 a/(1 - a)**2; so k
     is the least whole number of at least ln(m (1 + a)/2)/ln(a) - 1.
-    The discrete Gaussian law: k steps have about the mass of the normal law from k - 1/2 to k + 1/2, so k holds what
-    the normal law holds up to k + 1/2. From a deviation of 1 on, ceil(q d - 1/2) holds the level; below, ceil(q d).
+    The discrete Gaussian law, whose sigma `deviation` is: k steps have about the mass of the normal law from k - 1/2 to
+    k + 1/2, so k holds what the normal law holds up to k + 1/2, and ceil(q d - 1/2) holds the level; below a deviation
+    of 1 its few points are summed up as well, and the larger of the two is taken.
+    Several such noises (`several`), added up or shared out and rounded: a value that is shown as the nearest whole
+    number is off by more than k only if its noise is more than k + 1/2. Their sum lies between the law of one of them
+    and the normal law, so ceil(q d - 1/2) holds with the larger q of the two; below a deviation of 1, ceil(q d).
     All of it is summed up point by point in `tests/plan/test_chosen.py`.
     """
     allowed = (1 - level) / among
@@ -61,13 +78,24 @@ def whole_reach(deviation: float, level: float, heavy_tailed: bool, among: int =
         return 0
     if not math.isfinite(deviation):
         return math.inf
+    far = reach(level, heavy_tailed, among) * deviation
+    rounded = math.ceil(far) if several and deviation < 1 else math.ceil(far - 0.5)
     if heavy_tailed:
         variance = deviation**2
         ratio = variance / (variance + 1 + math.sqrt(2 * variance + 1))  # of 2 a/(1 - a)**2 = variance
         # the last term: what floats may be off by where a is near 1
-        return max(0, math.ceil(math.log(allowed * (1 + ratio) / 2) / math.log(ratio) - 1 - 1e-9))
-    far = reach(level, heavy_tailed, among) * deviation
-    return math.ceil(far) if deviation < 1 else math.ceil(far - 0.5)
+        single = max(0, math.ceil(math.log(allowed * (1 + ratio) / 2) / math.log(ratio) - 1 - 1e-9))
+        return max(single, rounded) if several else single
+    return rounded if deviation >= 1 else max(rounded, _summed_up(deviation, allowed))
+
+
+def _summed_up(sigma: float, allowed: float) -> int:
+    """The least k that the discrete Gaussian law of a sigma below 1 exceeds with at most this probability."""
+    weights = [math.exp(-((k / sigma) ** 2) / 2) for k in range(1, 40)]
+    whole, tail, k = 1 + 2 * sum(weights), 2 * sum(weights), 0
+    while tail > allowed * whole * (1 - 1e-9) and k < len(weights):
+        tail, k = 2 * sum(weights[k + 1 :]), k + 1
+    return k
 
 
 def rows_by_noise(plan: Plan) -> bool:
@@ -81,10 +109,28 @@ def order_by_noise(plan: Plan) -> bool:
     return any(formula.measures for formula, _, _ in plan.order)
 
 
-def among(formula: Formula, cells: Cells, everything: int, *, rows_chosen: bool) -> int:
-    """Of how many noisy values the ones of this column were chosen by their noise; 1 where none was."""
+def placed(everything: int, shown: int = 1) -> int:
+    """What so many values count for, where some are shown at their own places among them (the theorem above)."""
+    return (everything + shown + 1) // 2
+
+
+def sorted_alone(plan: Plan, formula: Formula, spreads: Sequence[float | Floats]) -> bool:
+    """Whether this column, of symmetric noise that is alike in all cells, is what LIMIT chose its rows by, alone."""
+    if rows_by_noise(plan) or plan.summary is not None or not isinstance(formula, Linear) or not plan.order:
+        return False
+    alike = all(np.ptp(np.asarray(spreads[measure])) == 0 for measure in formula.measures)
+    return alike and bool(formula.measures) and plan.order[0][0] == formula
+
+
+def among(formula: Formula, cells: Cells, everything: int, *, rows_chosen: bool, own: int = 0) -> int:
+    """Of how many noisy values the ones of this column were chosen by their noise; 1 where none was.
+
+    `own`: how many rows are shown that were chosen by the places of these very values (`sorted_alone`), if they were.
+    """
     if not formula.measures:
         return 1
+    if rows_chosen and own:
+        return placed(everything, own)
     local, times = everything if rows_chosen else 1, 1
     for part in _parts(formula):
         if isinstance(part, Extreme):
@@ -114,6 +160,8 @@ def _in_totals(summed: Summed, cells: Cells, everything: int) -> int:
     if not extremes:
         return 1
     largest = max((len(rows) for rows in summed.grouping.of(cells)[0]), default=1)
+    if len(noisy) == 1 and isinstance(noisy[0].argument, Linear) and isinstance(summed.inside, Linear):
+        return placed(largest)  # of symmetric noise
     return largest * len(extremes) + (len(noisy) > len(extremes))
 
 

@@ -20,7 +20,7 @@ from statistics import NormalDist
 import numpy as np
 
 from tacit.mechanisms import Gaussian, KeySelection, Laplace
-from tacit.plan.answers.chosen import among, order_by_noise, reach, rows_by_noise
+from tacit.plan.answers.chosen import among, order_by_noise, reach, rows_by_noise, sorted_alone
 from tacit.plan.answers.farthest import range_of
 from tacit.plan.answers.finish import deviation_of, read_key
 from tacit.plan.answers.floats import as_float
@@ -115,7 +115,9 @@ def _candidates(plan: Plan, formula: Formula, cells: Cells) -> int:
     everything = len(plan.keys.cells) if isinstance(plan.keys, KnownKeys) else 1
     cut = (plan.limit is not None and plan.limit < everything) or plan.offset > 0
     rows_chosen = rows_by_noise(plan) or (cut and order_by_noise(plan))
-    return among(formula, replace(cells, chosen=rows_by_noise(plan)), everything, rows_chosen=rows_chosen)
+    most = everything if plan.limit is None else min(plan.limit, everything)
+    own = most if sorted_alone(plan, formula, cells.spreads) else 0
+    return among(formula, replace(cells, chosen=rows_by_noise(plan)), everything, rows_chosen=rows_chosen, own=own)
 
 
 def _within_95(plan: Plan, formula: object, spread: float, many: int) -> float:

@@ -18,11 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.mechanisms import Gaussian, KeySelection
-from tacit.plan.answers.chosen import among, is_count, order_by_noise, reach, rows_by_noise, unsure
+from tacit.plan.answers.chosen import (
+    among,
+    is_count,
+    order_by_noise,
+    reach,
+    rows_by_noise,
+    sorted_alone,
+    unsure,
+    used_totals,
+)
 from tacit.plan.answers.farthest import farthest
 from tacit.plan.answers.floats import as_floats, as_real, as_whole
 from tacit.plan.answers.formulas import Cells, Estimate, Floats, Formula, Linear, as_it_reads
 from tacit.plan.answers.nested import MapFormula
+from tacit.plan.answers.summaries import Summed
 from tacit.plan.columns import KeyColumn, RawKey
 from tacit.plan.plan import KnownKeys, OutputPlan, Plan, UnknownKeys
 from tacit.plan.together import unbundled
@@ -53,7 +63,7 @@ class Finished:
     deviations: tuple[list[float] | None, ...]
     among: tuple[int, ...]  # of how many noisy values those of a column were chosen by their noise (`chosen`)
     above: tuple[int | None, ...]  # where keys were shown by this very count: the count that it is above
-    whole: tuple[bool, ...]  # whether the noise of a column is in whole numbers
+    whole: tuple[int, ...]  # whether the noise of a column is in whole numbers (`in_whole_numbers`)
     farthest: tuple[list[float | None] | None, ...]  # how far off each value can be, whatever the noise (`farthest`)
 
 
@@ -106,7 +116,8 @@ def finish(
     heavy = not all(isinstance(each.mechanism, Gaussian) for each in plan.measures)
     for output in plan.outputs:
         by_count = 2 if output.formula.measures & {*selected} else 1
-        counts.append(by_count * among(output.formula, cells, len(keys), rows_chosen=rows_chosen))
+        own = len(rows) if not selected and sorted_alone(plan, output.formula, spreads) else 0
+        counts.append(by_count * among(output.formula, cells, len(keys), rows_chosen=rows_chosen, own=own))
         estimate = output.formula.of(replace(cells, within=reach(0.95, heavy, counts[-1])))
         values = as_it_reads(output.formula, cells)
         columns.append([_shown(output, values[row]) for row in rows])
@@ -120,19 +131,38 @@ def finish(
         tuple(deviations),
         tuple(counts),
         tuple(least if selected and is_count(output.formula, selected) else None for output in plan.outputs),
-        tuple(in_whole_numbers(output, selected) for output in plan.outputs),
+        tuple(in_whole_numbers(plan, output, cells, selected) for output in plan.outputs),
         tuple(far),
     )
 
 
-def in_whole_numbers(output: OutputPlan, selected: Sequence[int] = ()) -> bool:
-    """Whether the noise of an output is that of one measure, in whole numbers: a count, or the bins of a histogram."""
+ONE, SEVERAL = 1, 2
+"""How many noises a whole number has: of one measure on its own, or of several, added up or shared out."""
+
+
+def in_whole_numbers(plan: Plan, output: OutputPlan, cells: Cells, selected: Sequence[int] = ()) -> int:
+    """Whether an output is a whole number and so is its noise, or what it is rounded to: 0, ONE or SEVERAL.
+
+    A count, the bins of a histogram; sums and differences of counts, and totals of them over the rows of an answer.
+    """
     if isinstance(output.formula, MapFormula):
-        return True
-    if output.kind != "integer" or not isinstance(output.formula, Linear) or len(output.formula.terms) != 1:
-        return False
-    measure, factor = output.formula.terms[0]
-    return abs(factor) == 1 and measure not in selected
+        return ONE
+    formula: Formula | None = output.formula
+    if isinstance(formula, Summed):
+        totals = used_totals(formula)
+        plain = _unit_terms(formula.inside) and not cells.chosen
+        formula = totals[0].argument if plain and [each.function for each in totals] == ["sum"] else None
+    if output.kind != "integer" or formula is None or not _unit_terms(formula) or formula.measures & {*selected}:
+        return 0
+    bundled = {place for each in plan.bundles for place in each.places}
+    levelled = {place for place in formula.measures if plan.measures[place].levels is not None}
+    shared = bool(formula.measures & (bundled | levelled)) or formula is not output.formula
+    return ONE if isinstance(formula, Linear) and len(formula.terms) == 1 and not shared else SEVERAL
+
+
+def _unit_terms(formula: Formula) -> bool:
+    """Whether it adds up or subtracts measures, as they are."""
+    return isinstance(formula, Linear) and bool(formula.terms) and all(abs(factor) == 1 for _, factor in formula.terms)
 
 
 def deviation_of(output: OutputPlan, estimate: Estimate, spreads: Sequence[float | Floats]) -> Floats:

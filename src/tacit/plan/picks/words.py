@@ -33,22 +33,29 @@ def pick_sentences(part: PickPart, mechanism: PickMechanism) -> Iterator[str]:
                 f"The {len(mechanism.shares)} quantiles are chosen one inside the other, in {mechanism.levels} steps: "
                 f"that costs as much as {mechanism.levels} of them apart."
             )
-    yield f"In 95 of 100 cases, of this {part.kind}: {off_by(mechanism, part.step)}."
+    yield f"In 95 of 100 cases, of this {part.kind}: {off_by(mechanism, part.step, part.columns[0].meaning)}."
 
 
-def off_by(mechanism: PickMechanism, step: Fraction | None) -> str:
+def off_by(mechanism: PickMechanism, step: Fraction | None, meaning: str = "number") -> str:
     """How far a pick may be off, at worst; `step` is that of its grid, where it does not tell all values apart."""
     most = max(mechanism.errors("0.95"))
     if isinstance(mechanism, Mode):
         return f"the chosen value has at most {most:,} rows fewer than the most frequent one"
     if isinstance(mechanism, Quantiles) and len(mechanism.shares) > 1:
-        return f"all of their ranks are within {most:,} rows of the wanted ones{alike(step)}"
-    return f"its rank is within {most:,} rows of the wanted one{alike(step)}"
+        return f"all of their ranks are within {most:,} rows of the wanted ones{alike(step, meaning)}"
+    return f"its rank is within {most:,} rows of the wanted one{alike(step, meaning)}"
 
 
-def alike(step: Fraction | None) -> str:
+_UNITS = {"date": (1, " days"), "timestamp": (10**6, " seconds")}
+"""Of a moment: how many steps of its codes make one of these."""
+
+
+def alike(step: Fraction | None, meaning: str = "number") -> str:
     """Which different values a choice by rank takes for one, in words: those within a step of its grid.
 
     A rank is promised on the grid. None: the grid tells all values apart, and there is nothing to say.
     """
-    return "" if step is None else f", where values within the same step of {float(step):.3g} count as equal"
+    if step is None:
+        return ""
+    codes, unit = _UNITS.get(meaning, (1, ""))
+    return f", where values within the same step of {float(step / codes):.3g}{unit} count as equal"

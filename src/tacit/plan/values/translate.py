@@ -223,10 +223,28 @@ def _(node: tree.IsNull, scope: Scope) -> Value:
 
 @_value.register
 def _(node: tree.Case, scope: Scope) -> Value:
+    for place, branch in enumerate(node.branches):
+        if _never_missing(branch.condition, scope):  # nothing behind it is reached, so no NULL comes from there
+            node = tree.Case(node.branches[:place], branch.value)
+            break
+    if not node.branches:
+        return value_of(node.otherwise, scope)
     parts = [branch.condition for branch in node.branches] + [branch.value for branch in node.branches]
     found = _values_of([*parts, node.otherwise], scope)
     conditions = [_as_condition(condition) for condition in found[: len(node.branches)]]
-    return choice(conditions, found[len(node.branches) :])
+    values = found[len(node.branches) :]
+    for place, branch in enumerate(node.branches):  # COALESCE: a value that stands only where it is there
+        if branch.condition == tree.Not(tree.IsNull(branch.value)):
+            values[place] = replace(values[place], nullable=False)
+    return choice(conditions, values)
+
+
+def _never_missing(condition: tree.Scalar, scope: Scope) -> bool:
+    """Whether it is `x IS NOT NULL` of an x that has a value on every row."""
+    inside = condition.operand if isinstance(condition, tree.Not) else None
+    if not isinstance(inside, tree.IsNull) or isinstance(inside.operand, tree.UnitOf):
+        return False
+    return not value_of(inside.operand, scope).nullable
 
 
 @_value.register

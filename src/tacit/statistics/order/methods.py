@@ -76,6 +76,7 @@ class Frame:
     bits: int = MOST_BITS  # a choice by rank is made from about 2**bits points
     step: Fraction = Fraction(1)  # what a code is worth
     rounded: bool = False  # whether values were rounded to their codes
+    meaning: str = "number"  # of the values: "number", "date" or "timestamp"
 
     @property
     def coarser(self) -> int:
@@ -107,7 +108,7 @@ class Frame:
     @property
     def alike(self) -> str:
         """Which different values a choice by rank takes for one, in words; none where it tells all of them apart."""
-        return alike(self.step * (1 << self.coarser) if self.coarser or self.rounded else None)
+        return alike(self.step * (1 << self.coarser) if self.coarser or self.rounded else None, self.meaning)
 
     def clamped(self, value: int, low: int | None, high: int | None) -> tuple[int, int, int] | tuple[int, None, None]:
         """A released code and its ends, where there are any, between the bounds, where the truth is."""

@@ -102,7 +102,7 @@ def ranked(
     bits = bits_for(exact)
     if resolution is not None:
         bits = _bits_of(parameters.positive("resolution", resolution), variable, high - low)
-    frame = Frame(low, high, source.rows_per_unit, replaced, bits, variable.step, variable.rounded)
+    frame = Frame(low, high, source.rows_per_unit, replaced, bits, variable.step, variable.rounded, variable.meaning)
     return Ranked(source, variable, frame, exact, slip, parameters.level("level", level))
 
 

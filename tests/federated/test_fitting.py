@@ -1,0 +1,105 @@
+"""`federated.fit`: a model from rows that stay where they are, at the price of all rounds together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tacit import federated
+from tacit.errors import ParameterError
+from tacit.federated import fitting
+from tacit.federated.distributed.private_sum import PrivateSum
+from tacit.federated.refusals import Ended
+
+pytest.importorskip("sklearn", reason="an extra, which the tests' lock file holds")
+
+from tacit import learning
+
+PRICE: dict[str, Any] = {"epsilon": 50, "delta": 1e-5}
+
+
+def people(clients: int, classes: int = 2) -> list[tuple[Any, Any]]:
+    """Made-up clients with 30 rows each: the class is told by the first number."""
+    drawn = np.random.default_rng(1)
+    out = []
+    for _ in range(clients):
+        rows = drawn.uniform(-1, 1, (30, 2))
+        out.append((rows, np.clip(np.floor((rows[:, 0] + 1) / 2 * classes), 0, classes - 1).astype(int)))
+    return out
+
+
+def model(classes: int = 2) -> Any:
+    return learning.LogisticRegression(bounds={0: (-1, 1), 1: (-1, 1)}, classes=list(range(classes)))
+
+
+@pytest.mark.parametrize(("classes", "least"), [(2, 0.9), (3, 0.75)])
+def test_a_model_learns_from_rows_that_stay_with_their_clients(classes: int, least: float, tmp_path: Path) -> None:
+    clients = people(10, classes)
+    found = federated.fit(model(classes), clients, rounds=3, vanish=1, rate=3, **PRICE)
+    rows, truth = (np.concatenate([each[part] for each in clients]) for part in (0, 1))
+    assert (found.predict(rows) == truth).mean() > least
+    assert found.n_iter_ == 3
+    assert found.receipt_["rounds"] == "3"
+    again = learning.load(found.save(tmp_path / "m.json"))
+    assert (again.predict(rows) == found.predict(rows)).all()
+
+
+def test_every_round_is_a_private_sum_at_the_price_of_all_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tacit.loss import compose
+
+    asked: list[PrivateSum] = []
+
+    def remembered(one: PrivateSum, values: Any, name: str, comes: Any) -> Any:
+        asked.append(one)
+        assert all(np.isfinite(each).all() for each in values)
+        return one.finding([0] * one.task.size, one.clients)
+
+    monkeypatch.setattr(fitting, "opened", remembered)
+    federated.fit(model(), people(8), rounds=5, vanish=1, epsilon=1, delta=1e-6)
+    assert len(asked) == 5
+    assert compose([each.event for each in asked]).epsilon(1e-6) <= 1
+
+
+def test_nothing_but_the_clients_own_motion_depends_on_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neighbours: the last client's rows are replaced by none, or by some that cannot be read.
+
+    All other clients send the same, in later rounds too for the same opened means.
+    """
+    sent: list[list[Any]] = []
+
+    def remembered(one: PrivateSum, values: Any, name: str, comes: Any) -> Any:
+        sent.append([np.array(each) for each in values])
+        return one.finding(np.arange(one.task.size).tolist(), one.clients)
+
+    monkeypatch.setattr(fitting, "opened", remembered)
+    clients = people(6)
+    without = [*clients[:-1], (np.zeros((0, 2)), np.zeros(0, dtype=int))]
+    unreadable = [*clients[:-1], (np.full((3, 2), np.nan), np.zeros(3, dtype=int))]
+    for each in (clients, without, unreadable):
+        federated.fit(model(), each, rounds=2, epsilon=1, delta=1e-6)
+    for others in (sent[2:4], sent[4:]):
+        for one, other in zip(sent[:2], others, strict=True):
+            assert all((a == b).all() for a, b in zip(one[:-1], other[:-1], strict=True))
+            assert (other[-1] == 0).all()
+
+
+def test_too_many_who_vanish_end_the_fit() -> None:
+    with pytest.raises(Ended):
+        federated.fit(model(), people(6), rounds=1, **PRICE, comes=lambda client, step: client > 0 or step < 2)
+
+
+@pytest.mark.parametrize(
+    "change", [{"model": "x"}, {"rounds": 0}, {"local_steps": 0}, {"rate": 0}, {"momentum": 2}, {"norm": 0}]
+)
+def test_what_cannot_be_fitted_is_refused(change: dict[str, Any]) -> None:
+    settings = {"model": model(), "clients": people(4), "rounds": 1, **PRICE, **change}
+    with pytest.raises(ParameterError):
+        federated.fit(**settings)
+
+
+def test_classes_must_be_told_and_are_not_looked_for() -> None:
+    with pytest.raises(ParameterError, match="classes"):
+        federated.fit(learning.LogisticRegression(bounds={0: (-1, 1), 1: (-1, 1)}), people(4), rounds=1, **PRICE)
