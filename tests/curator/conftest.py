@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
 
 from tacit.curator import Curator
 from tacit.engines.exact import Exact
+
+if os.environ.get("TACIT_OVER_HTTP"):  # before anything imports what makes curators
+    from tests.doors.http.over_http import install
+
+    install()
+
 from tests.curator.tables import Watched, curated
 
 

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -22,6 +23,7 @@ from tacit.engines.process import FAILED
 from tacit.errors import EngineError, LedgerError, ParameterError, Stopped
 from tacit.ledger import Ledger, Receipt
 from tests.curator.failures import COUNT, KEPT, desk, opened, refusal
+from tests.curator.fits import fits
 
 
 @pytest.fixture(autouse=True)
@@ -70,6 +72,24 @@ def test_a_killed_asker_has_failed_and_is_not_drawn_again(tmp_path: Path, moment
         draws = at.noise.draws
         for _ in range(2):
             assert str(refusal(lambda: at.curator.ask(COUNT, 1))) == FAILED
+        assert kinds(at.curator) == ["registered", "charged", "failed"]
+        assert isinstance(refusal(lambda: at.curator.ask(COUNT, 2)), Stopped)
+        assert at.noise.draws == draws
+
+
+@pytest.mark.parametrize("path", ["forest", "search", "aim", "mwem", "small database"])
+def test_a_fit_that_was_killed_when_it_drew_has_failed_and_is_not_drawn_again(tmp_path: Path, path: str) -> None:
+    fit = fits()[path]
+    with desk(tmp_path) as at:
+
+        def killed() -> None:
+            with patch.object(at.noise, "words", kill_me):
+                fit(at.curator, Fraction(1))
+
+        assert in_a_child(killed) == signal.SIGKILL
+        assert kinds(at.curator) == ["registered", "charged"]
+        draws = at.noise.draws
+        assert str(refusal(lambda: fit(at.curator, Fraction(1)))) == FAILED
         assert kinds(at.curator) == ["registered", "charged", "failed"]
         assert isinstance(refusal(lambda: at.curator.ask(COUNT, 2)), Stopped)
         assert at.noise.draws == draws

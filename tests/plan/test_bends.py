@@ -47,6 +47,30 @@ def test_a_quotient_holds_its_level_where_the_divisor_is_a_few_deviations(
         assert _missed(ratio.of(Cells(MANY, noisy)), above / below, spreads, q) > 1.5 * (1 - level)
 
 
+def test_a_quotient_is_as_far_off_as_the_closed_form_says() -> None:
+    """One named beforehand: sqrt(d**2 + g o**2)/(1 - g), the divisor b off by q of its deviations, g = (q/b)**2."""
+    q, above, below = _reach(0.95), 32.0, 8.0
+    ratio = Operation("/", Linear(((0, Fraction(1)),)), Linear(((1, Fraction(1)),)))
+    found = ratio.of(Cells(1, [np.array([above]), np.array([below])], spreads=[1.0, 1.0], within=q))
+    own, rest, g = above / below**2, 1 / below, (q / below) ** 2
+    assert found.deviation([1.0, 1.0])[0] == pytest.approx(np.sqrt(own**2 + rest**2 + g * own**2) / (1 - g))
+
+
+@pytest.mark.parametrize("below", [0.1, 1.0, 1.9])
+def test_a_divisor_that_may_be_zero_leaves_an_interval_some_25_to_50_times_as_wide(below: float) -> None:
+    ratio = Operation("/", Linear(((0, Fraction(1)),)), Linear(((1, Fraction(1)),)))
+    noisy, spreads = [np.array([3.0]), np.array([below])], [1.0, 1.0]
+    found = ratio.of(Cells(1, noisy, spreads=spreads, within=_reach(0.95))).deviation(spreads)
+    assert 25 <= found[0] / ratio.of(Cells(1, noisy)).deviation(spreads)[0] <= 50
+
+
+def test_a_product_of_two_numbers_found_to_be_zero_is_off_by_the_product_of_their_reaches() -> None:
+    q, spreads = _reach(0.95), [2.0, 3.0]
+    formula = Operation("*", Linear(((0, Fraction(1)),)), Linear(((1, Fraction(1)),)))
+    found = formula.of(Cells(1, [np.zeros(1), np.zeros(1)], spreads=spreads, within=q))
+    assert q * found.deviation(spreads)[0] == pytest.approx((2 * q) * (3 * q))
+
+
 @pytest.mark.statistical
 def test_a_variance_of_few_rows_holds_the_level_of_one_that_was_chosen() -> None:
     """Numbers within 50 of a middle, a mean 40 off it: the square of the mean's error is most of what is missed."""

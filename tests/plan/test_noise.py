@@ -12,6 +12,8 @@ from tacit.loss import compose
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.plan import KnownKeys, Plan, UnknownKeys, make_plan
 from tacit.plan.asked import Asked
+from tacit.plan.draft import Terms
+from tacit.plan.make import Prepared
 from tacit.plan.within import plan_within
 from tacit.policy import Column
 from tacit.question import read
@@ -135,6 +137,34 @@ def test_the_policy_limits_epsilon() -> None:
     with pytest.raises(ParameterError, match="policy's largest"):
         plan("SELECT count(*) FROM visits", 101)
     assert plan("SELECT count(*) FROM visits", None).epsilon == Fraction(1, 10)
+
+
+@pytest.mark.parametrize("sql", ["SELECT avg(age) FROM visits", "SELECT stddev(age) FROM visits"])
+def test_an_accuracy_wider_than_the_bounds_is_refused_and_not_looked_for_for_ever(sql: str) -> None:
+    with pytest.raises(QuestionError, match="Within 1000 is met by nothing but noise"):
+        plan_within(read(sql), clinic(), Asked.of(within=1000, rows=100))
+
+
+@pytest.mark.parametrize("within", [3, 20, 100, 10**6])
+@pytest.mark.parametrize("delta", [None, "1e-6"])
+@pytest.mark.parametrize(
+    "sql", ["SELECT count(*), sum(charge) FROM visits", "SELECT sex, avg(age) FROM visits GROUP BY 1"]
+)
+def test_the_least_epsilon_is_found_in_a_few_tries(
+    sql: str, delta: str | None, within: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[Terms] = []
+    outline = Prepared.outline
+    monkeypatch.setattr(Prepared, "outline", lambda self, terms: (tried.append(terms), outline(self, terms))[1])
+    try:
+        plan = plan_within(read(sql), clinic(), Asked.of(within=within, rows=1000, delta=delta))
+    except QuestionError:
+        return  # more than the policy's largest epsilon, or no accuracy at all
+    assert len(tried) <= 12
+    assert plan.epsilon is not None
+    assert max(each.at_most_95 or each.within_95 for each in plan.errors_at(1000)) <= within
+    less = make_plan(read(sql), clinic(), epsilon=plan.epsilon * Fraction(98, 100), delta=delta)
+    assert max(each.at_most_95 or each.within_95 for each in less.errors_at(1000)) > within * 0.97
 
 
 @pytest.mark.parametrize(("within", "rows"), [(100, None), (7, None), ("5%", 1000)])

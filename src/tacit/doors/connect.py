@@ -8,9 +8,11 @@ stored, so that the same question is never charged or drawn twice.
 
 from __future__ import annotations
 
+import numbers
 import ssl
 import time
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
@@ -155,10 +157,10 @@ class RemoteCurator(Planner):
             "delta": _number(delta),
             "rho": _number(rho),
             "within": _number(within),
-            "rows": rows,
+            "rows": _number(rows),
             "weights": None if not weights else {name: _number(each) for name, each in weights.items()},
-            "rows_per_unit": rows_per_unit,
-            "groups_per_unit": groups_per_unit,
+            "rows_per_unit": _number(rows_per_unit),
+            "groups_per_unit": _number(groups_per_unit),
         }
         return wire.answer_in(self._wire.post("/v1/ask", said))
 
@@ -189,7 +191,7 @@ class RemoteCurator(Planner):
     ) -> Suggestion:
         """Bounds for a column that has none yet, bought: `clinic.suggest("visits.charge", epsilon=0.1)`."""
         self._myself(analyst)
-        said = {"column": column, "epsilon": _number(epsilon), "rows_per_unit": rows_per_unit}
+        said = {"column": column, "epsilon": _number(epsilon), "rows_per_unit": _number(rows_per_unit)}
         found = self._wire.post("/v1/suggest", said)
         return Suggestion(**{**found, "epsilon": Fraction(found["epsilon"])})
 
@@ -268,13 +270,14 @@ class RemoteCurator(Planner):
         self.close()
 
 
-def _number(value: Number | None) -> str | int | None:
+def _number(value: Any) -> Any:
     """A number as it was written: a float is its shortest text, so that 0.1 is a tenth there as well."""
-    if value is None or (isinstance(value, (int, str)) and not isinstance(value, bool)):
-        return value
-    if isinstance(value, float):
-        return repr(value)
-    return parameters.as_text(value) if isinstance(value, Fraction) else str(value)
+    said = parameters.written(value)
+    if isinstance(said, (Fraction, Decimal)):
+        return str(said)
+    if isinstance(said, numbers.Integral) and not isinstance(said, bool):
+        return int(said)  # also one of numpy's
+    return said
 
 
 if TYPE_CHECKING:

@@ -3,10 +3,15 @@
     odometer = Odometer("told.json", Budget(3, 1e-6))
     sent = odometer.once("round 1", event, draw)     # priced, drawn, on the disk, and only then given back
     sent = odometer.once("round 1", event, draw)     # the same text again: nothing new is told
+    odometer.enter("round 2", event)                 # priced and on the disk; a second time it is refused
 
 Promise. What a round makes a client send is on the disk before it leaves, with the event that prices it, so neither a
 crash nor a coordinator that asks again makes the client tell a second thing. The whole conversation stays within the
 budget whatever the coordinator asks next: a filter that the file commits to decides (`tacit.loss.filters`).
+
+`once` is for what is counted once however often it is sent: a report with its nonce. `enter` is for rounds of secure
+aggregation. There even the same vector must not be sent twice: a server that opens two sums, with it and without it,
+has the vector as their difference, under the noise of one client alone.
 """
 
 from __future__ import annotations
@@ -55,6 +60,16 @@ class Odometer:
                 raise Refused(f"The round {name!r} was answered before at another price. Nothing was sent.")
             sent: str = told[name]["sent"]
             return sent
+
+    def enter(self, name: str, event: Event) -> None:
+        """Take part in the round of this name, for the first and last time; on the disk when it returns."""
+        with self._alone():
+            told = self._read()
+            if name in told:
+                raise Refused(f"This client took part in the round {name!r} before. Nothing was sent.")
+            self.filter.charge(self._spent(told), event)
+            told[name] = {"event": event.to_dict(), "sent": ""}
+            self._write(told)
 
     def _spent(self, told: dict[str, Any]) -> Spent:
         state = NOTHING

@@ -3,7 +3,7 @@
 Promise: the plan made with the epsilon returned has every noisy output within the goal (95 of 100 times, in a cell with
 `rows` rows), and an epsilon a hundredth smaller has not, unless the policy's largest is not enough, which is refused.
 A goal is a number in the output's own unit, or a share such as "5%" of the largest value that rows of a cell can give.
-It is found by halving. The error falls as epsilon grows, and only the noise is planned anew for each epsilon.
+The error falls as epsilon grows, roughly like 1/epsilon, and only the noise is planned anew for each epsilon tried.
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ from tacit.plan.plan import Plan
 from tacit.plan.rules.measure import PICKS
 from tacit.policy import Policy
 from tacit.question import tree
+
+_CLOSE = Fraction(991, 1_000)
+_LEAST = Fraction(1, 10**9)
+"""The steps in which an epsilon is looked for. At this one an answer is nothing but noise."""
 
 
 def plan_within(question: tree.Question, policy: Policy, asked: Asked) -> Plan:
@@ -71,15 +75,28 @@ def _epsilon_for(
         )
     low, high = Fraction(0), largest
     while high - low > high / 100:
-        # errors go roughly like 1/epsilon, so the first step comes close; halving does the rest
-        middle = (low + high) / 2 if low else max(high * Fraction(misses(high)).limit_denominator(10**6), high / 10**6)
-        middle = min(max(middle, low + (high - low) / 8), high - (high - low) / 8)
-        short = Fraction(round(middle * 10**9) or 1, 10**9)
+        # Errors go roughly like 1/epsilon: a little above what that says is enough, and a hundredth less is too little.
+        near = high * Fraction(misses(high)).limit_denominator(10**6) * Fraction(1_003, 1_000)
+        middle = max(near, high / 10**6) if near < high * _CLOSE else high * _CLOSE
+        short = _rounded(middle)
+        if not low < short < high:  # where they do not, halving does the rest
+            short = _rounded((low + high) / 2)
+        if not low < short < high:
+            break
+        if short == _LEAST and misses(short) <= 1:
+            raise QuestionError(
+                f"Within {within} is met by nothing but noise: the bounds of the columns are nearer to each other than "
+                "that. Ask for more accuracy, or give an epsilon."
+            )
         if misses(short) > 1:
             low = short
         else:
             high = short
     return high
+
+
+def _rounded(epsilon: Fraction) -> Fraction:
+    return max(round(epsilon / _LEAST), 1) * _LEAST
 
 
 def _worst(plan: Plan, rows: int | None, share: bool) -> float:

@@ -46,8 +46,8 @@ def _weights(name: str, value: Any) -> dict[str, Any]:
 
 
 def _texts(name: str, value: Any) -> list[str]:
-    if not isinstance(value, list) or not 0 < len(value) <= MOST_QUESTIONS:
-        raise parameters.refuse(name, f"a list of 1 to {MOST_QUESTIONS} texts", value)
+    if not isinstance(value, list) or len(value) > MOST_QUESTIONS:
+        raise parameters.refuse(name, f"a list of at most {MOST_QUESTIONS} texts", value)
     return [_text(name, each) for each in value]
 
 

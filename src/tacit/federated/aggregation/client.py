@@ -34,7 +34,11 @@ SEALED = 2 * SHARE + 16
 
 
 class Client:
-    """One client in one round. Its messages are made once: `last` is the last one, to be sent again if it got lost."""
+    """One client in one round. Its messages are made once: `last` is the last one, to be sent again if it got lost.
+
+    A client takes part in a round of one name once. A second time, also after a crash, a server that lies could open
+    two sums, with it and without it: `Odometer.enter` keeps a client from that.
+    """
 
     def __init__(self, setup: Setup, number: int, identity: Identity, vector: Iterable[Any]) -> None:
         if not 0 <= parameters.whole("number", number) < len(setup.clients):

@@ -20,6 +20,7 @@ from tacit.federated.refusals import Refused
 Numbers: TypeAlias = NDArray[Any]
 
 _LARGEST_WORDS = 1 << 63
+_PLAIN = (1, 2, 4, 8)  # bytes of a number that numpy reads by itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,8 @@ class Modular:
     def encode(self, numbers: Numbers) -> bytes:
         """The bytes of a vector, most significant first."""
         reduced = self.reduced(numbers)
+        if self.fits and self.size in _PLAIN:
+            return reduced.astype(f">u{self.size}").tobytes()
         if not self.fits:
             return b"".join([int(each).to_bytes(self.size, "big") for each in reduced])
         return reduced.astype(">u8").view(np.uint8).reshape(-1, 8)[:, 8 - self.size :].tobytes()
@@ -109,13 +112,15 @@ class Modular:
         if not self.fits:
             parts = [int.from_bytes(text[at : at + self.size], "big") for at in range(0, len(text), self.size)]
             out = self._array(parts)
+        elif self.size in _PLAIN:
+            out = np.frombuffer(text, dtype=f">u{self.size}").astype(np.uint64 if self.size == 8 else self._words)
         else:
             wide = np.zeros((self.length, 8), dtype=np.uint8)
             wide[:, 8 - self.size :] = np.frombuffer(text, dtype=np.uint8).reshape(self.length, self.size)
             out = wide.view(">u8").reshape(-1).astype(np.uint64)
-        if bool((out >= (np.uint64(self.modulus) if self.fits else self.modulus)).any()):
+        if self.modulus < 1 << 8 * self.size and bool((out >= self.modulus).any()):
             raise Refused("A number of the vector is not below the modulus.")
-        return out.astype(self._words) if self.fits else out
+        return out.astype(self._words, copy=False) if self.fits else out
 
     def _of_array(self, numbers: Numbers) -> Numbers | None:
         """The same without a loop in Python, where the modulus is a number of the array's own kind."""

@@ -17,7 +17,8 @@ a covariance has the product of two such errors of means. Where these are within
 within q**2 times both deviations.
 Theorem (steps). f rounds to multiples of a step, up, down or to the nearest: |f(a) - f(b)| is a multiple of the step
 and less than |a - b| + step, so it is at most |a - b| rounded up to one. A remainder moves as its dividend does, unless
-a multiple of the divisor may lie between; then, with remainders of one sign, it is off by less than the divisor.
+a multiple of the divisor may lie between; then, with remainders of one sign, it is off by less than the divisor, and
+with those of x < 0 <= y by |r(x)| + |r(y)| <= |x| + |y| = y - x, as its dividend is.
 Theorem (a product). (a + A)(b + B) - a b = a B + b A + A B, and the last is likewise within q**2 times both.
 """
 
@@ -109,8 +110,7 @@ def wrapped(
     def at_most(reach: Floats) -> Floats:
         size = np.abs(divisor)
         same = np.trunc((dividend - reach) / size) == np.trunc((dividend + reach) / size)
-        one_sign = np.abs(dividend) > reach
-        return np.where(same & one_sign, reach, np.maximum(reach, np.where(one_sign, size, 2 * size)))
+        return np.where(same, reach, np.maximum(reach, size))
 
     return _reaching(of, at_most, spreads, within)
 
