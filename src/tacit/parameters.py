@@ -47,7 +47,11 @@ def refuse(name: str, allowed: str, found: object, hint: str = "") -> ParameterE
 
 
 def rational(name: str, value: Any, allowed: str = "a finite number") -> Fraction:
-    """`value` as the exact rational it is."""
+    """`value` as the exact rational it is.
+
+    >>> rational("scale", 0.5), rational("scale", 0.1) == Fraction(1, 10)
+    (Fraction(1, 2), False)
+    """
     if isinstance(value, Fraction):
         return value
     if isinstance(value, bool):
@@ -102,7 +106,11 @@ def as_written(name: str, value: Any, allowed: str = "a finite number") -> Fract
 
 
 def price(name: str, value: Any) -> Fraction:
-    """An epsilon or a rho, as a person wrote it."""
+    """An epsilon or a rho, as a person wrote it.
+
+    >>> price("epsilon", 0.1)
+    Fraction(1, 10)
+    """
     allowed = "a number above 0, from 1e-30 to 1e30"
     exact = as_written(name, value, allowed)
     if not _LEAST_PRICE <= exact <= _LARGEST_PRICE:

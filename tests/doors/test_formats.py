@@ -21,7 +21,19 @@ from tests.doors.test_cli import COUNT, folder, run
 
 __all__ = ["folder"]
 
-ACTIONS = {"demo", "init", "completion", "ledger resume", "ledger adopt", "survey demo", "survey shuffle"}
+ACTIONS = {
+    "demo",
+    "init",
+    "completion",
+    "ledger resume",
+    "ledger adopt",
+    "mcp",
+    "serve",
+    "survey demo",
+    "survey shuffle",
+    "token add",
+    "token revoke",
+}
 """They do something, or write something that has a form of its own, and show no result."""
 FORMS = ["table", "csv", "json", "parquet", "markdown"]
 BY_SEX = "SELECT sex, count(*) AS n FROM visits GROUP BY sex"
@@ -77,7 +89,17 @@ SHOWN = [
 
 def test_the_list_of_what_is_shown_is_whole() -> None:
     # each needs minutes or a policy of its own: see below, test_learning_commands and test_synthesis_commands
-    elsewhere = {"suggest", "audit run", "audit check", "train", "predict", "evaluate", "synthesise", "watch"}
+    elsewhere = {
+        "suggest",
+        "audit run",
+        "audit check",
+        "train",
+        "predict",
+        "evaluate",
+        "synthesise",
+        "token list",
+        "watch",
+    }
     listed = {" ".join(each[: 2 if each[0] == "ledger" else 1]) for each in SHOWN}
     assert {name for name, _ in commands()} == ACTIONS | elsewhere | listed
 

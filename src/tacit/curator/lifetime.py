@@ -64,6 +64,13 @@ class Lifetime(Purse):
         seen.analyst = analyst
         return seen
 
+    def widen(self, workers: int) -> None:
+        """Answer so many questions at once, for those who ask from several threads: each has a worker's own memory.
+
+        Where rows lie in DuckDB's copy; a database of its own answers one at a time.
+        """
+        self._engine.widen(parameters.whole("workers", workers, least=1))
+
     def refresh(self, *, progress: Progress | None = None) -> None:
         """Register the tables anew, whether or not a change of them was noticed: who was erased leaves the copy."""
         refuse_refresh(self._stated)

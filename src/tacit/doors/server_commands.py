@@ -26,6 +26,9 @@ def serve(
     open_questions: Annotated[
         int, typer.Option(help="How many questions one person may have open at once.", min=1, max=64)
     ] = 4,
+    workers: Annotated[
+        int, typer.Option(help="How many queries a dataset runs at once; each has memory of its own.", min=1, max=32)
+    ] = 2,
 ) -> None:
     """Let others ask over HTTP, each with a token of their own.  tacit serve clinic.toml
 
@@ -36,7 +39,9 @@ def serve(
         from tacit.doors.http.serving import Place, serve
     except ModuleNotFoundError:
         raise TacitError(MISSING) from None
-    serve(policies, Place(host, port, certificate, key), Limits(open_each=open_questions), aside().print)
+    serve(
+        policies, Place(host, port, certificate, key), Limits(open_each=open_questions, workers=workers), aside().print
+    )
 
 
 def mcp(

@@ -68,6 +68,10 @@ class Engine(Protocol):
         """Runs queries that all see the rows of one moment."""
         ...
 
+    def widen(self, workers: int) -> None:
+        """Run so many queries at once, where the engine can."""
+        ...
+
     def close(self) -> None:
         """Let go of everything."""
         ...

@@ -72,7 +72,11 @@ class Laplace:
         return float(self.event.scale * self.lattice.unit)
 
     def error(self, confidence: Number) -> int | float:
-        """The smallest t that the noise of one number exceeds with probability at most 1 - confidence."""
+        """The smallest t that the noise of one number exceeds with probability at most 1 - confidence.
+
+        >>> Laplace(1, "0.1").error("0.95")
+        30
+        """
         level = 1 - parameters.open_probability("confidence", confidence)
         decay = math.exp(-float(min(1 / self.event.scale, Fraction(1000))))
         guess = self.event.scale * Fraction(fraction_log_up(1 / level) + math.log(2 / (1 + decay)))

@@ -26,5 +26,9 @@ def lowering(values: Reals, total: float) -> float:
 
 
 def nearest(values: Reals, total: float) -> Reals:
-    """The nearest non-negative numbers whose sum is `total` > 0, in the shape of `values`."""
+    """The nearest non-negative numbers whose sum is `total` > 0, in the shape of `values`.
+
+    >>> nearest(np.array([3.0, 1.0, -2.0]), 2.0)
+    array([2., 0., 0.])
+    """
     return np.asarray(np.maximum(values - lowering(values, total), 0.0))

@@ -203,12 +203,20 @@ class Facts:
 
 
 def between(lower: Any, upper: Any, *, outside: Outside = "clamp", nullable: bool = True) -> Facts:
-    """A column whose values lie between two public bounds, both included. Dates may be ISO text."""
+    """A column whose values lie between two public bounds, both included. Dates may be ISO text.
+
+    >>> between(0, 1).column("share", "real").step
+    Fraction(1, 16777216)
+    """
     return Facts(lower=lower, upper=upper, outside=outside, nullable=nullable)
 
 
 def one_of(*values: Any, nullable: bool = True) -> Facts:
-    """A column with these public values, one by one or as a list; anything else counts as missing."""
+    """A column with these public values, one by one or as a list; anything else counts as missing.
+
+    >>> one_of("f", "m").column("sex", "text").grid_values
+    ('f', 'm')
+    """
     if len(values) == 1 and isinstance(values[0], (list, tuple)):
         values = tuple(values[0])
     return Facts(values=values, nullable=nullable)

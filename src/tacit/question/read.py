@@ -52,7 +52,11 @@ _ADVICE = {
 
 
 def read(sql: str, dialect: str = "duckdb") -> tree.Question:
-    """The one question that `sql` asks."""
+    """The one question that `sql` asks.
+
+    >>> read("SELECT count(*) FROM visits WHERE age > 30").where
+    Compare(op='>', left=Name(table=None, column='age'), right=Literal(value=30))
+    """
     asked = read_asked(sql, dialect)
     if isinstance(asked, tree.United):
         raise QuestionError(

@@ -119,7 +119,7 @@ def noise_of(estimate: Table, sigma: float) -> float:
     A fit keeps counts at 0 or above and their sum, so cells that are smaller than the noise come out small. Without
     this a large table with many empty cells would seem to drown in noise, and would never be measured.
     """
-    return _MEAN_SIZE * float(np.minimum(sigma, estimate).sum())
+    return _MEAN_SIZE * float(np.minimum(sigma, np.nan_to_num(estimate)).sum())
 
 
 def aim(

@@ -45,11 +45,13 @@ WRONG_TOKEN: Final = "This token is not known, has expired, or was revoked. The 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a server takes at once: questions of one person and of all, threads for them, and seconds for a body."""
+    """What a server takes at once: questions of one person and of all, threads and workers of a dataset for them, and
+    seconds for a body."""
 
     open_each: int = 4
     open_all: int = 64
     threads: int = 8
+    workers: int = 2
     body_seconds: float = 10.0
 
 

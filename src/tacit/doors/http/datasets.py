@@ -4,7 +4,8 @@ A seat is one person's place at one dataset: the curator as that person sees it.
 that what the owner changes holds from the next request on.
 
 Threads: a curator may be asked from many threads at once. Its ledger lets one write at a time and lets others read;
-of those who ask the same, one works and the others wait (`ledger.turns`); the engine's worker runs one query at a time.
+of those who ask the same, one works and the others wait (`ledger.turns`); each of the engine's workers runs one query
+at a time.
 """
 
 from __future__ import annotations
@@ -28,9 +29,14 @@ class Dataset:
     keyring: Keyring
 
     @classmethod
-    def open(cls, path: Path) -> Dataset:
-        """The dataset of a policy file."""
+    def open(cls, path: Path, workers: int = 1) -> Dataset:
+        """The dataset of a policy file, with so many workers."""
         curator = open_policy(path.absolute())
+        try:
+            curator.widen(workers)
+        except BaseException:
+            curator.close()
+            raise
         return cls(curator.policy.name, curator, Keyring(TokenFile(path.absolute())))
 
 
@@ -61,12 +67,12 @@ class Seat:
         return self.curator.analyst
 
 
-def open_all(paths: Sequence[Path]) -> tuple[Dataset, ...]:
+def open_all(paths: Sequence[Path], workers: int = 1) -> tuple[Dataset, ...]:
     """Every dataset, or none: what was opened before something failed is closed again."""
     opened: list[Dataset] = []
     try:
         for path in paths:
-            opened.append(Dataset.open(path))
+            opened.append(Dataset.open(path, workers))
         names = [each.name for each in opened]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:

@@ -60,10 +60,8 @@ def serve(paths: Sequence[Path], place: Place, limits: Limits, said: Callable[[s
     """Open the policies and answer until stopped."""
     import uvicorn
 
-    logging.getLogger("sqlglot").setLevel(
-        logging.CRITICAL + 1
-    )  # its warnings quote the question, which no log may hold
-    datasets = open_all(paths)
+    logging.getLogger("sqlglot").setLevel(logging.CRITICAL + 1)  # its warnings quote questions, which no log may hold
+    datasets = open_all(paths, limits.workers)
     try:
         server = Server(datasets, limits, Counters(to_stderr()), lambda text: print(text, file=sys.stderr))  # noqa: T201
         said(f"Serving {', '.join(each.name for each in datasets)} at {place.address}. Stop with Ctrl-C.")

@@ -9,10 +9,12 @@ so before the charge, and `run` refuses.
 from __future__ import annotations
 
 import os
+import queue
 import shutil
 import weakref
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,10 +44,14 @@ class DuckDBEngine:
         # made for these bounds must not read rows that were bounded by others, so the worker looks whose copy it is.
         self._mark = mark
         program = Program(setup={"digest": mark})
-        self._worker = Worker(str(path.absolute()), limits, program)  # the worker runs in another folder
+        self._make = partial(Worker, str(path.absolute()), limits, program)  # workers run in another folder
+        self._worker = self._make()
+        self._workers = [self._worker]
+        self._free: queue.LifoQueue[Worker] = queue.LifoQueue()
+        self._free.put(self._worker)
         self._seen = _identity(path)
         folder = path.parent if policy.working_copy is None else None
-        self._end = weakref.finalize(self, _end, self._worker, folder, os.getpid())
+        self._end = weakref.finalize(self, _end, self._workers, folder, os.getpid())
 
     @classmethod
     def register(
@@ -117,7 +123,12 @@ class DuckDBEngine:
         if self._has_changed():
             raise EngineError(STALE)
         keys, measures = list(query.key_columns), list(query.measure_columns)
-        reply = self._worker.ask({"sql": text(query.ast, "duckdb"), "keys": keys, "measures": measures})
+        request = {"sql": text(query.ast, "duckdb"), "keys": keys, "measures": measures}
+        worker = self._free.get()
+        try:
+            reply = worker.ask(request)
+        finally:
+            self._free.put(worker)
         try:
             rows = int(reply["rows"])
             columns = [list(column) for column in reply["keys"]]
@@ -130,8 +141,16 @@ class DuckDBEngine:
         """Runs queries that all see the rows of one moment: those of the copy, which nobody changes."""
         return nullcontext(self.run)
 
+    def widen(self, workers: int) -> None:
+        """Have so many workers over the same copy, all started now, so that a slow query holds up no other."""
+        while len(self._workers) < workers:
+            more = self._make()
+            self._workers.append(more)
+            more.start()
+            self._free.put(more)
+
     def close(self) -> None:
-        """End the worker; a copy in memory is removed."""
+        """End the workers; a copy in memory is removed."""
         self._end()
 
     def __enter__(self) -> DuckDBEngine:
@@ -150,9 +169,10 @@ def _identity(path: Path) -> tuple[int, ...] | None:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def _end(worker: Worker, folder: Path | None, owner: int) -> None:
+def _end(workers: list[Worker], folder: Path | None, owner: int) -> None:
     if os.getpid() != owner:
         return  # a forked child ends: the worker and the copy are still its parent's
-    worker.close()
+    for worker in workers:
+        worker.close()
     if folder is not None:
         shutil.rmtree(folder, ignore_errors=True)

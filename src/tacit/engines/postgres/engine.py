@@ -165,6 +165,9 @@ class PostgresEngine:
         with self._session.moment() as ask:
             yield lambda query: _exact(query, ask(self._text(query.ast)))
 
+    def widen(self, workers: int) -> None:
+        """One session answers one query at a time; more of them are not made here."""
+
     def close(self) -> None:
         """Let go of the connection. The copy stays, for the next time."""
         self._end()

@@ -190,6 +190,9 @@ class SparkEngine:
         """Runs queries that all see the rows of one moment: those of the copy, which nobody changes."""
         return nullcontext(self.run)
 
+    def widen(self, workers: int) -> None:
+        """One session answers one query at a time; more of them are not made here."""
+
     def close(self) -> None:
         """End the session, unless others share it; a copy in memory is removed."""
         self._end()
