@@ -9,6 +9,7 @@ Canaries that share everything with others (`trainers.py`) say nothing about suc
 - A split. Two columns divide the rows that are always there equally well, and the canary (or an opponent) is the row
   that makes one of them better.
 - A bin. A column has as many listed values as there are canaries, and each has one of them.
+- A minimum. The canary is the only row there is, so that the minimum of a perturbed loss is where it pulls it.
 
 Many small trainings, each with canaries of its own, are one trainer: a canary is in one of them alone, so that adding
 it costs what it costs there, and the theorem of the audit holds for all guesses together.
@@ -23,6 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 from unittest import mock
 
@@ -31,11 +33,15 @@ import numpy as np
 from tacit import learning
 from tacit.audit import one_run
 from tacit.audit.canaries import OneRun
-from tacit.learning import boosting, growing, naive_bayes
+from tacit.learning import boosting, growing, naive_bayes, perturbed
+from tacit.learning.columns import Feature
 from tacit.learning.growing import leaf_of
+from tacit.learning.margin_losses import FINE
+from tacit.noise import secure
 
 _COLUMNS, _DEPTH, _IN_A_TREE = 12, 6, 4
 _IN_A_COLUMN = 100
+_PULLED_BY = 3  # columns: with their constant they are four, whose root is whole
 _BACKGROUND = 60  # rows of each class: more than a tree of random splits has
 
 
@@ -50,8 +56,11 @@ class Canary:
 
 @contextmanager
 def quieter(times: int) -> Iterator[None]:
-    """For as long as it lasts, the noise of these trainers is so many times too small; what they claim stays."""
-    choice, calibrated, noise = growing.PermuteAndFlip, boosting.calibrated, naive_bayes._noise
+    """For as long as it lasts, the noise of these trainers is so many times too small; what they claim stays.
+
+    A tilt is that many times smaller once more: it is worth least beside its theorem's bound.
+    """
+    choice, calibrated, noise, tilt = growing.PermuteAndFlip, boosting.calibrated, naive_bayes._noise, perturbed._tilt
 
     def louder(sensitivity: Any, epsilon: Any, *, monotone: bool) -> Any:
         return choice(sensitivity, times * epsilon, monotone=monotone)
@@ -63,7 +72,12 @@ def quieter(times: int) -> Iterator[None]:
         *others, epsilon, delta = facts
         return noise(*others, times * epsilon, delta)
 
+    def flat(*facts: Any) -> Any:
+        return tilt(*facts) / times**2
+
     with ExitStack() as stack:
+        stack.enter_context(mock.patch.object(perturbed, "calibrated", small))
+        stack.enter_context(mock.patch.object(perturbed, "_tilt", flat))
         stack.enter_context(mock.patch.object(growing, "PermuteAndFlip", louder))
         stack.enter_context(mock.patch.object(boosting, "calibrated", small))
         stack.enter_context(mock.patch.object(naive_bayes, "_noise", little))
@@ -149,19 +163,18 @@ def _split_score(model: Any, canary: Canary, is_in: bool) -> float:
 # -- bins --------------------------------------------------------------------------------------------------
 
 
-def bins(model: Callable[[dict[int, list[str]]], Any], canaries: int, *, beside: int = 0, elsewhere: int = 0) -> OneRun:
+def bins(model: Callable[[dict[int, list[str]]], Any], canaries: int, *, beside: int = 0) -> OneRun:
     """Guess by what was released about a value that one canary has.
 
-    The rows that are always there (`beside` in each canary's bin, and `elsewhere` in one bin more) have the other
-    class, or the least target, so that the canary is a surprise: its residual is as large as a residual can be.
+    The rows that are always there (`beside` in each canary's bin) have the other class, or the least target, so that
+    the canary is a surprise: its residual is as large as a residual can be.
     """
     made = [Canary(place // _IN_A_COLUMN, f"v{place % _IN_A_COLUMN}", False) for place in range(canaries)]
     by_training = _by_training(made)
 
     def trainer(included: list[Canary]) -> Any:
         inside = {id(each) for each in included}
-        always = (beside, elsewhere)
-        return [_bin_scores(model, own, [e for e in own if id(e) in inside], *always) for own in by_training]
+        return [_bin_scores(model, own, [e for e in own if id(e) in inside], beside) for own in by_training]
 
     return _guessed(trainer, made, by_training)
 
@@ -171,16 +184,43 @@ def _bin_scores(
     own: list[Canary],
     included: list[Canary],
     beside: int,
-    elsewhere: int,
 ) -> list[float]:
     places = [each.place for each in own]
-    always = [*np.repeat(places, beside), *["elsewhere"] * elsewhere]
+    always = np.repeat(places, beside).tolist()
     rows = np.array([*always, *(each.place for each in included)], dtype=object)
     target = np.repeat([0, 1], [len(always), len(included)])
     fitted = model({0: [*places, "elsewhere"]}).fit(rows[:, None], target)
     arrays = {name: np.asarray(value, dtype=float) for name, value in fitted.finding_.arrays.items()}
     found = arrays["cells" if "cells" in arrays else "tables"].reshape(len(own) + 1, -1)[:-1, -1]
     return [float(each) for each in found]
+
+
+# -- minima ------------------------------------------------------------------------------------------------
+
+
+def minima(method: str, epsilon: float, delta: float, canaries: int) -> OneRun:
+    """Guess by how far the released weights lie where the canary pulls them. One training each."""
+    features = tuple(Feature(f"x{place}", 0, 2, Fraction(1)) for place in range(_PULLED_BY))
+    made = perturbed.plan_perturbed(features, 2, 1, Fraction(epsilon), Fraction(str(delta)), method)
+    trained = [Canary(place, None, False) for place in range(canaries)]
+    by_training = _by_training(trained)
+
+    def trainer(included: list[Canary]) -> Any:
+        inside = {id(each) for each in included}
+        return [[_pulled(made, id(own) in inside)] for (own,) in by_training]
+
+    return _guessed(trainer, trained, by_training, delta)
+
+
+def _pulled(made: perturbed.Perturbed, is_in: bool) -> float:
+    """How much likelier the weights are where the canary pulls them, for noise of Laplace's law, or of a normal one."""
+    rows = np.array([[2] * _PULLED_BY + [1]], dtype=np.int64)[: int(is_in)]  # all at their ends, of the second class
+    found = made.learn(rows, ["number"] * _PULLED_BY + ["text"], secure())
+    away = FINE - found.centre
+    away = away * min(1.0, made.reach / max(float(np.linalg.norm(away)), 1.0))
+    aim = np.array([made.constant, *away]) / made.reach / 2 / float(made.ridge)
+    weights = found.weights[:, 0]
+    return float(weights @ aim) if made.tilt else float((np.abs(weights) - np.abs(weights - aim)).sum())
 
 
 # -- all of them -------------------------------------------------------------------------------------------
@@ -193,14 +233,16 @@ def _by_training(canaries: Sequence[Canary]) -> list[list[Canary]]:
     return list(found.values())
 
 
-def _guessed(trainer: Callable[[list[Canary]], Any], made: list[Canary], by_training: list[list[Canary]]) -> OneRun:
+def _guessed(
+    trainer: Callable[[list[Canary]], Any], made: list[Canary], by_training: list[list[Canary]], delta: float = 0
+) -> OneRun:
     place = {id(each): (number, at) for number, own in enumerate(by_training) for at, each in enumerate(own)}
 
     def score(found: list[list[float]], canary: Canary) -> float:
         number, at = place[id(canary)]
         return found[number][at]
 
-    return one_run(trainer, score, made)
+    return one_run(trainer, score, made, delta=delta)
 
 
 def _tree(epsilon: float) -> Any:
@@ -227,10 +269,12 @@ ATTACKS: dict[str, Callable[[float, int], OneRun]] = {
     "BoostedBinsRegressor, bins": lambda epsilon, many: bins(
         lambda values: learning.BoostedBinsRegressor(epsilon=epsilon, values=values, target_bounds=(0, 1)),
         3 * many,
-        elsewhere=3_000,
+        beside=30,
     ),
     "CategoricalNB, bins": lambda epsilon, many: bins(
         lambda values: learning.CategoricalNB(epsilon=epsilon, values=values, classes=[0, 1]), 2 * many
     ),
+    "LogisticRegression, output, minima": lambda epsilon, many: minima("output", epsilon, 0, many),
+    "LogisticRegression, objective, minima": lambda epsilon, many: minima("objective", epsilon, 1e-6, many),
 }
 """By name: a model and what its canaries have for themselves; a function of the claim (pure) and of how many."""

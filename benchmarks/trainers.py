@@ -9,8 +9,8 @@ largest target); as many rows that are always there have the middle everywhere a
 to be in is one at which the model leans towards the second class, the largest target, or feature i.
 
 Such canaries say little about trees and bins, where hardly any of them matters by itself. For those, canaries have a
-leaf, a split or a bin for themselves (`_canaries_alone`), and beside the claim stands what they measure where all noise
-is four times too small: a figure above the claim shows that such a mistake would be noticed.
+leaf, a split, a bin or a minimum for themselves (`_canaries_alone`), and beside the claim stands what they measure
+where all noise is four times too small: a figure above the claim shows that such a mistake would be noticed.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def main() -> str:
         print(lines[-1], flush=True)
     lines += [
         "",
-        f"Canaries with something for themselves, claim {CLAIM} without a delta, {ALONE} canaries or a few times as "
-        f"many, the largest of {REPETITIONS} runs.",
+        f"Canaries with something for themselves, claim {CLAIM} without a delta (objective perturbation: 1e-6), "
+        f"{ALONE} canaries or a few times as many, the largest of {REPETITIONS} runs.",
         "",
-        "| model, what canaries have | measured at the claim | measured with noise 4 times too small |",
+        "| model, what canaries have | measured at the claim | measured with noise 4 times too small (tilts: 16) |",
         "|---|---|---|",
     ]
     for name, attack in ATTACKS.items():

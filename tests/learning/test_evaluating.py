@@ -104,7 +104,7 @@ def test_a_regression_has_its_r2_and_its_mean_absolute_error() -> None:
     frame = people()
     model = LinearRegression().fit(frame[["age", "bmi"]].to_numpy(), frame["charge"])
     rows = clinic(frame).rows("SELECT age, bmi, charge FROM data")
-    found = learning.evaluate(model, rows, "charge", epsilon=900, largest_error=500)
+    found = learning.evaluate(model, rows, "charge", epsilon=900)
     said = np.clip(model.predict(frame[["age", "bmi"]].to_numpy()), 0, 500)
     assert found["R2"] == pytest.approx(r2_score(frame["charge"], said), abs=0.01)
     assert found["mean absolute error"] == pytest.approx(mean_absolute_error(frame["charge"], said), abs=0.2)
@@ -113,6 +113,20 @@ def test_a_regression_has_its_r2_and_its_mean_absolute_error() -> None:
     assert ends["expected"][0] is None  # of R2 none can be promised
     with pytest.raises(TacitError, match="no curve"):
         _ = found.curve
+
+
+def test_a_bad_model_has_the_r2_that_it_has_and_cut_errors_are_called_so() -> None:
+    """Errors that count as less than they are make a useless model look useful."""
+    rng = np.random.default_rng()
+    X, y = rng.uniform(-1, 1, (3_000, 1)), rng.exponential(0.1, 3_000).clip(0, 1)
+    model = LinearRegression().fit(X, y)
+    model.coef_, model.intercept_ = np.array([0.3]), 0.3
+    found = learning.evaluate(model, X, y, epsilon=200, target_bounds=(0, 1))
+    low, high = found.scores.intervals()["score"][0]
+    assert low <= r2_score(y, model.predict(X).clip(0, 1)) <= high
+    cut = learning.evaluate(model, X, y, epsilon=200, target_bounds=(0, 1), largest_error=0.25)
+    assert cut["R2 of errors cut at 0.25"] > high
+    assert any("look better" in note for note in cut.scores.notes)
 
 
 def test_the_noise_of_all_groups_together_is_the_sum_of_theirs() -> None:

@@ -65,8 +65,8 @@ def evaluate(
     target: the name of the column; left out where the model knows it. by: a column with listed values (with arrays also
     an array, with `groups` listing its values). bins: of the score of two classes, an even number; fewer bins, less
     noise. target_bounds: of a number, where the data are arrays and the model does not know them. largest_error: of a
-    number; errors beyond it count as it, and the smaller it is, the less noise; a quarter of the distance of the bounds
-    where left out.
+    number; errors beyond it count as it: the smaller it is, the less noise, and the better a bad model looks; all of
+    the distance of the bounds where left out.
     """
     found = predictor(model)
     price, chance = budget(epsilon, delta)
@@ -117,7 +117,7 @@ def evaluate(
 def _largest(found: Predictor, tested: Tested, given: parameters.Number | None) -> float:
     distance = tested.high - tested.low
     if given is None:
-        return distance / 4
+        return distance
     if found.asks != "number":
         raise parameters.refuse("largest_error", "left out where the model predicts classes", given)
     chosen = float(parameters.positive("largest_error", given))
@@ -345,8 +345,13 @@ def _notes(layout: Layout) -> tuple[str, ...]:
         said.append("Sampling is not covered, as rows of one unit are not drawn one by one.")
     if layout.asks == "number":
         said.append(
-            f"Predictions and targets are clamped to the target's bounds, and errors beyond {layout.largest_error:.6g} "
-            "count as that. R2 has no interval for new rows."
+            "Predictions and targets are clamped to the target's bounds"
+            + (
+                f", and errors beyond {layout.largest_error:.6g} count as that: scores look better than they are. "
+                if layout.largest_error < layout.high - layout.low
+                else ". "
+            )
+            + "R2 has no interval for new rows."
         )
     elif layout.is_curve:
         said.append(f"The second class, {layout.classes[1]}, is predicted where its score is above one half.")

@@ -1,7 +1,8 @@
 """Scores of a regression from five noisy sums: how many rows, the targets, their squares, squared and absolute errors.
 
 The target y and the prediction are clamped to the target's bounds; u is the target from -1 to 1, and e the error as a
-share of the largest one that counts (errors beyond it count as it), so that |e| <= 1. In whole numbers of G to 1, a row
+share of the largest one that counts (all of the bounds' distance; or less where that was asked for: errors beyond it
+count as it, and the names say so), so that |e| <= 1. In whole numbers of G to 1, a row
 adds (G**2, G u, u**2, e**2, G |e|): at most 5 G**2 in the L1 norm, and 5**(1/2) G**2 in the L2 norm.
 
 R2 = 1 - c sum e**2/(sum u**2 - (sum u)**2/n), with c**(1/2) the largest error over half the distance of the bounds. Its
@@ -46,6 +47,12 @@ class Residuals:
     def _factor(self) -> float:
         return (2 * self.largest / self.distance) ** 2
 
+    @property
+    def names(self) -> tuple[str, str]:
+        """What is measured; where errors are cut, so that a bad model looks better than it is, the names say so."""
+        cut = "" if self.largest >= self.distance else f" of errors cut at {self.largest:.6g}"
+        return f"R2{cut}", f"mean absolute error{cut}"
+
     def _reach(self, weights: list[float], level: float, variance: float = 0.0) -> float:
         """Of a combination of the sums' noises, in units of u and e."""
         scale = self.noise.scale / GRID**2
@@ -56,7 +63,7 @@ class Residuals:
         """R2, and the mean absolute error in the target's own unit: value, among these rows, of new rows."""
         n, u, squares, errors, sizes = (float(each) / GRID**2 for each in self.sums)
         if n < max(_STANDS_OUT * self._reach([1.0], 0.68), 1.0):
-            return [("R2", None, None, None), ("mean absolute error", None, None, None)]
+            return [(name, None, None, None) for name in self.names]
         spread = squares - u * u / n
         value = min(1 - self._factor * errors / spread, 1.0) if spread > 0 else None
         whole = self.largest
@@ -67,7 +74,8 @@ class Residuals:
         if n >= _LEAST_ROWS:
             far = self._mean_error(n, sizes, kept, max(errors / n - mean * mean, 0.0) * n + self._reach([1.0], 0.95))
         told = [None if ends is None else (whole * ends[0], whole * ends[1]) for ends in (near, far)]
-        return [("R2", value, self._r2(level), None), ("mean absolute error", whole * mean, told[0], told[1])]
+        squared, absolute = self.names
+        return [(squared, value, self._r2(level), None), (absolute, whole * mean, told[0], told[1])]
 
     def _mean_error(self, n: float, sizes: float, level: float, variance: float) -> Ends:
         """All r at which |sizes - r n| is within reach."""
