@@ -115,6 +115,20 @@ def test_one_person_on_a_list_of_units_decides_about_nobody_else(joined: str, co
     assert moved(plan, many) <= plan.measures[0].l1 <= 6
 
 
+@pytest.mark.parametrize("joined", OUTER)
+def test_a_row_without_a_unit_is_neither_on_a_list_nor_off_it(joined: str) -> None:
+    """NULL IN (...) and NULL NOT IN (...) are NULL: the 39 people without a visit are in neither count."""
+    content = {
+        "people": [row for unit in range(1, 40) for row in rows(unit, [{"sex": "F", "born": 1}])],
+        "visits": rows(1, [visit(1)]),
+        "diagnoses": rows(1, [{"visit": 1, "code": "a"}]),
+    }
+    for word, there in (("NOT IN", 0), ("IN", int("FULL" in joined))):
+        listed = "(SELECT who FROM diagnoses WHERE code = 'a')"
+        plan = planned(f"SELECT count(*) FROM {joined} WHERE v.who {word} {listed}")
+        assert list(exact(copy_of(POLICY, content), plan).values()) == [(there,)]
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
