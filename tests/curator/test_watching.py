@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import shutil
 import subprocess
 import sys
 from fractions import Fraction
@@ -194,3 +195,28 @@ def test_a_watch_that_was_killed_while_it_counted_failed(tmp_path: Path) -> None
         assert [each.kind for each in clinic.ledger()][1:] == ["charged", "failed"]
         with pytest.raises(Stopped):
             clinic.ask("SELECT count(*) FROM visits", 1)
+
+
+def test_with_a_ledger_in_a_database_another_host_is_refused(
+    tmp_path: Path, postgres: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its journal is on the host that paid: what was drawn there cannot be told here."""
+    monkeypatch.setenv("WATCHED", postgres.database("watched"))
+    write(tmp_path, 10)
+    text = POLICY.format(unit='"row"', rows=1).replace('"clinic.ledger"', '"postgres:$WATCHED"')
+    (tmp_path / "p.toml").write_text(text)
+    for host in ("one", "other"):
+        (tmp_path / host).mkdir()
+    monkeypatch.setenv("TACIT_STATE", str(tmp_path / "one"))
+    with tacit.open(tmp_path / "p.toml") as clinic:
+        watch = clinic.watch(SQL, 2000, delta=1e-6, every="1 day")
+        periods = watch.catch_up("2025-01-04")
+        watch.close()
+        again = clinic.watch(SQL, 2000, delta=1e-6, every="1 day")
+        assert again.catch_up("2025-01-04") == periods
+        again.close()
+    (head,) = (tmp_path / "one").glob("*.head")  # a further host begins with a copy of another host's head
+    shutil.copy(head, tmp_path / "other")
+    monkeypatch.setenv("TACIT_STATE", str(tmp_path / "other"))
+    with tacit.open(tmp_path / "p.toml") as clinic, pytest.raises(LedgerError, match="journal"):
+        clinic.watch(SQL, 2000, delta=1e-6, every="1 day")

@@ -168,3 +168,10 @@ def test_draws_leave_no_key_in_memory() -> None:
     assert type(Density(["a"], epsilon=1)._bits).__name__ == "ForgetfulBits"
     words = Counter(epsilon=1)._bits.words(4)
     assert len(set(words.tolist())) == 4
+
+
+def test_the_coins_of_the_memory_tell_the_state_s_share_and_no_more() -> None:
+    """The law that is drawn from, not a stand-in: the ratio of its two probabilities is exp(state)."""
+    made = Density(["a"], epsilon=3, state=1)
+    q = made._coin.other
+    assert math.log((1 - q) / q) == pytest.approx(1, rel=1e-9)
