@@ -64,9 +64,13 @@ def test_rows_without_a_cell_are_left_out() -> None:
 def test_a_prior_helps_little_data_and_costs_nothing(method: Any) -> None:
     truth = rows(50_000, 9)
     given = {"epsilon": 1, "delta": 1e-6, "bounds": BOUNDS, "values": VALUES, "bins": 8}
-    plain = method(rows(500, 1), **given)
-    started = method(rows(500, 1), **given, prior=pd.DataFrame(rows(3000, 5)))
-    assert off(started, truth) < 0.7 * off(plain, truth)
+    public = pd.DataFrame(rows(3000, 5))
+    errors = []
+    for seed in range(4):  # one run by itself is off by half of what it says
+        plain = method(rows(500, seed), **given)
+        started = method(rows(500, seed), **given, prior=public)
+        errors.append((off(started, truth), off(plain, truth)))
+    assert sum(one for one, _ in errors) < 0.7 * sum(other for _, other in errors)
     assert started.receipt["event"] == plain.receipt["event"]
     assert len(started.facts["prior"]) == 64
 
