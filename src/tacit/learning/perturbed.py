@@ -55,7 +55,7 @@ from tacit.learning.linear_rounds import Around, Learned, around
 from tacit.learning.minimum import Problem, minimum, sides_of
 from tacit.learning.rounds import sums_part
 from tacit.loss import calibrate, compose, events
-from tacit.loss.numbers.rounding import dyadic_up, float_up, fraction_log_up, sqrt_up
+from tacit.loss.numbers.rounding import dyadic_up, float_down, float_up, fraction_log_up, sqrt_up
 from tacit.mechanisms import Gaussian
 from tacit.noise import BitSource
 from tacit.statistics.source import Whole
@@ -136,7 +136,7 @@ class Perturbed:
         longest = float_up(longest_row(self.around))
         most_tilt = float(self.tilt) * (math.sqrt(len(rows)) + _GAUSSIAN_FAR)
         problem = Problem(rows, sides, self.reach, longest, float(self.ridge), tilt, most, most_tilt)
-        return minimum(problem, float(self.step), float(self.tolerance))
+        return minimum(problem, float(self.step), float_down(self.tolerance))
 
 
 def plan_perturbed(
