@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tacit.errors import ParameterError
@@ -35,6 +35,7 @@ def rounded(value: float | int, exponent: int) -> int:
 
 
 @given(st.lists(st.one_of(finite, near_ties), min_size=1, max_size=6), exponents)
+@example([0.5, 1.5, -0.5, -2.5], 0)  # halves, whatever else is tried
 def test_floats_are_rounded_exactly(values: list[float], exponent: int) -> None:
     expected = [min(max(rounded(v, exponent), -LIMIT), LIMIT) for v in values]
     grid = Grid(exponent, len(values))
