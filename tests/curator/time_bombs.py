@@ -157,7 +157,7 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--asks", type=int, default=20)
     parser.add_argument("--only", default="")
-    parser.add_argument("--kind", default="", help="bombs of this kind only, such as joins, or texts")
+    parser.add_argument("--kind", default="", help="bombs of these kinds only, such as joins,texts")
     parser.add_argument("--part", default="1/1", help="every so manieth bomb: 1/4, 2/4, 3/4 and 4/4 are all of them")
     chosen = parser.parse_args()
     number = 0
@@ -199,7 +199,7 @@ def main() -> int:
 
 
 def _of_kind(listed: dict[str, list[str]], wanted: str) -> dict[str, list[str]]:
-    return {kind: some for kind, some in listed.items() if kind.startswith(wanted)}
+    return {kind: some for kind, some in listed.items() if kind.startswith(tuple(wanted.split(",")))}
 
 
 def _line(found: Measured, sql: str, verdict: str) -> str:
