@@ -11,10 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 from tacit import synthesis
-from tacit.doors import synthesis_commands
 from tacit.doors.cli import app
-from tests.doors.test_formats import must_be_readable
-from tests.doors.test_learning_commands import folder, run  # noqa: F401  # a fixture
+from tacit.doors.commands import synthesis as synthesis_commands
+from tests.doors.commands.test_formats import must_be_readable
+from tests.doors.commands.test_learning import folder, run  # noqa: F401  # a fixture
 
 MAKE = ("synthesise", "clinic.toml", "people", "--epsilon", "2", "--delta", "1e-6", "--method", "mst")
 

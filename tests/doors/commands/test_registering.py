@@ -13,7 +13,7 @@ from rich.console import Console
 
 import tacit
 from tacit.curator import open_policy, protect
-from tacit.doors.registering import registering
+from tacit.doors.commands.registering import registering
 from tests.curator.tables import people
 from tests.engines.test_interrupts import folder, started
 

@@ -88,7 +88,7 @@ SHOWN = [
 
 
 def test_the_list_of_what_is_shown_is_whole() -> None:
-    # each needs minutes or a policy of its own: see below, test_learning_commands and test_synthesis_commands
+    # each needs minutes or a policy of its own: see below, test_learning and test_synthesis
     elsewhere = {
         "suggest",
         "audit run",

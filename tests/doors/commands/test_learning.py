@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tacit import learning
-from tacit.doors import learning_commands
 from tacit.doors.cli import app
-from tests.doors.test_formats import must_be_readable
+from tacit.doors.commands import learning as learning_commands
+from tests.doors.commands.test_formats import must_be_readable
 
 POLICY = """
 name = "clinic"

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Final
 import typer
 
 from tacit import parameters
-from tacit.doors.common import PolicyFile, aside, out, read_policy
-from tacit.doors.formats import AsJson, Form, Format, chosen, show
-from tacit.doors.prices import Analyst, Delta, Epsilon
+from tacit.doors.commands.formats import AsJson, Form, Format, chosen, show
+from tacit.doors.commands.prices import Analyst, Delta, Epsilon
+from tacit.doors.commands.terminal import PolicyFile, aside, out, read_policy
 from tacit.errors import ParameterError
 
 _HOW: Final = 'Write "Visits" = "SELECT ..." or "Ages" = { study = "quartiles", of = "visits.age" } under [statistics].'
@@ -41,7 +41,7 @@ def publish(
     """
     wanted = chosen(form, as_json=as_json)
     from tacit.curator import open_policy
-    from tacit.doors.registering import registering
+    from tacit.doors.commands.registering import registering
 
     heading, listed = _read(statistics)
     price = read_policy(policy).default_epsilon if epsilon is None else epsilon

@@ -13,10 +13,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from tacit import parameters
-from tacit.doors.common import PolicyFile, aside, out, read_policy
-from tacit.doors.formats import AsJson, Form, Format, chosen, show
-from tacit.doors.learning_commands import opened, price_of
-from tacit.doors.prices import Analyst, Delta, Epsilon, RowsPerUnit
+from tacit.doors.commands.formats import AsJson, Form, Format, chosen, show
+from tacit.doors.commands.learning import opened, price_of
+from tacit.doors.commands.prices import Analyst, Delta, Epsilon, RowsPerUnit
+from tacit.doors.commands.terminal import PolicyFile, aside, out, read_policy
 from tacit.errors import ParameterError
 
 if TYPE_CHECKING:

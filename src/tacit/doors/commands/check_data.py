@@ -8,8 +8,8 @@ from pathlib import Path
 
 from rich.text import Text
 
-from tacit.doors.common import aside, out
-from tacit.doors.formats import Format, show
+from tacit.doors.commands.formats import Format, show
+from tacit.doors.commands.terminal import aside, out
 
 
 def show_data(policy: Path, form: Format) -> None:

@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from tacit import parameters
-from tacit.doors.common import PolicyFile, aside, out, read_policy
-from tacit.doors.formats import AsJson, Columns, Form, Format, chosen, show
-from tacit.doors.prices import Analyst, Delta, Epsilon, RowsPerUnit
+from tacit.doors.commands.formats import AsJson, Columns, Form, Format, chosen, show
+from tacit.doors.commands.prices import Analyst, Delta, Epsilon, RowsPerUnit
+from tacit.doors.commands.terminal import PolicyFile, aside, out, read_policy
 from tacit.errors import ParameterError, TacitError
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ def price_of(policy: Path, epsilon: str | None) -> Any:
 def opened(policy: Path, analyst: str, beside: Console) -> Iterator[Any]:
     """The curator of a policy, with a bar while tables are registered."""
     from tacit.curator import open_policy
-    from tacit.doors.registering import registering
+    from tacit.doors.commands.registering import registering
 
     with registering(beside) as progress:
         curator = open_policy(policy.absolute(), analyst=analyst, progress=progress)

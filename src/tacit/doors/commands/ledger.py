@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from tacit.doors.common import REFUSED, PolicyFile, aside, out, read_policy
-from tacit.doors.formats import AsJson, Columns, Form, Format, chosen, show
+from tacit.doors.commands.formats import AsJson, Columns, Form, Format, chosen, show
+from tacit.doors.commands.terminal import REFUSED, PolicyFile, aside, out, read_policy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +87,7 @@ def _print_ledger(
 
 def _columns(entries: Sequence[Entry]) -> Columns:
     from tacit.answer.standing import charges_of
-    from tacit.doors.asked import in_words
+    from tacit.doors.readable import in_words
 
     charges = charges_of(entries)
     prices = [each.asked for each in charges]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from tacit.doors.common import PolicyFile, aside
-from tacit.doors.formats import AsJson, Form, Format, chosen, show
+from tacit.doors.commands.formats import AsJson, Form, Format, chosen, show
+from tacit.doors.commands.terminal import PolicyFile, aside
 
 
 def refresh(policy: PolicyFile, form: Form = Format.TABLE, as_json: AsJson = False) -> None:
@@ -15,7 +15,7 @@ def refresh(policy: PolicyFile, form: Form = Format.TABLE, as_json: AsJson = Fal
     catalog is not watched by anybody: run this when it changed. Nothing is asked or charged.
     """
     from tacit.curator import refresh_policy
-    from tacit.doors.registering import registering
+    from tacit.doors.commands.registering import registering
 
     wanted = chosen(form, as_json=as_json)
     with registering(aside()) as progress:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from tacit.doors.common import aside, out
+from tacit.doors.commands.terminal import aside, out
 from tacit.errors import ParameterError
 from tacit.parameters import refuse
 

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.doors.common import PolicyFile, aside
-from tacit.doors.formats import AsCsv, AsJson, Form, Format, chosen, show
-from tacit.doors.learning_commands import opened, price_of
-from tacit.doors.prices import Analyst, Delta, Epsilon
+from tacit.doors.commands.formats import AsCsv, AsJson, Form, Format, chosen, show
+from tacit.doors.commands.learning import opened, price_of
+from tacit.doors.commands.prices import Analyst, Delta, Epsilon
+from tacit.doors.commands.terminal import PolicyFile, aside
 
 Moment = str | None
 

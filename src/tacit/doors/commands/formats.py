@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.doors.common import print_json
+from tacit.doors.commands.terminal import print_json
 
 
 class Format(StrEnum):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tacit.doors.common import aside
+from tacit.doors.commands.terminal import aside
 from tacit.errors import ParameterError
 
 
@@ -48,9 +48,9 @@ def _serve() -> None:
     import tempfile
 
     from tacit.doors import clinic
+    from tacit.doors.commands.server import serve
     from tacit.doors.http.roles import Role
     from tacit.doors.http.tokens import TokenFile
-    from tacit.doors.server_commands import serve
 
     with tempfile.TemporaryDirectory(prefix="tacit-") as folder:
         policy = clinic.make(Path(folder)).policy

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from tacit.doors.common import aside, out
-from tacit.doors.formats import AsJson, Columns, Form, Format, chosen, show
+from tacit.doors.commands.formats import AsJson, Columns, Form, Format, chosen, show
+from tacit.doors.commands.terminal import aside, out
 from tacit.errors import ParameterError
 
 if TYPE_CHECKING:

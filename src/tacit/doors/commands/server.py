@@ -7,9 +7,9 @@ from typing import Annotated, Final
 
 import typer
 
-from tacit.doors.common import PolicyFile, aside, out, read_policy
-from tacit.doors.formats import AsJson, Form, Format, chosen, show
-from tacit.doors.prices import Analyst
+from tacit.doors.commands.formats import AsJson, Form, Format, chosen, show
+from tacit.doors.commands.prices import Analyst
+from tacit.doors.commands.terminal import PolicyFile, aside, out, read_policy
 from tacit.errors import TacitError
 
 MISSING: Final = "This needs FastAPI, uvicorn and Jinja2, which are not installed: pip install 'tacit[server]'"

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.doors.common import read_policy
+from tacit.doors.commands.terminal import read_policy
 
 Epsilon = Annotated[str | None, typer.Option(help="What it may cost, e.g. 0.5. The policy has a default.")]
 Delta = Annotated[

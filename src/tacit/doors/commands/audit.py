@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from tacit.doors.common import REFUSED, PolicyFile, aside, out, read_policy
-from tacit.doors.formats import AsJson, Columns, Form, Format, chosen, show
-from tacit.doors.prices import Epsilon
+from tacit.doors.commands.formats import AsJson, Columns, Form, Format, chosen, show
+from tacit.doors.commands.prices import Epsilon
+from tacit.doors.commands.terminal import REFUSED, PolicyFile, aside, out, read_policy
 from tacit.errors import ParameterError
 
 if TYPE_CHECKING:

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.doors.common import PolicyFile, aside, out
-from tacit.doors.contents import answer_content, estimate_content, plan_content
-from tacit.doors.formats import AsCsv, AsJson, Columns, Form, Format, chosen, show
-from tacit.doors.prices import (
+from tacit.doors.commands.formats import AsCsv, AsJson, Columns, Form, Format, chosen, show
+from tacit.doors.commands.prices import (
     Analyst,
     Delta,
     Epsilon,
@@ -22,6 +20,8 @@ from tacit.doors.prices import (
     asked,
     planner_of,
 )
+from tacit.doors.commands.terminal import PolicyFile, aside, out
+from tacit.doors.contents import answer_content, estimate_content, plan_content
 
 if TYPE_CHECKING:
     from tacit.answer import Answer, Estimate
@@ -149,7 +149,7 @@ def ask(
     """
     wanted = chosen(form, as_json=as_json, as_csv=as_csv)
     from tacit.curator import open_policy
-    from tacit.doors.registering import registering
+    from tacit.doors.commands.registering import registering
 
     options = {"rows": rows, **asked(epsilon, delta, rho, within, weights, rows_per_unit, groups_per_unit)}
     planner_of(policy).planned(sql, **options)  # a mistake is told before anything is registered or committed to
@@ -194,7 +194,7 @@ def suggest(
     wanted = chosen(form, as_json=as_json)
     from tacit.curator import open_policy
     from tacit.curator.suggest import question_for
-    from tacit.doors.registering import registering
+    from tacit.doors.commands.registering import registering
 
     planner = planner_of(policy)
     planner.plan(question_for(planner.policy, column)[0], epsilon, rows_per_unit=rows_per_unit)

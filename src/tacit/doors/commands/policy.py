@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tacit.doors.common import PolicyFile, aside, out
-from tacit.doors.data_commands import show_data
-from tacit.doors.formats import AsJson, Columns, Form, Format, chosen, show
+from tacit.doors.commands.check_data import show_data
+from tacit.doors.commands.formats import AsJson, Columns, Form, Format, chosen, show
+from tacit.doors.commands.terminal import PolicyFile, aside, out
 from tacit.errors import ParameterError
 
 if TYPE_CHECKING:

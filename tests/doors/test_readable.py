@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tacit.doors.asked import in_words
+from tacit.doors.readable import in_words
 from tacit.question import canonical, read
 
 
