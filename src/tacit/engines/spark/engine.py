@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tacit.engines import leases
 from tacit.engines.dialects import Place, text
@@ -33,6 +33,7 @@ from tacit.engines.spark import copy as working_copy
 from tacit.engines.spark import describing, sources
 from tacit.engines.spark.copy import Copy
 from tacit.engines.spark.registration import columns_of
+from tacit.engines.spark.steps import in_steps
 from tacit.errors import EngineError
 from tacit.policy.check import Schema
 from tacit.policy.policy import Policy, Source
@@ -168,16 +169,8 @@ class SparkEngine:
         """The exact result of a query that has been paid for."""
         if self.is_stale():
             raise EngineError(STALE)
-        keys, measures = list(query.key_columns), list(query.measure_columns)
-        request = {
-            "task": "run",
-            "sql": text(query.ast, "spark", Place(views=self._views)),
-            "views": self._folders,
-            "seconds": self._session.limits.seconds,
-            "keys": keys,
-            "measures": measures,
-        }
-        reply = self._session.worker.ask(request)
+        measures = list(query.measure_columns)
+        reply = self._session.worker.ask(self._request(query))
         try:
             rows = int(reply["rows"])
             columns = [list(column) for column in reply["keys"]]
@@ -185,6 +178,18 @@ class SparkEngine:
             return Exact(cells, dict(zip(measures, reply["measures"], strict=True)))
         except (LookupError, TypeError, ValueError, ArithmeticError, MemoryError):
             raise EngineError(FAILED) from None
+
+    def _request(self, query: Pushed) -> dict[str, Any]:
+        steps, place = in_steps(query.ast, f"tacit_{self._token}_step"), Place(views=self._views)
+        return {
+            "task": "run",
+            "steps": [[name, text(each, "spark", place)] for name, each in steps.kept],
+            "sql": text(steps.last, "spark", place),
+            "views": self._folders,
+            "seconds": self._session.limits.seconds,
+            "keys": list(query.key_columns),
+            "measures": list(query.measure_columns),
+        }
 
     def moment(self) -> AbstractContextManager[Run]:
         """Runs queries that all see the rows of one moment: those of the copy, which nobody changes."""
