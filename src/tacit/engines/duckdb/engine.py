@@ -123,7 +123,7 @@ class DuckDBEngine:
         if self._has_changed():
             raise EngineError(STALE)
         keys, measures = list(query.key_columns), list(query.measure_columns)
-        request = {"sql": text(query.ast, "duckdb"), "keys": keys, "measures": measures}
+        request = {"sql": text(query.ast, "duckdb"), "keys": keys, "measures": measures, "few": query.few}
         worker = self._free.get()
         try:
             reply = worker.ask(request)
