@@ -18,6 +18,7 @@ from tacit.doors.audit_commands import audit
 from tacit.doors.common import REFUSED, aside
 from tacit.doors.completion import completion
 from tacit.doors.demo_command import demo
+from tacit.doors.federate.commands import federate
 from tacit.doors.learning_commands import evaluate, predict, train
 from tacit.doors.ledger_commands import ledger
 from tacit.doors.policy_commands import check, init
@@ -94,6 +95,15 @@ app.add_typer(
     help="Answers that are randomised at home: a page to try it, and a shuffler.  tacit survey demo",
     epilog="Examples: tacit survey demo, tacit survey demo drinks.json --port 0, "
     "tacit survey shuffle drinks.json --least 1000 < reports > shuffled.",
+)
+app.add_typer(
+    federate,
+    name="federate",
+    help="Models and sums of data that nobody sees: coordinator, clients, helpers.  tacit federate demo",
+    epilog="Examples: tacit federate demo, tacit federate key hospital-07.key > keys/hospital-07.pub, "
+    "tacit federate plan hospitals.toml --output hospitals.json, "
+    "tacit federate coordinator --config coordinator.toml, tacit federate client --config hospital-07.toml, "
+    "tacit federate helper --config helper-0.toml.",
 )
 
 

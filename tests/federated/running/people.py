@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -46,7 +47,7 @@ def run(
     reopened: Callable[[Coordinator, int, int], Coordinator] = lambda found, number, step: found,
     seed: int = 0,
 ) -> Coordinator:
-    """All rounds to the end. `comes(client, round, step)`; `reopened` may put another coordinator in the place of one."""
+    """All rounds to the end. `comes(client, round, step)`; `reopened` may put another coordinator in one's place."""
     order = random.Random(seed)
     while not coordinator.is_over:
         number, inside = coordinator.round, {}
@@ -60,7 +61,7 @@ def run(
         for step in range(1, LAST_STEP + 1):
             coming = [(place, message) for place, (_, message) in inside.items() if comes(place, number, step)]
             order.shuffle(coming)
-            for place, message in coming:
+            for _, message in coming:
                 coordinator = reopened(coordinator, number, step)
                 _say(coordinator, message)
                 if order.random() < 0.2:
@@ -83,10 +84,8 @@ def run(
 
 
 def _say(coordinator: Coordinator, message: bytes) -> None:
-    try:
+    with contextlib.suppress(Refused):  # the step may have ended without it
         coordinator.say(message)
-    except Refused:
-        pass  # the step ended without it
 
 
 def _heard(coordinator: Coordinator, place: int, number: int, step: int, message: bytes) -> bytes | None:

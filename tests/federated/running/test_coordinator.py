@@ -72,11 +72,10 @@ def test_a_coordinator_that_is_killed_again_and_again_opens_one_sum_for_one_char
 def test_a_lost_round_uses_a_spare_one_and_then_the_federation_fails(tmp_path: Path) -> None:
     federation, server, keys = parties(DRINKS, 5, vanish=1, spare=1)
     everybody = members(federation, keys, ["tea"] * 5, tmp_path)
-    with ledger_in(tmp_path) as ledger:
-        with Coordinator(federation, server, tmp_path, ledger) as coordinator:
-            found = run(coordinator, everybody, lambda client, number, step: number > 1 or client > 1 or step < 3)
-            assert found.result is not None
-            assert len(found.lost) == 1
+    with ledger_in(tmp_path) as ledger, Coordinator(federation, server, tmp_path, ledger) as coordinator:
+        found = run(coordinator, everybody, lambda client, number, step: number > 1 or client > 1 or step < 3)
+        assert found.result is not None
+        assert len(found.lost) == 1
     other = tmp_path / "other"
     other.mkdir()
     federation, server, keys = parties(Counts("drink", ("tea", "milk")), 5, vanish=1, spare=1)
@@ -92,9 +91,8 @@ def test_a_lost_round_uses_a_spare_one_and_then_the_federation_fails(tmp_path: P
 
 def test_a_federation_is_charged_for_all_its_rounds_before_anybody_is_called(tmp_path: Path) -> None:
     federation, server, _ = parties(DRINKS, 5, spare=2, epsilon="3")
-    with ledger_in(tmp_path, Budget(1, "1/1000")) as ledger:
-        with pytest.raises(BudgetExceeded):
-            Coordinator(federation, server, tmp_path, ledger)
+    with ledger_in(tmp_path, Budget(1, "1/1000")) as ledger, pytest.raises(BudgetExceeded):
+        Coordinator(federation, server, tmp_path, ledger)
     assert federation.attempts == 3
 
 

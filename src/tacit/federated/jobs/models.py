@@ -1,8 +1,8 @@
 """A job that fits a logistic regression: each round opens the mean motion of the clients' weights.
 
-Every client takes some steps downhill on its own rows from the common weights, and adds by how much they moved, shortened to
-`norm`. The coordinator keeps some of the last motion (`momentum`) and goes on from there. With one local step this is
-FedSGD, with more FedAvg (McMahan et al. 2017). A client is one unit, with all its rows.
+Every client takes some steps downhill on its own rows from the common weights, and adds by how much they moved,
+shortened to `norm`. The coordinator keeps some of the last motion (`momentum`) and goes on from there. With one local
+step this is FedSGD, with more FedAvg (McMahan et al. 2017). A client is one unit, with all its rows.
 
 Features and classes are public: numbers between bounds, or listed texts. Of a client's rows, those with a value that is
 missing, is no number or is not listed are left out, one by one.
@@ -109,7 +109,7 @@ class Fitting:
 
 @dataclass(frozen=True)
 class Logistic(Job):
-    """A logistic regression from the files of clients. `features`: a name and (low, high), or listed texts, for each."""
+    """A logistic regression from clients' files. `features`: (low, high) or listed texts, by the name of the column."""
 
     kind: ClassVar[str] = "logistic regression"
     features: Mapping[str, Any]

@@ -1,11 +1,11 @@
 """Jobs of several rounds that look for something: a quantile by halving, frequent texts letter by letter.
 
-Quantile. Each round opens how many clients' numbers are at or below the middle m of an interval, B, and above it, A, and
-keeps the half that must hold the quantile q: the upper one where B < q (A + B) as they were read. Theorem: let
+Quantile. Each round opens how many clients' numbers are at or below the middle m of an interval, B, and above it, A,
+and keeps the half that must hold the quantile q: the upper one where B < q (A + B) as they were read. Theorem: let
 the noise of (1 - q) B - q A, whose deviation is sqrt((1 - q)**2 + q**2) times that of a count, be at most w in every
-round. Then at most q n + w of the n numbers are at or below the lower end of the last interval, and at least q n - w are
-at or below its upper end: it holds a value whose rank is off by at most w. `rank_off_by` is w at 95 % for all rounds
-together. (An end that is a bound was never asked about: beyond it there is nothing.)
+round. Then at most q n + w of the n numbers are at or below the lower end of the last interval, and at least q n - w
+are at or below its upper end: it holds a value whose rank is off by at most w. `rank_off_by` is w at 95 % for all
+rounds together. (An end that is a bound was never asked about: beyond it there is nothing.)
 
 FrequentTexts. Candidates are the texts found so far with one more character of a public alphabet, or ended. A client
 counts at the one candidate that its own text begins with. What is at least `_SEEN` deviations of the noise above 0 is

@@ -3,7 +3,7 @@
     coordinator = Coordinator(federation, identity, folder, ledger)      # charged; or gone on with after a crash
     coordinator.call(client)                  # bytes for a client: the round that it may enter now
     coordinator.say(message)                  # a client's message
-    coordinator.hear(client, round, step)     # the answer to its message of a step, or None as long as others are missing
+    coordinator.hear(client, round, step)     # the answer to its message of a step, or None while others are missing
     coordinator.tick()                        # ends steps whose time is over; call it again and again
     coordinator.result                        # at the end
 
@@ -202,8 +202,8 @@ class Coordinator:
         kept = next((content for kind, content in self._record.entries if kind == _PAID), None)
         if kept is None and receipt.repeated:
             raise Refused(
-                f"The federation {self.federation.name!r} was begun before, and its record is not here. What its rounds "
-                "opened is not known, so that it cannot go on. Begin another one, under another name."
+                f"The federation {self.federation.name!r} was begun before, and its record is not here. What its "
+                "rounds opened is not known, so that it cannot go on. Begin another one, under another name."
             )
         if kept is None:
             self._record.add(_PAID, paid)
