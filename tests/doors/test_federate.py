@@ -223,7 +223,7 @@ def test_wrong_settings_are_refused_in_a_sentence(tmp_path: Path, command: str) 
 
 @pytest.mark.parametrize("typed", ["maybe", "1.5", '["a"]', "{}"])
 def test_a_measurement_that_is_none_is_refused(tmp_path: Path, typed: str) -> None:
-    from tacit.doors.federate.commands import _measured
+    from tacit.doors.commands.federate import _measured
 
     with pytest.raises(TacitError, match="measurement"):
         _measured(typed)

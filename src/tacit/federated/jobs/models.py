@@ -22,7 +22,7 @@ from tacit import learning, parameters
 from tacit.federated.distributed.private_sum import Finding
 from tacit.federated.distributed.tasks import Task, VectorAverage
 from tacit.federated.jobs.job import Columns, Job, State, number
-from tacit.learning.discriminant import in_order
+from tacit.learning.second_moments.discriminant import in_order
 from tacit.learning.training import Training, training
 
 Reals = NDArray[np.float64]
