@@ -94,19 +94,18 @@ TWO = "SELECT 'all' AS what, count(*) AS n FROM data UNION ALL SELECT 'dear', co
         "UNION ALL SELECT avg(pay) FROM data",
     ],
 )
-def test_the_rows_are_those_of_plain_sql_where_no_noise_is_left(shared: tacit.Curator, text: str) -> None:
-    before = charges(shared)
+def test_the_rows_are_those_of_plain_sql_where_no_noise_is_left(curator: tacit.Curator, text: str) -> None:
     with duckdb.connect() as connection:
         connection.register("data", ROWS)
         expected = connection.execute(text).fetchall()
-    answer = shared.ask(text, MUCH)
+    answer = curator.ask(text, MUCH)
     found = [tuple(round(cell, 2) if isinstance(cell, float) else cell for cell in row) for row in answer.rows()]
     exact = [tuple(round(float(c), 2) if isinstance(c, (int, float)) else c for c in row) for row in expected]
     if "ORDER BY" in text.rpartition(")")[2]:
         assert found == exact
     else:
         assert Counter(found) == Counter(exact)
-    assert charges(shared) == before + 1
+    assert charges(curator) == 1
 
 
 def test_all_of_it_is_one_charge_and_asked_again_it_is_free(curator: tacit.Curator) -> None:

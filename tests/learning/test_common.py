@@ -48,16 +48,23 @@ def clinic() -> tacit.Curator:
     return tacit.protect(frame, unit="who", columns=columns, budget=tacit.Budget(epsilon=500, delta=1e-2))
 
 
-@pytest.fixture(scope="module")
-def shared() -> Iterator[Callable[[str], tacit.Curator]]:
-    """A clinic for each test function: its cases are different models, so that none of them finds another's fit."""
-    with contextlib.ExitStack() as opened:
-        clinics: dict[str, tacit.Curator] = {}
+Shared = Callable[[str, Any], tacit.Curator]
+TWINS = ("Ridge", "PCA")
+"""They buy the same release as another model, LinearRegression and StandardScaler: what is stored would be theirs."""
 
-        def of(test: str) -> tacit.Curator:
-            if test not in clinics:
-                clinics[test] = opened.enter_context(clinic())
-            return clinics[test]
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Shared]:
+    """A clinic for all models of a test, none of which finds another's fit there; twins have one of their own."""
+    with contextlib.ExitStack() as opened:
+        clinics: dict[tuple[str, str], tacit.Curator] = {}
+
+        def of(test: str, model: Any) -> tacit.Curator:
+            name = type(model).__name__
+            place = (test, name if name in TWINS else "")
+            if place not in clinics:
+                clinics[place] = opened.enter_context(clinic())
+            return clinics[place]
 
         yield of
 
@@ -95,9 +102,9 @@ def made(model: Any, **changed: Any) -> Any:
 
 @MODELS
 def test_the_stated_price_is_charged_first_and_covers_the_event(
-    model: Any, shared: Callable[[str], tacit.Curator], monkeypatch: pytest.MonkeyPatch
+    model: Any, shared: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    curator = shared("price")
+    curator = shared("price", model)
     before = len(charges(curator))
     rows, target = rows_for(curator, model), target_of(model)
     told = of_rows(model).estimate(rows, target)
@@ -129,8 +136,8 @@ def test_the_stated_price_is_charged_first_and_covers_the_event(
 
 
 @MODELS
-def test_the_same_fit_again_is_stored_free_and_the_same(model: Any, shared: Callable[[str], tacit.Curator]) -> None:
-    curator = shared("again")
+def test_the_same_fit_again_is_stored_free_and_the_same(model: Any, shared: Shared) -> None:
+    curator = shared("again", model)
     before = len(charges(curator))
     first = of_rows(model).fit(rows_for(curator, model), target_of(model))
     again = of_rows(model).fit(rows_for(curator, model), target_of(model))
@@ -149,8 +156,8 @@ COPIES: tuple[Callable[[Any], Any], ...] = (
 
 
 @MODELS
-def test_no_copy_of_a_model_fits_for_free(model: Any, shared: Callable[[str], tacit.Curator]) -> None:
-    curator = shared("copies")
+def test_no_copy_of_a_model_fits_for_free(model: Any, shared: Shared) -> None:
+    curator = shared("copies", model)
     before = len(charges(curator))
     rows, target = rows_for(curator, model), target_of(model)
     first = of_rows(model).fit(rows, target)
@@ -263,8 +270,8 @@ def test_bad_input_is_refused_before_anything_is_released(model: Any, monkeypatc
 
 
 @MODELS
-def test_a_wrong_target_is_refused_before_the_charge(model: Any, shared: Callable[[str], tacit.Curator]) -> None:
-    curator = shared("refusals")
+def test_a_wrong_target_is_refused_before_the_charge(model: Any, shared: Shared) -> None:
+    curator = shared("refusals", model)
     target = target_of(model)
     if target:
         with pytest.raises((ParameterError, QuestionError, TacitError)):
