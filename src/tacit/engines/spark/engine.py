@@ -27,7 +27,7 @@ from tacit.engines.duckdb.working_copy import Progress
 from tacit.engines.engine import STALE, Pushed, Run
 from tacit.engines.exact import Exact
 from tacit.engines.leases import Lease
-from tacit.engines.process import FAILED, Limits, Program, Worker
+from tacit.engines.process import Limits, Program, Worker, exact_of
 from tacit.engines.secret import Secret
 from tacit.engines.spark import copy as working_copy
 from tacit.engines.spark import describing, sources
@@ -169,15 +169,7 @@ class SparkEngine:
         """The exact result of a query that has been paid for."""
         if self.is_stale():
             raise EngineError(STALE)
-        measures = list(query.measure_columns)
-        reply = self._session.worker.ask(self._request(query))
-        try:
-            rows = int(reply["rows"])
-            columns = [list(column) for column in reply["keys"]]
-            cells = list(zip(*columns, strict=True)) if columns else [()] * rows
-            return Exact(cells, dict(zip(measures, reply["measures"], strict=True)))
-        except (LookupError, TypeError, ValueError, ArithmeticError, MemoryError):
-            raise EngineError(FAILED) from None
+        return exact_of(self._session.worker.ask(self._request(query)), list(query.measure_columns))
 
     def _request(self, query: Pushed) -> dict[str, Any]:
         steps, place = in_steps(query.ast, f"tacit_{self._token}_step"), Place(views=self._views)
