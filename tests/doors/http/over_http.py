@@ -48,7 +48,7 @@ class OverHttp:
         policy = Path(self.folder.name) / "policy.toml"
         policy.touch()
         self.file = TokenFile(policy)
-        self.server = Server([Dataset(local.policy.name, local, Keyring(self.file))], Limits(open_each=64))
+        self.server = Server([Dataset(local.policy.name, local, Keyring(self.file), policy)], Limits(open_each=64))
         self.client = TestClient(make_app(self.server), base_url="https://testserver")
         self.remotes: dict[str, RemoteCurator] = {}
 

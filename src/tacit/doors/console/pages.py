@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tacit import parameters
-from tacit.answer import Answer
+from tacit.answer import Answer, Estimate
 from tacit.answer.shown import readable, safe
 from tacit.answer.standing import charges_of, price_of
 from tacit.doors.asked import in_words
 from tacit.doors.console import drawn
 from tacit.doors.http import forms
 from tacit.doors.http.datasets import Seat
-from tacit.doors.http.handlers import Request
+from tacit.doors.http.replies import Request
 from tacit.doors.http.roles import ASKERS
 from tacit.errors import TacitError
 from tacit.ledger import Entry
@@ -68,7 +68,7 @@ def estimate(seat: Seat, request: Request) -> Page:
 def preview(seat: Seat, request: Request) -> Page:
     """The same, without the page around it, for the script."""
     said = _said(request)
-    return Page("estimate.html", {"said": said, **_estimated(seat, said)})
+    return Page("estimate.html", {"said": said, "policy": facts(seat), **_estimated(seat, said)})
 
 
 def ask(seat: Seat, request: Request) -> Page:
@@ -152,10 +152,14 @@ def _unit(table: Table) -> str:
         return "public: says nothing about anyone"
     unit = table.unit
     if isinstance(unit, ColumnUnit):
-        return safe(f"protects everyone by {unit.column}, at most {table.rows_per_unit:,} rows each")
+        return safe(f"protects everyone by {unit.column}, {_at_most(table.rows_per_unit)}")
     if isinstance(unit, PathUnit):
-        return safe(f"protects everyone through {unit.table}, at most {table.rows_per_unit:,} rows each")
+        return safe(f"protects everyone through {unit.table}, {_at_most(table.rows_per_unit)}")
     return "protects every row"
+
+
+def _at_most(rows: int | None) -> str:
+    return "one row each" if rows == 1 else f"at most {rows:,} rows each"
 
 
 def _facts(column: Column) -> str:
@@ -184,21 +188,37 @@ def _estimated(seat: Seat, said: Mapping[str, str]) -> dict[str, Any]:
         steps = list(found.plan.sentences)
     except TacitError as refusal:
         return {"refusal": _sentence(refusal, seat)}
-    errors = [
-        {"name": safe(e.name), "within": f"{e.within_95:,.4g}", "rows": None if e.rows is None else f"{e.rows:,}"}
-        for e in (*found.errors, *found.for_example)
-    ]
+    errors = _bars(found, _at_default(seat, said))
     notes = [*found.picked, *(f"{note}." for note in found.plan.notes)]
     price = readable(parameters.as_text(found.epsilon))
     return {"estimate": {"cost": found.cost, "errors": errors, "notes": notes, "steps": steps, "price": price}}
 
 
+def _at_default(seat: Seat, said: Mapping[str, str]) -> dict[tuple[str, int | None], float]:
+    """How far each column would be off at the policy's default price: what the drawn error bars are compared with."""
+    try:
+        found = seat.curator.estimate(said["sql"], seat.curator.policy.default_epsilon, delta=said["delta"] or None)
+    except TacitError:
+        return {}
+    return {(each.name, each.rows): each.within_95 for each in (*found.errors, *found.for_example)}
+
+
+def _bars(found: Estimate, usual: Mapping[tuple[str, int | None], float]) -> list[dict[str, Any]]:
+    """Each column's error in words, and the ends of its bar and of the usual one in thousandths of the drawing."""
+    bars = []
+    for each in (*found.errors, *found.for_example):
+        other = usual.get((each.name, each.rows), 0.0)
+        drawing = drawn.bar(each.within_95, other) if other > 0 else None
+        rows = None if each.rows is None else f"{each.rows:,}"
+        bars.append({"name": safe(each.name), "within": f"{each.within_95:,.4g}", "rows": rows, "bar": drawing})
+    return bars
+
+
 def _answered(answer: Answer, said: Mapping[str, str] | None, *, several: bool = False) -> Page:
     drawing, entry = drawn.of_answer(answer), answer.facts.get("entry", "")
-    receipt = {name: safe(value) for name, value in answer.receipt.items() if name not in ("notes", "chosen")}
     content = {
         "drawing": drawing,
-        "receipt": receipt,
+        "receipt": receipt_of(answer.receipt),
         "notes": [safe(each) for each in answer.notes],
         "repeated": answer.repeated,
         "entry": entry,
@@ -207,6 +227,21 @@ def _answered(answer: Answer, said: Mapping[str, str] | None, *, several: bool =
         "card": answer.card(),
     }
     return Page("answer.html", content)
+
+
+_FIRST: Final = ("epsilon", "delta", "unit", "rows_per_unit", "noise", "entry")
+_NOT_IN_WORDS: Final = ("notes", "chosen", "event")
+
+
+def receipt_of(receipt: Mapping[str, str]) -> dict[str, Any]:
+    """A receipt in the order in which people ask: the price, who is protected, and the rest; and its event apart."""
+    names = [*(each for each in _FIRST if each in receipt), *(each for each in receipt if each not in _FIRST)]
+    lines = {
+        name.replace("_", " "): safe(readable(receipt[name]) if name in ("epsilon", "delta") else receipt[name])
+        for name in names
+        if name not in _NOT_IN_WORDS
+    }
+    return {"lines": lines, "event": safe(receipt.get("event", ""))}
 
 
 def _row(number: int, charge: Entry, outcomes: Mapping[Any, str]) -> dict[str, Any]:

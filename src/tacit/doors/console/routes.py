@@ -22,11 +22,12 @@ from starlette.responses import Response
 from tacit.answer.pages import STYLE
 from tacit.doors.console.pages import PAGES, Page
 from tacit.doors.console.sessions import IDLE, Session, Sessions
-from tacit.doors.http.app import HEADERS, Server, guarded, limited, note
+from tacit.doors.http.app import Server, add_route, guarded, limited, note
 from tacit.doors.http.datasets import Seat
-from tacit.doors.http.handlers import Request
 from tacit.doors.http.problems import Problem
+from tacit.doors.http.replies import Request
 from tacit.doors.http.roles import ASKERS, ROUTES, Route
+from tacit.doors.http.sending import HEADERS
 
 LONGEST: Final = 200_000
 _MOST_FIELDS: Final = 20
@@ -92,7 +93,7 @@ def add_pages(app: Any, server: Server) -> None:
         if route.page:
             is_plain = route.does in plain
             does = _plain_page(console, route, plain[route.does]) if is_plain else _guarded_page(console, route)
-            app.add_api_route(route.path, does, methods=[route.method], include_in_schema=False)
+            add_route(app, route, does)
 
 
 def cookie_name(incoming: Incoming) -> str:
@@ -122,7 +123,7 @@ def _guarded_page(console: Console, route: Route) -> Callable[[Incoming], Any]:
             def shown() -> Response:
                 return console.rendered(PAGES[route.does](seat, request), seat, session.word, here)
 
-            sent: Response = await console.server.run(route.kind, shown, f"{seat.dataset.name} {seat.token.name}")
+            sent: Response = await console.server.run(route.kind, shown, seat.who)
             return sent
 
         def refused(content: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
