@@ -23,6 +23,7 @@ from tacit.doors.http.roles import Role
 from tacit.doors.http.tokens import Keyring, TokenFile
 
 OVER = ("ask", "ask_all", "suggest", "estimate", "explain", "why", "plan", "planned", "table", "number_of", "stored")
+OVER += ("rows", "publish", "watch")
 OF_SOMEBODY = ("budget", "spent", "remaining", "ledger", "verify", "resume")
 
 

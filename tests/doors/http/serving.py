@@ -68,7 +68,7 @@ def served_at(
     policy = clinic.make(folder, patients=200, keeps=True).policy
     policy.write_text(more + policy.read_text() + ANALYSTS if policy_text is None else policy_text)
     file = TokenFile(policy)
-    people = {"owner": Role.OWNER, "ana": Role.ANALYST, "bob": Role.ANALYST, "aud": Role.AUDITOR}
+    people = {"owner": Role.OWNER, "ana": Role.ANALYST, "bob": Role.ANALYST, "aud": Role.AUDITOR, "rea": Role.READER}
     tokens = {name: file.add(name, role, 1)[1] for name, role in people.items()}
     datasets = open_all([policy])
     log, mistakes = Lines(), []

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from tacit import parameters
 from tacit.answer import Answer
+from tacit.answer.nested import plain
 from tacit.curator import Publication
 from tacit.curator.watching import Period
 from tacit.doors.http import bodies, wire
@@ -144,7 +145,7 @@ def _period(each: Period) -> dict[str, Any]:
         "number": each.number,
         "start": each.start.isoformat(),
         "end": each.end.isoformat(),
-        "keys": [list(map(str, key)) for key in each.keys],
+        "keys": [list(map(plain, key)) for key in each.keys],
         "names": list(each.names),
         "totals": each.totals,
         "new": each.new,

@@ -104,6 +104,5 @@ def plain(name: str, value: Any) -> Any:
         return plain(name, value.tolist())
     if isinstance(value, numbers.Real | Decimal):
         return sent(value)
-    raise parameters.refuse(
-        name, "a number, a text, a list or a mapping: nothing else can be sent", type(value).__name__
-    )
+    allowed = "a number, a text, a list or a mapping: nothing else can be sent"
+    raise parameters.refuse(name, allowed, type(value).__name__)
