@@ -17,8 +17,6 @@ from functools import cache
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
-from tacit.curator.elsewhere import passed_on
-
 if TYPE_CHECKING:
     from tacit.learning.bins.boosted_bins import BoostedBinsClassifier, BoostedBinsRegressor
     from tacit.learning.bins.discretizer import KBinsDiscretizer
@@ -111,6 +109,8 @@ if not TYPE_CHECKING:  # a type checker reads the imports above, and so still no
 
     @cache
     def _fetched(name: str) -> Any:
+        from tacit.curator.elsewhere import passed_on
+
         found = getattr(importlib.import_module(f"tacit.learning.{_HOME[name]}"), name)
         return passed_on(found) if isinstance(found, FunctionType) else found
 

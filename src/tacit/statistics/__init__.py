@@ -15,8 +15,6 @@ from functools import cache
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
-from tacit.curator.elsewhere import passed_on
-
 if TYPE_CHECKING:
     from tacit.statistics.counts.density import density
     from tacit.statistics.counts.histogram import histogram
@@ -182,6 +180,8 @@ if not TYPE_CHECKING:  # a type checker reads the imports above, and so still no
 
     @cache
     def _fetched(name: str) -> Any:
+        from tacit.curator.elsewhere import passed_on
+
         found = getattr(importlib.import_module(f"tacit.statistics.{_HOME[name]}"), name)
         return passed_on(found) if isinstance(found, FunctionType) else found
 

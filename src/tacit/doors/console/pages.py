@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tacit import parameters
@@ -16,6 +15,8 @@ from tacit.answer import Answer, Estimate
 from tacit.answer.shown import readable, safe
 from tacit.answer.standing import charges_of, price_of
 from tacit.doors.console import drawn
+from tacit.doors.console.page import Page, sentence
+from tacit.doors.console.words import facts, receipt_of, tables_of
 from tacit.doors.http import forms
 from tacit.doors.http.datasets import Seat
 from tacit.doors.http.replies import Request
@@ -24,22 +25,9 @@ from tacit.doors.readable import in_words
 from tacit.errors import TacitError
 from tacit.ledger import Entry
 from tacit.plan import UnitedPlan
-from tacit.policy import Column, ColumnUnit, PathUnit, Policy, Table
 
 _PRICE: Final = ("epsilon", "delta", "within")
-_MOST_LISTED: Final = 12
 _MOST_ENTRIES: Final = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A template and its content; or, with `raw`, a file."""
-
-    template: str
-    content: Mapping[str, Any] = field(default_factory=dict)
-    status: int = 200
-    raw: tuple[bytes, str, str] | None = None
-    """Bytes, media type, file name."""
 
 
 def overview(seat: Seat, request: Request) -> Page:
@@ -78,7 +66,7 @@ def ask(seat: Seat, request: Request) -> Page:
         answer = seat.curator.ask(said["sql"], **_price(said))
     except TacitError as refusal:
         content = {"said": said, "tables": tables_of(seat.curator.policy), "policy": facts(seat)}
-        return Page("ask.html", {**content, "refusal": _sentence(refusal, seat)})
+        return Page("ask.html", {**content, "refusal": sentence(refusal, seat)})
     several = isinstance(seat.curator.planned(said["sql"], **_price(said)), UnitedPlan)
     return _answered(answer, said, several=several)
 
@@ -126,52 +114,6 @@ PAGES: Final[Mapping[str, Handler]] = {
 }
 
 
-def tables_of(policy: Policy) -> list[dict[str, Any]]:
-    """Tables and columns with what is public about them, in words."""
-    return [
-        {
-            "name": safe(name),
-            "unit": _unit(table),
-            "columns": [{"name": safe(each), "facts": _facts(column)} for each, column in table.columns.items()],
-        }
-        for name, table in policy.tables.items()
-    ]
-
-
-def facts(seat: Seat) -> dict[str, str]:
-    """Prices that the policy names."""
-    policy = seat.curator.policy
-    return {
-        "default": readable(parameters.as_text(policy.default_epsilon)),
-        "largest": readable(parameters.as_text(policy.largest_epsilon)),
-    }
-
-
-def _unit(table: Table) -> str:
-    if table.public:
-        return "public: says nothing about anyone"
-    unit = table.unit
-    if isinstance(unit, ColumnUnit):
-        return safe(f"protects everyone by {unit.column}, {_at_most(table.rows_per_unit)}")
-    if isinstance(unit, PathUnit):
-        return safe(f"protects everyone through {unit.table}, {_at_most(table.rows_per_unit)}")
-    return "protects every row"
-
-
-def _at_most(rows: int | None) -> str:
-    return "one row each" if rows == 1 else f"at most {rows:,} rows each"
-
-
-def _facts(column: Column) -> str:
-    if column.values is not None:
-        listed = ", ".join(safe(str(each)) for each in column.values[:_MOST_LISTED])
-        more = f", and {len(column.values) - _MOST_LISTED:,} more" if len(column.values) > _MOST_LISTED else ""
-        return f"{column.kind}: {listed}{more}"
-    if column.lower is not None:
-        return f"{column.kind} from {column.lower} to {column.upper}"
-    return f"{column.kind}, bounds to be bought" if column.auto else column.kind
-
-
 def _said(request: Request) -> dict[str, str]:
     form = request.query
     return {"sql": form.get("sql", "")[:100_000], **{name: form.get(name, "").strip()[:100] for name in _PRICE}}
@@ -187,7 +129,7 @@ def _estimated(seat: Seat, said: Mapping[str, str]) -> dict[str, Any]:
         found = seat.curator.estimate(said["sql"], **_price(said))
         steps = list(found.plan.sentences)
     except TacitError as refusal:
-        return {"refusal": _sentence(refusal, seat)}
+        return {"refusal": sentence(refusal, seat)}
     errors = _bars(found, _at_default(seat, said))
     notes = [*found.picked, *(f"{note}." for note in found.plan.notes)]
     price = readable(parameters.as_text(found.epsilon))
@@ -229,21 +171,6 @@ def _answered(answer: Answer, said: Mapping[str, str] | None, *, several: bool =
     return Page("answer.html", content)
 
 
-_FIRST: Final = ("epsilon", "delta", "unit", "rows_per_unit", "noise", "entry")
-_NOT_IN_WORDS: Final = ("notes", "chosen", "event")
-
-
-def receipt_of(receipt: Mapping[str, str]) -> dict[str, Any]:
-    """A receipt in the order in which people ask: the price, who is protected, and the rest; and its event apart."""
-    names = [*(each for each in _FIRST if each in receipt), *(each for each in receipt if each not in _FIRST)]
-    lines = {
-        name.replace("_", " "): safe(readable(receipt[name]) if name in ("epsilon", "delta") else receipt[name])
-        for name in names
-        if name not in _NOT_IN_WORDS
-    }
-    return {"lines": lines, "event": safe(receipt.get("event", ""))}
-
-
 def _row(number: int, charge: Entry, outcomes: Mapping[Any, str]) -> dict[str, Any]:
     asked = charge.asked
     kind = json.loads(charge.question or "null")
@@ -264,9 +191,3 @@ def _entry(request: Request) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 15:
         raise parameters.refuse("entry", "a whole number", text[:20])
     return int(text)
-
-
-def _sentence(refusal: TacitError, seat: Seat) -> str:
-    from tacit.doors.http.problems import content_of
-
-    return str(content_of(refusal, to_owner=seat.is_owner)["detail"])
