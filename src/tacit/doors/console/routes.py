@@ -20,7 +20,8 @@ from starlette.requests import Request as Incoming
 from starlette.responses import Response
 
 from tacit.answer.pages import STYLE
-from tacit.doors.console.pages import PAGES, Page
+from tacit.doors.console.page import Page
+from tacit.doors.console.pages import PAGES
 from tacit.doors.console.sessions import IDLE, Session, Sessions
 from tacit.doors.http.app import Server, add_route, guarded, limited, note
 from tacit.doors.http.datasets import Seat
