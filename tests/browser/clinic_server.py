@@ -33,7 +33,7 @@ delta = 1e-7
 [analysts.poor]
 epsilon = 0.05
 """
-PEOPLE = {"owner": Role.OWNER, "ana": Role.ANALYST, "poor": Role.ANALYST, "aud": Role.AUDITOR}
+PEOPLE = {"owner": Role.OWNER, "ana": Role.ANALYST, "poor": Role.ANALYST, "aud": Role.AUDITOR, "rea": Role.READER}
 
 
 @dataclass
@@ -95,7 +95,7 @@ class Person:
         self.open("/login")
         self.page.fill("#token", token)
         self.page.click("main button")
-        self.page.wait_for_url(self.url + "/")
+        self.page.wait_for_url(lambda there: not there.endswith("/login"))
 
     @property
     def strangers(self) -> set[str]:

@@ -11,7 +11,7 @@ import pytest
 from tacit.doors.http.roles import Role
 from tacit.doors.http.tokens import TokenFile
 from tests.browser.clinic_server import ClinicServer, Person, somebody
-from tests.browser.test_pages import checked
+from tests.browser.test_pages import checked, run_study
 
 BY_SEX = "SELECT sex, count(*) AS n FROM patients GROUP BY sex"
 
@@ -113,6 +113,74 @@ def test_a_budget_that_is_spent_says_so_and_what_is_left(chromium: Any, clinic: 
             person.page.wait_for_selector(outcome)
         assert "left" in person.page.inner_text("[role=alert]")
         checked(person, "the refusal")
+
+
+def test_a_study_is_estimated_run_and_downloaded(ana: Person, tmp_path: Path) -> None:
+    run_study(ana, "quartiles", "0.04")
+    assert ana.page.locator("table td").count() > 0
+    with ana.page.expect_download() as begun:
+        ana.page.click("text=The table (CSV)")
+    begun.value.save_as(tmp_path / "table.csv")
+    assert "quartile" in (tmp_path / "table.csv").read_text()
+
+
+def test_a_job_is_cancelled_before_it_is_charged(chromium: Any, clinic: ClinicServer) -> None:
+    with somebody(chromium, clinic, script=False) as person:
+        person.log_in(clinic.tokens["owner"])
+        person.open("/ledger")
+        before = person.page.content().count('data-head="no."')
+        for number in range(8):  # whoever waits in the queue can be taken back; one of these will wait
+            person.open("/studies/aim")
+            person.page.fill("#sql", "SELECT birth_year, sex FROM patients")
+            person.page.fill("#o_epsilon", f"0.0{number + 1}")
+            person.page.fill("#o_delta", "1e-9")
+            person.page.click("text=Estimate, free")
+            person.page.click("text=Run this")
+            if person.page.locator("text=Cancel, it costs nothing").count():
+                person.page.click("text=Cancel, it costs nothing")
+                person.page.wait_for_load_state("networkidle")
+            if person.page.locator("[data-state=cancelled]").count():
+                break
+            person.complaints.clear()
+        else:
+            raise AssertionError("no job could be cancelled in time")
+        checked(person, "a cancelled job")
+        person.open("/ledger")
+        assert person.page.content().count('data-head="no."') - before == number
+
+
+def test_a_reader_sees_published_pages_only(chromium: Any, clinic: ClinicServer) -> None:
+    with somebody(chromium, clinic) as person:
+        person.log_in(clinic.tokens["owner"])
+        person.open("/publish")
+        person.page.fill("#page", "visits")
+        person.page.fill("#statistics", "Visits: SELECT department, count(*) AS n FROM visits GROUP BY department")
+        person.page.fill("#epsilon", "0.05")
+        person.page.click("text=Release and publish")
+        person.page.wait_for_url("**/published/visits/index.html")
+        assert person.page.locator(".bars .bar").count() == 5
+        checked(person, "a published page")
+    with somebody(chromium, clinic, width=390) as person:
+        person.log_in(clinic.tokens["rea"])
+        assert person.page.url == f"{clinic.url}/published"
+        person.page.click("main >> text=visits >> nth=0")
+        person.page.wait_for_selector(".bars")
+        assert person.open("/ask").status == 403
+        person.complaints.clear()  # the status
+
+
+def test_the_policy_is_checked_as_one_types(chromium: Any, clinic: ClinicServer) -> None:
+    with somebody(chromium, clinic) as person:
+        person.log_in(clinic.tokens["owner"])
+        person.open("/policy")
+        text = person.page.input_value("#text")
+        with person.page.expect_response("**/policy"):
+            person.page.fill("#text", text.replace("rows_per_unit = 6", "rows_per_unit = 0"))
+        person.page.wait_for_selector("#checked [role=alert]")
+        with person.page.expect_response("**/policy"):
+            person.page.fill("#text", text)
+        person.page.wait_for_selector("text=It holds together")
+        assert clinic.policy.read_text() == text
 
 
 def test_an_auditor_sees_the_ledger_and_cannot_ask(chromium: Any, clinic: ClinicServer) -> None:

@@ -19,8 +19,17 @@ PAGES: dict[str, str] = {
     "/ask": "ana",
     "/answers/{entry}": "ana",
     "/ledger": "owner",
+    "/studies": "ana",
+    "/studies/{name}": "ana",
+    "/jobs": "ana",
+    "/jobs/{job}": "ana",
+    "/watch": "ana",
+    "/published": "rea",
+    "/publish": "owner",
+    "/policy": "owner",
+    "/people": "owner",
 }
-NO_PAGES = {"/static/{name}", "/answers/{entry}/{ending}"}
+NO_PAGES = {"/static/{name}", "/answers/{entry}/{ending}", "/jobs/{job}/{ending}", "/published/{page}/{file}"}
 
 
 def test_every_page_of_the_table_is_looked_at() -> None:
@@ -43,6 +52,25 @@ def entry(chromium: Any, clinic: ClinicServer) -> str:
         return found[1]
 
 
+@pytest.fixture(scope="session")
+def job(chromium: Any, clinic: ClinicServer) -> str:
+    """A study that was run."""
+    with somebody(chromium, clinic) as ana:
+        ana.log_in(clinic.tokens["ana"])
+        return run_study(ana, "quartiles", "0.05")
+
+
+def run_study(person: Person, name: str, epsilon: str) -> str:
+    """Estimate a study, run it, and wait for it; the number of its job."""
+    person.open(f"/studies/{name}")
+    person.page.fill("#sql", "SELECT charge FROM visits")
+    person.page.fill("#o_epsilon", epsilon)
+    person.page.click("text=Estimate, free")
+    person.page.click("text=Run this")
+    person.page.wait_for_selector("[data-state=done]")
+    return str(person.page.url).rpartition("/")[2]
+
+
 def checked(person: Person, where: str) -> None:
     """Nothing that axe finds, and nothing wider than the window."""
     from axe_playwright_python.sync_playwright import Axe
@@ -57,13 +85,13 @@ def checked(person: Person, where: str) -> None:
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("who", sorted(set(PAGES.values())))
 def test_nothing_is_wrong_with_any_page(
-    chromium: Any, clinic: ClinicServer, entry: str, who: str, width: int, scheme: str
+    chromium: Any, clinic: ClinicServer, entry: str, job: str, who: str, width: int, scheme: str
 ) -> None:
     with somebody(chromium, clinic, width=width, scheme=scheme) as person:
         if who:
             person.log_in(clinic.tokens[who])
         for path in (each for each, whose in PAGES.items() if whose == who):
-            reply = person.open(path.replace("{entry}", entry))
+            reply = person.open(path.replace("{entry}", entry).replace("{name}", "quantiles").replace("{job}", job))
             assert reply.status == 200, path
             for closed in person.page.query_selector_all("details:not([open])"):
                 closed.evaluate("each => each.open = true")  # what is folded away is looked at as well

@@ -110,6 +110,8 @@ class Visitor:
         """Log in with somebody's token."""
         self.send("GET", "/login")
         reply = self.send("POST", "/login", token=self.served.tokens[who])
-        assert (reply.status_code, reply.headers["location"]) == (303, "/"), reply.text
-        self.send("GET", "/")
+        assert (reply.status_code, reply.headers["location"]) == (303, "/published" if who == "rea" else "/"), (
+            reply.text
+        )
+        self.send("GET", reply.headers["location"])
         return reply

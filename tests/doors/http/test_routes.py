@@ -54,6 +54,11 @@ PAGES = {
     "page_stored": {"owner", "analyst"},
     "page_download": {"owner", "analyst"},
     "page_ledger": {"owner", "analyst", "auditor"},
+    **{f"page_{each}": {"owner", "analyst"} for each in ("studies", "study", "study_estimate", "study_run")},
+    **{f"page_{each}": {"owner", "analyst"} for each in ("jobs", "job", "job_cancel", "job_file", "watch", "watched")},
+    **{f"page_{each}": {"owner", "analyst", "auditor", "reader"} for each in ("published", "published_file")},
+    **{f"page_{each}": {"owner"} for each in ("publish", "publish_now", "policy", "policy_checked")},
+    **{f"page_{each}": {"owner"} for each in ("people", "people_add", "people_revoke")},
 }
 OPEN = {"health", "described", "page_login", "page_logged_in", "page_logged_out", "page_static"}
 GUARDED = [route for route in ROUTES if route.kind != "open" and not route.page]
@@ -66,9 +71,7 @@ def send(served: Served, route: Route, headers: dict[str, str]) -> Any:
     if "{job}" in path:
         path = path.replace("{job}", job_of(served, headers))
     if "{page}" in path:
-        page = {**BODIES["publish"], "page": "numbers"}
-        assert served.post("/v1/publish", page, "owner").status_code == 200
-        path = path.replace("{page}/{file}", "numbers/index.html")
+        path = path.replace("{page}/{file}", published(served))
     if route.method == "GET":
         return served.client.get(path, headers=headers)
     return served.client.post(path, headers=headers, json=BODIES[route.does])
@@ -139,6 +142,22 @@ def test_the_description_has_every_route_with_its_keys(served: Served) -> None:
     assert served.post("/v1/estimate", asked["example"]).status_code == 200
 
 
+def job_page(visitor: Visitor, fields: dict[str, str]) -> str:
+    """The number of a job that is over, or of none where somebody may have none."""
+    begun = visitor.send("POST", "/studies/median", **fields)
+    if begun.status_code != 303:
+        return "x"
+    while 'data-state="done"' not in (shown := visitor.send("GET", begun.headers["location"])).text:
+        assert shown.status_code == 200
+    return str(begun.headers["location"]).removeprefix("/jobs/")
+
+
+def published(served: Served) -> str:
+    """The address of a page for readers."""
+    assert served.post("/v1/publish", {**BODIES["publish"], "page": "numbers"}, "owner").status_code == 200
+    return "numbers/index.html"
+
+
 @pytest.mark.parametrize("role", Role)
 @pytest.mark.parametrize("route", BEHIND_LOG_IN, ids=lambda route: str(route.does))
 def test_a_page_opens_for_whoever_is_logged_in_exactly_where_the_table_says_so(
@@ -146,11 +165,16 @@ def test_a_page_opens_for_whoever_is_logged_in_exactly_where_the_table_says_so(
 ) -> None:
     asked = served.post("/v1/ask", {"sql": COUNT, "epsilon": "0.01"}, "ana").json()
     path = route.path.replace("{entry}", asked["receipt"]["entry"]).replace("{ending}", "csv")
-    visitor = Visitor(served)
-    assert visitor.send(route.method, path, sql=COUNT, epsilon="0.01").status_code == 303  # to the log-in
+    path = path.replace("{name}", "median").replace("{page}/{file}", published(served))
+    visitor, fields = Visitor(served), {"sql": "SELECT charge FROM visits", "o_epsilon": "0.01"}
+    asks = fields if "studies" in path else {"sql": COUNT, "epsilon": "0.01"}
+    assert visitor.send(route.method, path, **asks).status_code == 303  # to the log-in
     visitor.log_in(PEOPLE[role])
-    reply = visitor.send(route.method, path, sql=COUNT, epsilon="0.01")
-    assert reply.status_code == (200 if str(role) in PAGES[route.does] else 403), reply.text
+    if "{job}" in path:
+        path = path.replace("{job}", job_page(visitor, fields))
+    reply = visitor.send(route.method, path, **asks)
+    fine = {"page_study_run": 303, "page_job_cancel": 409}.get(route.does, 200)  # what is over cannot be cancelled
+    assert reply.status_code == (fine if str(role) in PAGES[route.does] else 403), reply.text
     if route.method == "POST":
         for word in ("", "x", "é"):
             assert visitor.send("POST", path, sql=COUNT, word=word).status_code == 403

@@ -31,6 +31,7 @@ Kind = Literal["open", "free", "paid"]
 EVERYONE: Final = frozenset(Role)
 INSIDERS: Final = EVERYONE - {Role.READER}
 ASKERS: Final = frozenset({Role.OWNER, Role.ANALYST})
+OWNERS: Final = frozenset({Role.OWNER})
 CHECKERS: Final = frozenset({Role.OWNER, Role.AUDITOR})
 
 
@@ -61,7 +62,7 @@ ROUTES: Final = (
     Route("GET", "/v1/ledger", "ledger", INSIDERS),
     Route("GET", "/v1/ledger/check", "check", CHECKERS),
     Route("GET", "/v1/answers/{entry}", "answers", ASKERS),
-    Route("POST", "/v1/resume", "resume", frozenset({Role.OWNER})),
+    Route("POST", "/v1/resume", "resume", OWNERS),
     Route("GET", "/v1/studies", "studies", ASKERS),
     Route("POST", "/v1/studies/{name}/estimate", "study_estimate", ASKERS),
     Route("POST", "/v1/studies/{name}", "study", ASKERS, "paid"),
@@ -87,4 +88,23 @@ ROUTES: Final = (
     Route("GET", "/answers/{entry}", "page_stored", ASKERS, page=True),
     Route("GET", "/answers/{entry}/{ending}", "page_download", ASKERS, page=True),
     Route("GET", "/ledger", "page_ledger", INSIDERS, page=True),
+    Route("GET", "/studies", "page_studies", ASKERS, page=True),
+    Route("GET", "/studies/{name}", "page_study", ASKERS, page=True),
+    Route("POST", "/studies/{name}/estimate", "page_study_estimate", ASKERS, page=True),
+    Route("POST", "/studies/{name}", "page_study_run", ASKERS, "paid", page=True),
+    Route("GET", "/jobs", "page_jobs", ASKERS, page=True),
+    Route("GET", "/jobs/{job}", "page_job", ASKERS, page=True),
+    Route("POST", "/jobs/{job}/cancel", "page_job_cancel", ASKERS, page=True),
+    Route("GET", "/jobs/{job}/{ending}", "page_job_file", ASKERS, page=True),
+    Route("GET", "/watch", "page_watch", ASKERS, page=True),
+    Route("POST", "/watch", "page_watched", ASKERS, "paid", page=True),
+    Route("GET", "/published", "page_published", EVERYONE, page=True),
+    Route("GET", "/published/{page}/{file}", "page_published_file", EVERYONE, page=True),
+    Route("GET", "/publish", "page_publish", OWNERS, page=True),
+    Route("POST", "/publish", "page_publish_now", OWNERS, "paid", page=True),
+    Route("GET", "/policy", "page_policy", OWNERS, page=True),
+    Route("POST", "/policy", "page_policy_checked", OWNERS, page=True),
+    Route("GET", "/people", "page_people", OWNERS, page=True),
+    Route("POST", "/people/add", "page_people_add", OWNERS, page=True),
+    Route("POST", "/people/revoke", "page_people_revoke", OWNERS, page=True),
 )

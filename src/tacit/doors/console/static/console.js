@@ -1,6 +1,20 @@
 // Estimates while one types or slides, and names to complete. Without this script the same page has a button for it.
 "use strict";
 (() => {
+  const policy = document.getElementById("policy"), checked = document.getElementById("checked");
+  if (!policy || !checked) return;
+  let wait = 0, latest = 0;
+  const check = async () => {
+    const mine = ++latest, body = new URLSearchParams(new FormData(policy));
+    body.set("part", "1");
+    const reply = await fetch("/policy", {
+      method: "POST", body, credentials: "same-origin", redirect: "error",
+    }).catch(() => null);
+    if (reply && reply.ok && mine === latest) checked.innerHTML = await reply.text();  // escaped by its template
+  };
+  policy.elements.text.addEventListener("input", () => { clearTimeout(wait); wait = setTimeout(check, 300); });
+})();
+(() => {
   const form = document.getElementById("question");
   const shown = document.getElementById("estimate");
   if (!form || !shown) return;
