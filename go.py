@@ -140,6 +140,7 @@ PEERS: dict[str, tuple[Environment, ...]] = {
     "accuracy": (TUMULT, SMARTNOISE),
     "statistics": (DIFFPRIVLIB, TUMULT),
     "learning": (DIFFPRIVLIB,),
+    "server": (TEST,),
     "synthesis_large": (SPARK,),
 }
 

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -48,13 +49,8 @@ class ClinicServer:
 @contextmanager
 def running(folder: Path) -> Iterator[ClinicServer]:
     """A clinic of two thousand people, served until the end."""
-    policy = clinic.make(folder, patients=2_000, keeps=True).policy
-    policy.write_text(policy.read_text() + ANALYSTS)
-    file = TokenFile(policy)
-    tokens = {name: file.add(name, role, 1)[1] for name, role in PEOPLE.items()}
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    policy, tokens = _clinic(folder, 2_000)
+    port = _free_port()
     url = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "tacit.doors.cli", "serve", str(policy), "--port", str(port)]
     log = open(folder / "server.log", "wb")  # noqa: SIM115  # open as long as the process
@@ -72,6 +68,48 @@ def running(folder: Path) -> Iterator[ClinicServer]:
         process.send_signal(signal.SIGTERM)
         process.wait(60)
         log.close()
+
+
+@contextmanager
+def in_this_process(folder: Path) -> Iterator[ClinicServer]:
+    """A small clinic served by a thread, for tests that hold something back inside it."""
+    import uvicorn
+
+    from tacit.doors.console.routes import add_pages
+    from tacit.doors.http.app import Server, make_app
+    from tacit.doors.http.datasets import close_all, open_all
+
+    policy, tokens = _clinic(folder, 200)
+    datasets = open_all([policy])
+    server = Server(datasets)
+    app = make_app(server)
+    add_pages(app, server)
+    port = _free_port()
+    served = uvicorn.Server(uvicorn.Config(app, "127.0.0.1", port, log_level="critical"))
+    thread = threading.Thread(target=served.run)
+    thread.start()
+    try:
+        while not served.started:
+            time.sleep(0.05)
+        yield ClinicServer(policy, f"http://127.0.0.1:{port}", tokens)
+    finally:
+        served.should_exit = True
+        thread.join(60)
+        server.close()
+        close_all(datasets)
+
+
+def _clinic(folder: Path, patients: int) -> tuple[Path, dict[str, str]]:
+    policy = clinic.make(folder, patients=patients, keeps=True).policy
+    policy.write_text(policy.read_text() + ANALYSTS)
+    file = TokenFile(policy)
+    return policy, {name: file.add(name, role, 1)[1] for name, role in PEOPLE.items()}
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
 
 
 @dataclass
