@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tacit.federated.refusals import Refused
 from tacit.federated.running.coordinator import Coordinator
 from tacit.federated.running.federation import Federation
 from tacit.ledger import Failed
+from tacit.loss import compose
 from tacit.loss.budget import Budget
 from tests.federated.running.people import ledger_in, members, parties, run
 
@@ -94,6 +96,9 @@ def test_a_federation_is_charged_for_all_its_rounds_before_anybody_is_called(tmp
     with ledger_in(tmp_path, Budget(1, "1/1000")) as ledger, pytest.raises(BudgetExceeded):
         Coordinator(federation, server, tmp_path, ledger)
     assert federation.attempts == 3
+    told = compose([federation.event]).epsilon(Fraction(federation.delta))
+    assert 2.7 < told <= 3  # all rounds together use the price, and do not exceed it
+    assert told == compose([federation.asked.event] * 3).epsilon(Fraction(federation.delta))
 
 
 def test_without_its_record_a_federation_does_not_go_on(tmp_path: Path) -> None:
