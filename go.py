@@ -105,6 +105,7 @@ SPARK = Environment(".venv-spark", "spark", built_here=("pyspark",))
 TUMULT = Environment(".venv-tumult", "tumult", holds_tacit=False, built_here=("pyspark",))
 SMARTNOISE = Environment(".venv-smartnoise", "smartnoise", holds_tacit=False, built_here=("antlr4-python3-runtime",))
 DIFFPRIVLIB = Environment(".venv-diffprivlib", "diffprivlib", holds_tacit=False)
+LDP = Environment(".venv-ldp", "ldp", holds_tacit=False, built_here=("multi-freq-ldpy",))
 LOCK = Environment(".venv-lock", "lock", holds_tacit=False)
 
 # Which groups of pyproject.toml go into which lock file; "run" and "build" are what tacit itself needs.
@@ -116,6 +117,7 @@ LOCKED_GROUPS = {
     "tumult": ("tumult",),
     "smartnoise": ("smartnoise",),
     "diffprivlib": ("diffprivlib",),
+    "ldp": ("ldp",),
     "docs": ("docs",),
     "lock": ("lock",),
 }
@@ -129,6 +131,7 @@ PEERS: dict[str, tuple[Environment, ...]] = {
     "accuracy": (TUMULT, SMARTNOISE),
     "statistics": (DIFFPRIVLIB, TUMULT),
     "learning": (DIFFPRIVLIB,),
+    "local": (LDP,),
     "synthesis_large": (SPARK,),
 }
 

@@ -41,6 +41,27 @@ def test_many_people_at_once_follow_the_client_s_law(name: str) -> None:
     assert chi < many + 8 * math.sqrt(2 * many) + 40  # beyond the 1e-8 quantile
 
 
+@pytest.mark.statistical
+@pytest.mark.parametrize(("options", "size"), [(3, 1), (5, 4), (9, 3), (66, 2)])
+def test_sets_of_many_people_are_uniform_besides_the_truth(options: int, size: int) -> None:
+    """Every set of others equally often: chi square below its 1e-8 quantile; for 66 options every pair of places."""
+    law = {"kind": "subset", "options": options, "size": size, "keep": 3, "other": 1}
+    truth = options - 1
+    people = 60_000
+    drawn = crowd.encode(law, np.full(people, truth, dtype=np.int64), secure())
+    bits = np.unpackbits(drawn, axis=1, count=options, bitorder="little")
+    assert (bits.sum(axis=1) == size).all()
+    inside = bits[:, truth] == 1
+    chance = 3 * size / (3 * size + options - size)
+    assert abs(inside.mean() - chance) < 6 * math.sqrt(chance * (1 - chance) / people)
+    for own, others in ((bits[inside, :truth], size - 1), (bits[~inside, :truth], size)):
+        sets, counts = np.unique(own, axis=0, return_counts=True)
+        many = math.comb(truth, others)
+        expected = len(own) / many
+        chi = float(((counts - expected) ** 2 / expected).sum() + (many - len(sets)) * expected)
+        assert chi < many + 8 * math.sqrt(2 * many) + 40
+
+
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_supports_are_counted_as_their_definition_says(name: str) -> None:
     survey = local.Survey(tacit.one_of(*range(11)), epsilon=2, protocol=name)

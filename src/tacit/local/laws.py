@@ -23,7 +23,8 @@ from fractions import Fraction
 from typing import Any, Final
 
 from tacit import parameters
-from tacit.local.client import LARGEST_EPSILON, radices
+from tacit.local.checks import LARGEST_EPSILON
+from tacit.local.client import radices
 from tacit.noise.reals import exp_enclosure
 
 Law = dict[str, Any]

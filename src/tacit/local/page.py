@@ -21,7 +21,8 @@ from typing import Any, Final
 from urllib.parse import parse_qs
 
 from tacit.local import laws
-from tacit.local.client import Refused, Report
+from tacit.local.checks import Refused
+from tacit.local.client import Report
 from tacit.local.survey import Survey
 
 _MOST_BYTES: Final = 4_096
