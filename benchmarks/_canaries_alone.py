@@ -33,10 +33,12 @@ import numpy as np
 from tacit import learning
 from tacit.audit import one_run
 from tacit.audit.canaries import OneRun
-from tacit.learning import boosting, growing, naive_bayes, perturbed
+from tacit.learning.bins import boosting, naive_bayes
 from tacit.learning.columns import Feature
-from tacit.learning.growing import leaf_of
-from tacit.learning.margin_losses import FINE
+from tacit.learning.linear import perturbed
+from tacit.learning.linear.margin_losses import FINE
+from tacit.learning.trees import growing
+from tacit.learning.trees.growing import leaf_of
 from tacit.noise import secure
 
 _COLUMNS, _DEPTH, _IN_A_TREE = 12, 6, 4

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from tacit.learning.evaluation import Evaluation, Layout
-from tacit.learning.residuals import FINE, GRID, row_terms
+from tacit.learning.evaluation.evaluation import Evaluation, Layout
+from tacit.learning.evaluation.residuals import FINE, GRID, row_terms
 from tacit.statistics.counts.counting_noise import least_noise
 from tacit.statistics.finding import Finding
 

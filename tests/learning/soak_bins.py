@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 
-from tests.learning import test_boosting, test_naive_bayes
+from tests.learning.bins import test_boosting, test_naive_bayes
 
 
 def main(cases: int, seed: int) -> None:

@@ -14,15 +14,15 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 import tacit
 from tacit import learning
 from tacit.errors import BudgetExceeded, ParameterError
-from tacit.learning import held_out
-from tacit.learning.held_out import exact_score, most_of, row_errors, score_noise
+from tacit.learning.evaluation import held_out
+from tacit.learning.evaluation.held_out import exact_score, most_of, row_errors, score_noise
 from tacit.learning.search import plan_runs
 from tacit.learning.training import Training, training
 from tacit.loss import compose, events
 from tacit.noise import secure
 from tacit.statistics.selection.trials import NegativeBinomial
 from tacit.statistics.source import ArraySource
-from tests.learning.test_gram import clinic
+from tests.learning.second_moments.test_gram import clinic
 from tests.statistics.test_source import looked_at
 
 LINE: dict[str, Any] = {"bounds": (-1, 1), "target_bounds": (-3, 3)}

@@ -18,7 +18,7 @@ from tacit import learning
 from tacit.errors import BudgetExceeded, ParameterError, QuestionError, TacitError
 from tacit.learning import remembered
 from tacit.loss import events
-from tests.learning.test_gram import clinic
+from tests.learning.second_moments.test_gram import clinic
 
 COLUMNS = "SELECT age, charge, sex, smoker FROM data"
 

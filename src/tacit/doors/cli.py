@@ -14,21 +14,21 @@ import typer
 from typer.core import TyperGroup
 
 from tacit import __version__
-from tacit.doors.audit_commands import audit
-from tacit.doors.common import REFUSED, aside
-from tacit.doors.completion import completion
-from tacit.doors.demo_command import demo
-from tacit.doors.learning_commands import evaluate, predict, train
-from tacit.doors.ledger_commands import ledger
-from tacit.doors.policy_commands import check, init
-from tacit.doors.publish_commands import publish
-from tacit.doors.question_commands import ask, estimate, explain, suggest
-from tacit.doors.refresh_command import refresh
-from tacit.doors.risk_commands import risk
-from tacit.doors.server_commands import mcp, serve, token
-from tacit.doors.survey_commands import survey
-from tacit.doors.synthesis_commands import synthesise
-from tacit.doors.watch_command import watch
+from tacit.doors.commands.audit import audit
+from tacit.doors.commands.completion import completion
+from tacit.doors.commands.demo import demo
+from tacit.doors.commands.learning import evaluate, predict, train
+from tacit.doors.commands.ledger import ledger
+from tacit.doors.commands.policy import check, init
+from tacit.doors.commands.publish import publish
+from tacit.doors.commands.question import ask, estimate, explain, suggest
+from tacit.doors.commands.refresh import refresh
+from tacit.doors.commands.risk import risk
+from tacit.doors.commands.server import mcp, serve, token
+from tacit.doors.commands.survey import survey
+from tacit.doors.commands.synthesis import synthesise
+from tacit.doors.commands.terminal import REFUSED, aside
+from tacit.doors.commands.watch import watch
 from tacit.errors import BudgetExceeded, ParameterError, TacitError
 
 WRONG_USAGE: Final = 2

@@ -21,7 +21,7 @@ from tacit.answer import Answer
 from tacit.answer.standing import three_digits
 from tacit.curator import Curator, open_policy
 from tacit.doors import clinic, tables
-from tacit.doors.registering import registering
+from tacit.doors.commands.registering import registering
 from tacit.errors import BudgetExceeded, TacitError
 
 BAR_WIDTH: Final = 36

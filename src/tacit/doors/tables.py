@@ -18,7 +18,7 @@ from rich.text import Text
 from tacit.answer import Answer
 from tacit.answer.shown import readable, safe
 from tacit.answer.standing import charges_of, price_of
-from tacit.doors.asked import in_words
+from tacit.doors.readable import in_words
 from tacit.ledger import Entry
 from tacit.plan.plan import Expected
 from tacit.policy import ColumnUnit, PathUnit, Policy

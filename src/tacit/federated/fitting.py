@@ -27,7 +27,7 @@ from tacit import learning, parameters
 from tacit.federated.distributed.private_sum import PrivateSum
 from tacit.federated.distributed.studies import Comes, everybody, opened
 from tacit.federated.distributed.tasks import VectorAverage
-from tacit.learning.discriminant import in_order
+from tacit.learning.second_moments.discriminant import in_order
 from tacit.learning.training import DECLARED_PUBLIC, Training, training
 from tacit.parameters import Number
 

@@ -16,25 +16,25 @@ import importlib.util
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from tacit.learning.boosted_bins import BoostedBinsClassifier, BoostedBinsRegressor
+    from tacit.learning.bins.boosted_bins import BoostedBinsClassifier, BoostedBinsRegressor
+    from tacit.learning.bins.discretizer import KBinsDiscretizer
+    from tacit.learning.bins.naive_bayes import CategoricalNB, GaussianNB
     from tacit.learning.choosing.coverage import maximum_coverage, set_cover
     from tacit.learning.choosing.k_median import k_median
     from tacit.learning.choosing.vertex_cover import vertex_cover
-    from tacit.learning.clusters import KMeans
-    from tacit.learning.components import PCA, StandardScaler
-    from tacit.learning.discretizer import KBinsDiscretizer
-    from tacit.learning.discriminant import LinearDiscriminantAnalysis
-    from tacit.learning.evaluating import evaluate
-    from tacit.learning.evaluation import Evaluation
+    from tacit.learning.clusters.k_means import KMeans
+    from tacit.learning.evaluation.evaluating import evaluate
+    from tacit.learning.evaluation.evaluation import Evaluation
     from tacit.learning.files import load
-    from tacit.learning.linear import LinearRegression, Ridge
-    from tacit.learning.logistic import LogisticRegression
-    from tacit.learning.margins import LinearSVC, Perceptron
-    from tacit.learning.minimising import minimise
-    from tacit.learning.naive_bayes import CategoricalNB, GaussianNB
+    from tacit.learning.linear.logistic import LogisticRegression
+    from tacit.learning.linear.margins import LinearSVC, Perceptron
+    from tacit.learning.linear.minimising import minimise
+    from tacit.learning.linear.regression import LinearRegression, Ridge
     from tacit.learning.search import Search
-    from tacit.learning.second_moments import SecondMoments
-    from tacit.learning.trees import DecisionTreeClassifier, RandomForestClassifier
+    from tacit.learning.second_moments.components import PCA, StandardScaler
+    from tacit.learning.second_moments.discriminant import LinearDiscriminantAnalysis
+    from tacit.learning.second_moments.second_moments import SecondMoments
+    from tacit.learning.trees.classifiers import DecisionTreeClassifier, RandomForestClassifier
 
 __all__ = [
     "PCA",
@@ -67,30 +67,30 @@ __all__ = [
 
 # name -> the file that it lives in
 _HOME: Final = {
-    "PCA": "components",
-    "BoostedBinsClassifier": "boosted_bins",
-    "BoostedBinsRegressor": "boosted_bins",
-    "CategoricalNB": "naive_bayes",
-    "DecisionTreeClassifier": "trees",
-    "GaussianNB": "naive_bayes",
-    "KBinsDiscretizer": "discretizer",
-    "KMeans": "clusters",
-    "LinearDiscriminantAnalysis": "discriminant",
-    "LinearRegression": "linear",
-    "LinearSVC": "margins",
-    "LogisticRegression": "logistic",
-    "Perceptron": "margins",
-    "RandomForestClassifier": "trees",
-    "Ridge": "linear",
-    "evaluate": "evaluating",
+    "PCA": "second_moments.components",
+    "BoostedBinsClassifier": "bins.boosted_bins",
+    "BoostedBinsRegressor": "bins.boosted_bins",
+    "CategoricalNB": "bins.naive_bayes",
+    "DecisionTreeClassifier": "trees.classifiers",
+    "GaussianNB": "bins.naive_bayes",
+    "KBinsDiscretizer": "bins.discretizer",
+    "KMeans": "clusters.k_means",
+    "LinearDiscriminantAnalysis": "second_moments.discriminant",
+    "LinearRegression": "linear.regression",
+    "LinearSVC": "linear.margins",
+    "LogisticRegression": "linear.logistic",
+    "Perceptron": "linear.margins",
+    "RandomForestClassifier": "trees.classifiers",
+    "Ridge": "linear.regression",
+    "evaluate": "evaluation.evaluating",
     "load": "files",
-    "Evaluation": "evaluation",
+    "Evaluation": "evaluation.evaluation",
     "Search": "search",
-    "SecondMoments": "second_moments",
-    "StandardScaler": "components",
+    "SecondMoments": "second_moments.second_moments",
+    "StandardScaler": "second_moments.components",
     "k_median": "choosing.k_median",
     "maximum_coverage": "choosing.coverage",
-    "minimise": "minimising",
+    "minimise": "linear.minimising",
     "set_cover": "choosing.coverage",
     "vertex_cover": "choosing.vertex_cover",
 }

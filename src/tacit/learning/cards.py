@@ -17,7 +17,7 @@ from tacit.answer.report import html_table, reader_of
 from tacit.answer.shown import readable, safe, shown
 from tacit.errors import TacitError
 from tacit.learning.columns import Feature
-from tacit.learning.evaluation import Evaluation
+from tacit.learning.evaluation.evaluation import Evaluation
 from tacit.learning.model import Model
 from tacit.statistics.finding import Finding
 

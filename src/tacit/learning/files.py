@@ -27,9 +27,9 @@ import numpy as np
 from tacit import learning, parameters
 from tacit.errors import TacitError
 from tacit.learning.columns import Feature
-from tacit.learning.evaluation import Evaluation
+from tacit.learning.evaluation.evaluation import Evaluation
 from tacit.learning.model import Model
-from tacit.learning.second_moments import Moments
+from tacit.learning.second_moments.second_moments import Moments
 from tacit.statistics.finding import Finding
 
 FORMAT: Final = "tacit.learning"

@@ -36,7 +36,7 @@ from tacit import parameters
 from tacit.curator import Price
 from tacit.errors import QuestionError
 from tacit.learning.calibrated import Noise
-from tacit.learning.held_out import Halves, apart, most_of, released_score, row_errors, score_noise
+from tacit.learning.evaluation.held_out import Halves, apart, most_of, released_score, row_errors, score_noise
 from tacit.learning.model import Model
 from tacit.learning.training import Through, Training
 from tacit.loss import compose, events

@@ -11,9 +11,9 @@ import pytest
 
 from tacit.engines.engine import Engine
 from tacit.learning.columns import Feature, features_of
-from tacit.learning.linear_rounds import plan_rounds
-from tacit.learning.margin_losses import LOGISTIC
-from tacit.learning.sums import exact_sums, matrix_products
+from tacit.learning.linear.linear_rounds import plan_rounds
+from tacit.learning.linear.margin_losses import LOGISTIC
+from tacit.learning.second_moments.sums import exact_sums, matrix_products
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.noise import secure
 from tacit.plan.row_plan import Cut, plan_rows

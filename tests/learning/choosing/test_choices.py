@@ -16,12 +16,12 @@ import tacit
 from tacit import learning
 from tacit.errors import ParameterError, QuestionError
 from tacit.learning.choosing import coverage, greedy, k_median, vertex_cover
+from tacit.learning.clusters.lloyd import FINE, own_sizes, scaled_rows
 from tacit.learning.columns import Feature
-from tacit.learning.lloyd import FINE, own_sizes, scaled_rows
 from tacit.loss import compose, events
 from tacit.noise import secure
 from tacit.statistics.graphs.source import Graph
-from tests.learning.test_gram import clinic
+from tests.learning.second_moments.test_gram import clinic
 
 Law = dict[tuple[int, ...], float]
 

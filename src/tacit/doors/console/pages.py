@@ -15,12 +15,12 @@ from tacit import parameters
 from tacit.answer import Answer
 from tacit.answer.shown import readable, safe
 from tacit.answer.standing import charges_of, price_of
-from tacit.doors.asked import in_words
 from tacit.doors.console import drawn
 from tacit.doors.http import forms
 from tacit.doors.http.datasets import Seat
 from tacit.doors.http.handlers import Request
 from tacit.doors.http.roles import ASKERS
+from tacit.doors.readable import in_words
 from tacit.errors import TacitError
 from tacit.ledger import Entry
 from tacit.plan import UnitedPlan

@@ -27,8 +27,8 @@ import numpy as np
 from tacit import parameters
 from tacit.errors import QuestionError
 from tacit.learning.choosing.greedy import plan_greedy
+from tacit.learning.clusters.lloyd import own_sizes, scaled_rows
 from tacit.learning.columns import Feature, features_of
-from tacit.learning.lloyd import own_sizes, scaled_rows
 from tacit.mechanisms import Exponential
 from tacit.noise import BitSource
 from tacit.statistics.finding import Content, Finding, column

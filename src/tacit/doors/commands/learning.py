@@ -1,0 +1,342 @@
+"""`tacit train | predict | evaluate`: a model of private rows as a file, what it says of rows one holds, its scores."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from tacit import parameters
+from tacit.doors.commands.formats import AsJson, Columns, Form, Format, chosen, show
+from tacit.doors.commands.prices import Analyst, Delta, Epsilon, RowsPerUnit
+from tacit.doors.commands.terminal import PolicyFile, aside, out, read_policy
+from tacit.errors import ParameterError, TacitError
+
+if TYPE_CHECKING:
+    from tacit.learning.columns import Feature
+    from tacit.statistics.finding import Finding
+
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `tacit train` wrote (JSON).")]
+RowsSql = Annotated[str, typer.Argument(metavar="SQL", help="Which rows and columns: a SELECT without aggregates.")]
+Target = Annotated[str | None, typer.Option(help="The column that is predicted; some models have none.")]
+Card = Annotated[Path | None, typer.Option(help="Also write a page about it (HTML).")]
+_MOST_SHOWN: Final = 50
+
+
+def train(
+    policy: PolicyFile,
+    sql: RowsSql,
+    to: Annotated[Path, typer.Option(help="The file to write the model to (JSON).")],
+    target: Target = None,
+    model: Annotated[str, typer.Option(help="Which model, by its name in tacit.learning.")] = "LogisticRegression",
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the model. May be given again.")
+    ] = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rows_per_unit: RowsPerUnit = None,
+    dry: Annotated[bool, typer.Option("--estimate", help="Only what it would cost; free.")] = False,
+    card: Card = None,
+    analyst: Analyst = "owner",
+    form: Form = Format.TABLE,
+    as_json: AsJson = False,
+) -> None:
+    """Learn from private rows.  tacit train c.toml "SELECT age, smoker FROM p" --target smoker --to m.json --delta 1e-6
+
+    The price is --epsilon, or the policy's default, and is charged before a row is read. The same again costs nothing
+    and gives the same model. Examples:
+
+    tacit train clinic.toml "SELECT age, bmi, smoker FROM patients" --target smoker --delta 1e-6 --to smoker.json
+
+    tacit train clinic.toml "SELECT age, charge FROM visits" --model Ridge --option alpha=2 --target charge --to r.json
+
+    tacit train clinic.toml "SELECT age, bmi FROM patients" --model KMeans --option n_clusters=4 --to groups.json
+
+    Add --estimate to hear the price and write nothing.
+    """
+    wanted = chosen(form, as_json=as_json)
+    price = price_of(policy, epsilon)
+    made = _model(model, {"epsilon": price, "delta": delta or 0, **_options(option)})
+    beside = aside()
+    with opened(policy, analyst, beside) as curator:
+        rows = curator.rows(sql, rows_per_unit=rows_per_unit)
+        if dry:
+            told = made.estimate(rows, target)
+            show(
+                wanted,
+                table=lambda: out().print(str(told), soft_wrap=True),
+                content=lambda: {"estimate": str(told), "epsilon": str(price), "delta": str(delta or 0)},
+                columns=lambda: [
+                    ("model", "text", [model]),
+                    ("epsilon", "real", [float(parameters.price("epsilon", price))]),
+                ],
+            )
+            return
+        with _working(f"Training {model}", beside):
+            made.fit(rows, target)
+        left = str(curator.budget())
+    files = [made.save(to), *([] if card is None else [made.save_card(card)])]
+    _show_finding(wanted, _told_of(made), files, left, model)
+
+
+def predict(
+    model: ModelFile,
+    rows: Annotated[Path, typer.Argument(metavar="ROWS", help="The rows to predict for (CSV with a header).")],
+    form: Form = Format.TABLE,
+    as_json: AsJson = False,
+) -> None:
+    """What a model says of rows you hold; free.  tacit predict smoker.json people.csv --format csv > said.csv
+
+    The columns are found by their names; others are left alone. A number that is missing counts as the middle of its
+    bounds, a value that is not listed as none of the listed ones.
+    """
+    wanted = chosen(form, as_json=as_json)
+    loaded = _loaded(model)
+    if not hasattr(loaded, "predict"):
+        raise ParameterError(f"{model} holds {type(loaded).__name__}, which predicts nothing. Train another model.")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that rows have no names: they were put in order by them
+        columns = list(_predicted(loaded, _read_rows(rows, loaded)))
+    names, count = [name for name, _, _ in columns], len(columns[0][2])
+
+    def table() -> None:
+        from tacit.doors import tables
+
+        shown = tables.table("row", *names, texts=(1,))
+        for place in range(min(count, _MOST_SHOWN)):
+            cells = [values[place] for _, _, values in columns]
+            shown.add_row(
+                str(place + 1), *(tables.key(round(each, 4) if isinstance(each, float) else each) for each in cells)
+            )
+        out().print(shown)
+        if count > _MOST_SHOWN:
+            aside().print(f"... and {count - _MOST_SHOWN:,} more rows: --format csv has all of them.", style="dim")
+
+    show(
+        wanted,
+        table=table,
+        content=lambda: [dict(zip(names, row, strict=True)) for row in zip(*(v for _, _, v in columns), strict=True)],
+        columns=lambda: columns,
+    )
+
+
+def evaluate(
+    model: ModelFile,
+    policy: PolicyFile,
+    sql: RowsSql,
+    target: Target = None,
+    by: Annotated[str | None, typer.Option(help="Also for each value of this column, side by side.")] = None,
+    bins: Annotated[int, typer.Option(help="Of the score of two classes, an even number; fewer, less noise.")] = 10,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rows_per_unit: RowsPerUnit = None,
+    to: Annotated[Path | None, typer.Option(help="Also write the scores to a file (JSON).")] = None,
+    card: Card = None,
+    analyst: Analyst = "owner",
+    form: Form = Format.TABLE,
+    as_json: AsJson = False,
+) -> None:
+    """How good a model is on private rows.  tacit evaluate m.json c.toml "SELECT age, sex, smoker FROM p" --by sex
+
+    One noisy histogram is charged; accuracy, error rates, the ROC curve and R2 follow from it, with intervals.
+    Example:
+
+    tacit evaluate smoker.json clinic.toml "SELECT age, bmi, sex, smoker FROM patients" --by sex --card scores.html
+    """
+    wanted = chosen(form, as_json=as_json)
+    price = price_of(policy, epsilon)
+    loaded = _loaded(model)
+    beside = aside()
+    with opened(policy, analyst, beside) as curator:
+        rows = curator.rows(sql, rows_per_unit=rows_per_unit)
+        with _working(f"Evaluating {type(loaded).__name__}", beside):
+            found = _learning().evaluate(loaded, rows, target, epsilon=price, delta=delta or 0, by=by, bins=bins)
+        left = str(curator.budget())
+    files = [path for path, write in ((to, found.save), (card, found.save_card)) if path is not None and write(path)]
+    _show_finding(wanted, found.scores, files, left, found.layout.model)
+
+
+# -- what the three share ----------------------------------------------------------------------------------
+
+
+def _learning() -> Any:
+    from tacit import learning
+
+    try:
+        learning.load  # noqa: B018  # the first name that needs scikit-learn
+    except ImportError as error:
+        raise TacitError(str(error)) from None
+    return learning
+
+
+def _model(name: str, chosen_options: Mapping[str, Any]) -> Any:
+    learning = _learning()
+    known = [each for each in learning.__all__ if hasattr(getattr(learning, each), "save_card")]
+    known.remove("Evaluation")
+    if name not in known:
+        raise parameters.refuse("--model", f"one of {', '.join(known)}", name)
+    made = getattr(learning, name)
+    allowed = made._get_param_names()
+    for each in chosen_options:
+        if each not in allowed and each not in ("epsilon", "delta"):
+            raise parameters.refuse(f"--option of {name}", f"one of {', '.join(allowed)}", each)
+    return made(**{each: value for each, value in chosen_options.items() if each in allowed})
+
+
+def _options(given: Sequence[str] | None) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for each in given or ():
+        name, stated, value = each.partition("=")
+        if not stated or name in found or name in ("epsilon", "delta"):
+            raise typer.BadParameter(f"--option wants NAME=VALUE, each name once, such as alpha=2. Got {each!r}.")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def price_of(policy: Path, epsilon: str | None) -> Any:
+    """What was said, or the default of the policy."""
+    price = read_policy(policy).default_epsilon if epsilon is None else epsilon
+    if price is None:
+        raise ParameterError("Say what it may cost, e.g. --epsilon 1: the policy has no default_epsilon.")
+    return price
+
+
+@contextmanager
+def opened(policy: Path, analyst: str, beside: Console) -> Iterator[Any]:
+    """The curator of a policy, with a bar while tables are registered."""
+    from tacit.curator import open_policy
+    from tacit.doors.commands.registering import registering
+
+    with registering(beside) as progress:
+        curator = open_policy(policy.absolute(), analyst=analyst, progress=progress)
+    with curator:
+        yield curator
+
+
+@contextmanager
+def _working(words: str, console: Console) -> Iterator[None]:
+    """A bar for as long as it takes. How far a computation on private rows is, is not told: rows decide that."""
+    if not console.is_terminal:
+        yield
+        return
+    text = TextColumn("{task.description}", markup=False)
+    with Progress(text, BarColumn(), TimeElapsedColumn(), console=console, transient=True) as bar:
+        bar.add_task(words, total=None)
+        yield
+
+
+def _loaded(path: Path) -> Any:
+    learning = _learning()
+    found = learning.load(path)
+    if isinstance(found, learning.Evaluation):
+        raise ParameterError(f"{path} holds the scores of a model, and no model. Give the file of `tacit train`.")
+    return found
+
+
+def _told_of(model: Any) -> Finding:
+    """The table that says most about a model: its coefficients, or what was released."""
+    from dataclasses import replace
+
+    from tacit.learning.cards import weights_of
+    from tacit.statistics.finding import Column
+
+    finding: Finding = model.finding_
+    weights = weights_of(model)
+    if weights is None:
+        return finding
+    columns = [
+        Column(each.name, "real" if each.is_number else "text", tuple(each.values), each.low, each.high)  # type: ignore[arg-type]
+        for each in weights
+    ]
+    return replace(finding, title=f"{type(model).__name__}: coefficients", columns=tuple(columns), notes=())
+
+
+def _show_finding(wanted: Format, found: Finding, files: Sequence[Path], left: str, name: str) -> None:
+    from tacit.answer.exported import sheet_of
+
+    beside = aside()
+
+    def table() -> None:
+        out().print(str(found), soft_wrap=True, markup=False)
+        for path in files:
+            beside.print(f"Wrote {path}.", style="dim")
+        beside.print(left, style="dim")
+
+    show(
+        wanted,
+        table=table,
+        content=lambda: {
+            "model": name,
+            "receipt": found.receipt,
+            "repeated": found.repeated,
+            "files": [str(path) for path in files],
+            "table": sheet_of(found.table()).records(),
+            "notes": list(found.notes),
+        },
+        columns=lambda: sheet_of(found.table()),
+    )
+
+
+def _predicted(model: Any, table: Any) -> Columns:
+    said = model.predict(table)
+    kind = "text" if said.dtype.kind in "OU" else {"f": "real", "b": "boolean"}.get(said.dtype.kind, "integer")
+    yield "prediction", kind, said.tolist()
+    if hasattr(model, "predict_proba"):
+        chances = model.predict_proba(table)
+        for place, label in enumerate(model.classes_.tolist()):
+            yield f"probability_of_{label}", "real", chances[:, place].tolist()
+
+
+def _read_rows(path: Path, model: Any) -> Any:
+    """The model's columns of a CSV file, as it wants them: numbers, and listed values as they are listed."""
+    import csv
+
+    import numpy as np
+
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            lines, header = list(reader), list(reader.fieldnames or ())
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ParameterError(f"{path} cannot be read as CSV: {getattr(error, 'strerror', None) or error}.") from None
+    features = model._features
+    lacking = [each.name for each in features if each.name not in header]
+    if lacking:
+        raise parameters.refuse(
+            str(path), f"a file with the columns {', '.join(e.name for e in features)}", ", ".join(header)
+        )
+    if not lines:
+        raise ParameterError(f"{path} has a header and no row.")
+    columns = [_column([line[each.name] for line in lines], each) for each in features]
+    if all(each.options is None for each in features):
+        return np.array(columns, dtype=np.float64).T
+    table = np.empty((len(lines), len(features)), dtype=object)
+    for place, column in enumerate(columns):
+        table[:, place] = column
+    return table
+
+
+def _column(texts: Sequence[str | None], feature: Feature) -> list[Any]:
+    if feature.options is None:
+        return [_number(each, feature.middle) for each in texts]
+    known = {str(each).casefold(): each for each in feature.labels}
+    return [known.get((each or "").strip().casefold()) for each in texts]
+
+
+def _number(text: str | None, missing: float) -> float:
+    try:
+        found = float(text or "nan")
+    except ValueError:
+        return missing
+    return found if math.isfinite(found) else missing

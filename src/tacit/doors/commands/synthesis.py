@@ -1,0 +1,193 @@
+"""`tacit synthesise`: a synthetic table of private rows as a file, and what is known about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+from tacit import parameters
+from tacit.doors.commands.formats import AsJson, Form, Format, chosen, show
+from tacit.doors.commands.learning import opened, price_of
+from tacit.doors.commands.prices import Analyst, Delta, Epsilon, RowsPerUnit
+from tacit.doors.commands.terminal import PolicyFile, aside, out, read_policy
+from tacit.errors import ParameterError
+
+if TYPE_CHECKING:
+    from tacit.synthesis import Drawn, Synthetic
+
+
+class Method(StrEnum):
+    """How the model is made."""
+
+    BEST = "best"
+    AIM = "aim"
+    MST = "mst"
+    INDEPENDENT = "independent"
+
+
+_ENDINGS: Final = (".parquet", ".csv")
+
+
+def synthesise(
+    policy: PolicyFile,
+    table: Annotated[
+        str, typer.Argument(metavar="TABLE", help="A table of the policy, or a SELECT without aggregates.")
+    ],
+    output: Annotated[Path | None, typer.Option(help="The file to write rows to: .parquet or .csv.")] = None,
+    method: Annotated[
+        Method, typer.Option(help="How the model is made; best goes by public sizes, and aim is the most precise.")
+    ] = Method.AIM,
+    rows: Annotated[
+        int | None, typer.Option(help="How many rows to draw; about as many as there are if left out.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Draw the same rows again.")] = None,
+    bins: Annotated[int | None, typer.Option(help="Into how many bins columns of many numbers are cut.")] = None,
+    model: Annotated[Path | None, typer.Option(help="Also write the model, to ask and to draw from (JSON).")] = None,
+    card: Annotated[Path | None, typer.Option(help="Also write a page about it (HTML).")] = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rows_per_unit: RowsPerUnit = None,
+    analyst: Analyst = "owner",
+    form: Form = Format.TABLE,
+    as_json: AsJson = False,
+) -> None:
+    """Synthetic rows with the table's columns.  tacit synthesise c.toml people --epsilon 1 --output people.parquet
+
+    The price is --epsilon, or the policy's default, and is charged once, before a row is read; the delta is --delta, or
+    a tenth of the policy's. The same again costs nothing: draw as many rows as you like. Examples:
+
+    tacit synthesise clinic.toml people --epsilon 1 --output people.parquet --card people.html
+
+    tacit synthesise clinic.toml "SELECT age, sex, smoker FROM people" --method mst --output people.csv --rows 10000
+
+    tacit synthesise clinic.toml people --model people.json
+    """
+    wanted = chosen(form, as_json=as_json)
+    ending = _ending(output)
+    if output is None and model is None and card is None:
+        raise ParameterError("Say what to write: --output people.parquet, --model people.json or --card people.html.")
+    _must_be_new(policy, [each for each in (output, model, card) if each is not None])
+    if rows is not None:
+        parameters.whole("--rows", rows, least=1)
+    price = price_of(policy, epsilon)
+    beside = aside()
+    with opened(policy, analyst, beside) as curator:
+        asked = curator.rows(_selected(policy, table), rows_per_unit=rows_per_unit)
+        with _progress(f"Synthesising by {method.value}", beside) as progress:
+            twin = _made(method, asked, price, delta or _delta(policy, method), bins, progress)
+        left = str(curator.budget())
+    files = []
+    drawn = None
+    if output is not None:
+        drawn = twin.sample(rows, seed=seed)
+        (drawn.to_parquet if ending == ".parquet" else drawn.to_csv)(output)
+        files.append(output)
+    files += [write(path) for path, write in ((model, twin.save), (card, twin.save_card)) if path is not None]
+    _tell(wanted, twin, drawn, files, left)
+
+
+def _ending(output: Path | None) -> str:
+    """The form of the file, by its name: never by what is in it."""
+    ending = "" if output is None else output.suffix.lower()
+    if output is not None and ending not in _ENDINGS:
+        raise parameters.refuse("--output", f"a file that ends in {' or '.join(_ENDINGS)}", output.name)
+    return ending
+
+
+def _must_be_new(policy: Path, written: Sequence[Path]) -> None:
+    """Refuse to write over the policy, its ledger, its working copy or the rows themselves."""
+    found = read_policy(policy)
+    folder = policy.absolute().parent
+    kept = [str(policy.absolute()), found.ledger, found.working_copy, *(e.source.path for e in found.tables.values())]
+    places = {(folder / each).resolve() for each in kept if each is not None}
+    for path in written:
+        if path.absolute().resolve() in places:
+            raise parameters.refuse("file to write", "one that the policy does not name", str(path))
+
+
+def _selected(policy: Path, table: str) -> str:
+    """The SELECT of a table: its columns whose cells are public."""
+    if table.strip().lower().startswith(("select", "with")):
+        return table
+    found = read_policy(policy)
+    own = found.table(table)
+    if own is None:
+        raise parameters.refuse("TABLE", f"one of {', '.join(found.tables)}, or a SELECT", table)
+    unit = getattr(own.unit, "column", None)
+    names = [name for name, each in own.columns.items() if name != unit and (each.bounded or each.values is not None)]
+    if not names:
+        raise ParameterError(f"No column of table {table!r} has bounds or listed values. State them in the policy.")
+    quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+    return f'SELECT {quoted} FROM "{table.replace(chr(34), chr(34) * 2)}"'  # noqa: S608  # read by our own reader
+
+
+def _delta(policy: Path, method: Method) -> Any:
+    """A tenth of the policy's delta, where nothing was said; none for what needs none."""
+    if method is Method.INDEPENDENT:
+        return 0
+    return read_policy(policy).budget.delta / 10
+
+
+def _made(
+    method: Method, rows: Any, epsilon: Any, delta: Any, bins: int | None, progress: Callable[[float], None] | None
+) -> Synthetic:
+    from tacit import synthesis
+
+    if method in (Method.AIM, Method.BEST):
+        made = synthesis.aim if method is Method.AIM else synthesis.best
+        return made(rows, epsilon=epsilon, delta=delta, bins=bins, progress=progress)
+    return getattr(synthesis, method.value)(rows, epsilon=epsilon, delta=delta, bins=bins)  # type: ignore[no-any-return]
+
+
+@contextmanager
+def _progress(words: str, console: Console) -> Iterator[Callable[[float], None] | None]:
+    """A bar of the share of the budget that is used, which released numbers decide, and rows do not."""
+    if not console.is_terminal:
+        yield None
+        return
+    text = TextColumn("{task.description}", markup=False)
+    columns = (text, BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(words, total=None)
+
+        def told(share: float) -> None:
+            bar.update(task, total=1.0, completed=share)
+
+        yield told
+
+
+def _tell(wanted: Format, twin: Synthetic, drawn: Drawn | None, files: Sequence[Path], left: str) -> None:
+    beside = aside()
+    measured = [" x ".join(each) for each in dict.fromkeys(twin.measured)]
+
+    def table() -> None:
+        paid = "stored, nothing charged" if twin.repeated else f"charged epsilon {twin.receipt['epsilon']}"
+        counted = f"about {twin.total:,.0f} rows" + ("" if drawn is None else f"; {len(drawn):,} drawn")
+        out().print(f"{twin.method} of {', '.join(twin.columns)}: {counted} ({paid}).", soft_wrap=True, markup=False)
+        out().print(f"Measured: {', '.join(measured)}.", soft_wrap=True, markup=False)
+        for path in files:
+            beside.print(f"Wrote {path}.", style="dim")
+        beside.print(left, style="dim")
+
+    show(
+        wanted,
+        table=table,
+        content=lambda: {
+            "method": twin.method,
+            "columns": list(twin.columns),
+            "total": twin.total,
+            "rows": None if drawn is None else len(drawn),
+            "measured": [list(each) for each in twin.measured],
+            "receipt": twin.receipt,
+            "repeated": twin.repeated,
+            "files": [str(path) for path in files],
+        },
+        columns=lambda: [("measured", "text", measured)],
+    )

@@ -1,0 +1,1 @@
+"""Clusters: a tree of noisy histograms, and Lloyd's rounds with noisy sums."""

@@ -1,0 +1,285 @@
+"""What a fixed model says of a row: a function of that row alone, which never fails.
+
+Promise: the cell that a row is counted in depends on the row and on the model, and on nothing else: not on the other
+rows, their number or their order. Floating point adds up in an order that depends on how many rows a call has. So
+
+- a model of scikit-learn sees one row at a time. Only classes of scikit-learn, numpy and scipy are taken, without
+  functions of anyone's own, and random states inside a model are put back before each row;
+- a model of this room, or one of scikit-learn that is known to be a function of the row up to rounding (`by_row`),
+  sees blocks of rows; a row that is within a billionth of the edge of a cell, or whose block fails, is shown to it
+  again, alone, and that decides.
+
+A row at which a model fails, or says something that is no number or none of its classes, has no prediction: a cell of
+its own. What a model prints or warns of goes nowhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import hashlib
+import io
+import pickle
+import types
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+from sklearn.base import is_classifier, is_regressor
+from sklearn.utils.validation import check_is_fitted
+
+from tacit import parameters
+from tacit.learning.columns import Feature, Reals
+from tacit.learning.evaluation.by_row import is_by_row
+from tacit.learning.model import Model
+from tacit.learning.trees.tree_shapes import walks_end
+from tacit.statistics.source import Whole
+
+NONE: Final = -1
+"""The place of a row that has no prediction."""
+_NEAR: Final = 1e-9  # far above what the order of sums can change
+_BLOCK: Final = 1 << 12
+_PLAIN: Final = (str, bytes, int, float, bool, type(None), np.random.RandomState, np.random.Generator)
+_WRITTEN: Final = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+_CLASSES: Final = ("sklearn", "numpy", "scipy", "builtins", "tacit")
+_FUNCTIONS: Final = ("sklearn.feature_selection", "sklearn.metrics")  # which a fitted model holds and does not call
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Predictor:
+    """A model that was looked over: what it is asked for, its classes and its columns."""
+
+    model: Any
+    asks: str  # "probability", "score", "class" or "number"
+    classes: tuple[Any, ...]
+    names: tuple[str, ...] | None  # of its columns, where it knows them
+    width: int
+    is_ours: bool
+    in_blocks: bool
+    digest: str
+
+    def said(self, table: Any) -> Reals:
+        """For each row: the probability of the second class, the place of the predicted class, or a number."""
+        with _quietly(self.model):
+            return self._by_blocks(table) if self.in_blocks else self._one_by_one(table, range(len(table)))
+
+    def places(self, table: Any, place_of: Callable[[Reals], Reals]) -> Whole:
+        """The cell of each row, by a step function of what was said; NONE where nothing was."""
+        said = self.said(table)
+        with np.errstate(all="ignore"):
+            found = place_of(said)
+            if self.in_blocks:
+                moved = _NEAR * np.maximum(np.abs(said), 1.0)
+                near = np.flatnonzero((place_of(said - moved) != found) | (place_of(said + moved) != found))
+                if len(near):
+                    with _quietly(self.model):
+                        found[near] = place_of(self._one_by_one(table, near))
+            return np.where(np.isfinite(found) & np.isfinite(said), found, NONE).astype(np.int64)
+
+    def _by_blocks(self, table: Table) -> Reals:
+        said = np.full(len(table), np.nan)
+        waiting = [(start, min(start + _BLOCK, len(table))) for start in range(0, len(table), _BLOCK)]
+        while waiting:
+            start, end = waiting.pop()
+            try:
+                found, sure = self._asked(table[start:end])
+            except Exception:  # noqa: BLE001  # one row of it, whichever: halves, and in the end the row alone
+                if end - start > 1:
+                    middle = (start + end) // 2
+                    waiting += [(start, middle), (middle, end)]
+                continue
+            said[start:end] = found
+            unsure = start + np.flatnonzero(~sure)
+            said[unsure] = self._one_by_one(table, unsure)
+        return said
+
+    def _one_by_one(self, table: Any, rows: Any) -> Reals:
+        said = np.full(len(rows), np.nan)
+        kept = _random_states(self.model)
+        for place, row in enumerate(rows):
+            for put_back in kept:
+                put_back()
+            try:
+                said[place] = self._asked(table[row : row + 1])[0][0]
+            except Exception:  # noqa: BLE001, S112  # whatever it is, it may have to do with the row
+                continue
+        return said
+
+    def _asked(self, rows: Any) -> tuple[Reals, NDArray[np.bool_]]:
+        """What the model says, and whether the largest of several scores stands out."""
+        shown = _shown(rows, None if self.is_ours else self.names)
+        sure = np.ones(len(rows), dtype=bool)
+        if self.asks == "number":
+            return np.asarray(self.model.predict(shown), dtype=np.float64).reshape(len(rows)), sure
+        if self.asks == "probability":
+            return np.asarray(self.model.predict_proba(shown), dtype=np.float64)[:, 1], sure
+        if self.asks == "score":
+            return special.expit(np.asarray(self.model.decision_function(shown), dtype=np.float64)), sure
+        if self.in_blocks and hasattr(self.model, "predict_proba"):
+            scores = np.sort(np.asarray(self.model.predict_proba(shown)), axis=1)
+            sure = scores[:, -1] - scores[:, -2] > _NEAR
+        elif self.in_blocks and hasattr(self.model, "decision_function"):
+            raw = np.asarray(self.model.decision_function(shown)).reshape(len(rows), -1)
+            scores = np.sort(raw if raw.shape[1] > 1 else np.hstack([raw, -raw]), axis=1)
+            sure = scores[:, -1] - scores[:, -2] > _NEAR * np.maximum(np.abs(scores).max(axis=1), 1.0)
+        known = {each: place for place, each in enumerate(self.classes)}
+        labels = np.asarray(self.model.predict(shown)).reshape(len(rows)).tolist()
+        return np.array([known.get(each, np.nan) for each in labels], dtype=np.float64), sure
+
+
+def predictor(model: Any) -> Predictor:
+    """The model as `evaluate` uses it; refused where it is not fitted, or not what it is said to be."""
+    ours = isinstance(model, Model)
+    if not (is_classifier(model) or is_regressor(model)):
+        raise parameters.refuse("model", "a classifier or a regressor of scikit-learn's kind", type(model).__name__)
+    check_is_fitted(model)
+    if not ours:
+        _looked_over(model, set())
+    try:
+        fixed, digest = copy.deepcopy(model), hashlib.sha256(_bytes_of(model)).hexdigest()
+    except (TypeError, AttributeError, pickle.PicklingError):
+        hint = "A model is a fixed object: it can be copied."
+        raise parameters.refuse("model", "one that can be written down", type(model).__name__, hint) from None
+    blocks = ours or is_by_row(model)
+    names = getattr(model, "feature_names_in_", None)
+    known = None if names is None else tuple(str(each) for each in names)
+    width = getattr(model, "n_features_in_", None)
+    if width is None:
+        raise parameters.refuse("model", "one that knows its number of columns (n_features_in_)", type(model).__name__)
+    if is_regressor(model):
+        return Predictor(fixed, "number", (), known, int(width), ours, blocks, digest)
+    classes = np.asarray(getattr(model, "classes_", None))
+    if classes.ndim != 1 or len(classes) < 2:
+        raise parameters.refuse("model", "one with at least two classes_, of one target", type(model).__name__)
+    asks = "class"
+    if len(classes) == 2:
+        asks = "probability" if hasattr(model, "predict_proba") else asks
+        asks = "score" if asks == "class" and hasattr(model, "decision_function") else asks
+    return Predictor(fixed, asks, tuple(classes.tolist()), known, int(width), ours, blocks, digest)
+
+
+def _bytes_of(model: Any) -> bytes:
+    if isinstance(model, Model):
+        from tacit.learning.files import to_bytes
+
+        return to_bytes(model)
+    return pickle.dumps(model)  # never read again: only its digest is kept
+
+
+def _looked_over(thing: Any, seen: set[int]) -> None:
+    """Refuse what is not of scikit-learn, numpy or scipy: it could look at more than its row, or do more with it."""
+    if id(thing) in seen or isinstance(thing, _PLAIN):
+        return
+    seen.add(id(thing))
+    written = isinstance(thing, _WRITTEN)
+    home = str(getattr(thing, "__module__", None)) if written else type(thing).__module__
+    if not any(home == each or home.startswith(f"{each}.") for each in (_FUNCTIONS if written else _CLASSES)):
+        found = getattr(thing, "__name__", type(thing).__name__)
+        hint = "Others could do more with a row than predict."
+        raise parameters.refuse("model", "made of classes of scikit-learn alone", f"{home}.{found}", hint)
+    if type(thing).__name__ == "DummyClassifier" and thing.strategy in ("stratified", "uniform"):
+        raise parameters.refuse("model", "one whose predictions are not drawn", f"DummyClassifier({thing.strategy!r})")
+    if not walks_end(thing):
+        hint = "A row could be sent round in it for ever."
+        raise parameters.refuse("model", "trees in which every walk ends at a leaf", type(thing).__name__, hint)
+    if not written:
+        for each in _inside(thing):
+            _looked_over(each, seen)
+
+
+def _inside(thing: Any) -> list[Any]:
+    if isinstance(thing, np.ndarray):
+        return list(thing.ravel().tolist()) if thing.dtype == object else []
+    if isinstance(thing, dict):
+        return [*thing.keys(), *thing.values()]
+    if isinstance(thing, (list, tuple, set, frozenset)):
+        return list(thing)
+    return list(vars(thing).values()) if hasattr(thing, "__dict__") and not isinstance(thing, type) else []
+
+
+def _random_states(thing: Any, seen: set[int] | None = None) -> list[Callable[[], None]]:
+    """For every random state inside, how to put it back."""
+    known = set() if seen is None else seen
+    if id(thing) in known or isinstance(thing, (str, bytes, int, float, bool, type(None))):
+        return []
+    known.add(id(thing))
+    if isinstance(thing, np.random.RandomState):
+        state = thing.get_state()
+        return [lambda: thing.set_state(state)]
+    if isinstance(thing, np.random.Generator):
+        inner, kept = thing.bit_generator, thing.bit_generator.state
+        return [lambda: setattr(inner, "state", kept)]
+    return [put_back for each in _inside(thing) for put_back in _random_states(each, known)]
+
+
+@contextlib.contextmanager
+def _quietly(model: Any) -> Iterator[None]:
+    """Nothing that is printed or warned of leaves, and random states are as they were."""
+    kept = _random_states(model)
+    nowhere = io.StringIO()
+    try:
+        with (
+            contextlib.redirect_stdout(nowhere),
+            contextlib.redirect_stderr(nowhere),
+            warnings.catch_warnings(),
+            np.errstate(all="ignore"),
+        ):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for put_back in kept:
+            put_back()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Columns of one length that can be cut into rows; types are those of the columns, never of what is in them."""
+
+    columns: tuple[NDArray[Any], ...]
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    def __getitem__(self, rows: slice) -> Table:
+        return Table(tuple(each[rows] for each in self.columns))
+
+    def kept(self, there: NDArray[np.bool_]) -> Table:
+        """Some of the rows."""
+        return Table(tuple(each[there] for each in self.columns))
+
+
+def _shown(table: Table, names: Sequence[str] | None) -> Any:
+    """As a model is given it: a frame where it knows names, else a matrix."""
+    if names is not None:
+        from tacit.answer.exported import library
+
+        pandas = library("pandas")
+        return pandas.DataFrame(dict(zip(names, table.columns, strict=True)), columns=list(names))
+    if all(each.dtype.kind == "f" for each in table.columns):
+        return np.stack(table.columns, axis=1)
+    mixed = np.empty((len(table), len(table.columns)), dtype=object)
+    for place, each in enumerate(table.columns):
+        mixed[:, place] = each
+    return mixed
+
+
+def decoded(codes: Whole, features: Sequence[Feature], meanings: Sequence[str]) -> tuple[Table, NDArray[np.bool_]]:
+    """Rows of codes as the values that they mean, and which rows have a value in every column."""
+    columns: list[NDArray[Any]] = []
+    there = np.ones(len(codes), dtype=bool)
+    for place, (each, meaning) in enumerate(zip(features, meanings, strict=True)):
+        own = codes[:, place]
+        if each.options is None:
+            columns.append(own.astype(np.float64) * float(each.step))
+            continue
+        found = each.places(own, meaning)
+        there &= found >= 0
+        labels = np.empty(each.size, dtype=object)
+        labels[:] = each.labels
+        numbers = all(isinstance(label, (int, float)) for label in each.labels)
+        columns.append(labels[np.maximum(found, 0)].astype(np.float64) if numbers else labels[np.maximum(found, 0)])
+    return Table(tuple(columns)), there

@@ -1,0 +1,123 @@
+"""Arrays to score a model on: columns in the model's order, the target, and a public group.
+
+Promise: types are those of the columns. A model of this room leaves out rows with a missing number, as it does where a
+curator has the rows; a model of somebody else is shown them, and says what it says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit import parameters
+from tacit.learning.columns import Feature, Reals
+from tacit.learning.evaluation.predictions import Predictor, Table
+from tacit.learning.training import columns_of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TestedArrays:
+    """Columns, the target as it was given, places of the groups, and which rows have all of it."""
+
+    __test__ = False  # pytest would take it for a test
+
+    table: Table
+    target: NDArray[Any]
+    group: NDArray[np.int64]
+    groups: tuple[Any, ...]
+    by: str | None
+    there: NDArray[np.bool_]
+
+    def numbers(self) -> Reals:
+        """The target as numbers; what is none is NaN."""
+        return np.array([_number(each) for each in self.target.tolist()], dtype=np.float64)
+
+    def places(self, classes: Sequence[Any]) -> Reals:
+        """The target's places among the classes; -1 where there is none."""
+        return _places(self.target, classes).astype(np.float64)
+
+
+def tested_arrays(
+    found: Predictor, data: Any, target: Any, by: Any, groups: Any, features: Sequence[Feature]
+) -> TestedArrays:
+    """What `evaluate(model, data, target, by=...)` means for arrays."""
+    if target is None or isinstance(target, str):
+        allowed = "an array with the true value of each row, where the data are arrays"
+        raise parameters.refuse("target", allowed, target)
+    if type(data) is dict:
+        raise parameters.refuse("rows", "a matrix, a data frame, or rows of a curator", "a mapping")
+    frame = hasattr(data, "columns")
+    own = (
+        [str(each) for each in data.columns] if frame else [f"x{place}" for place in range(np.asarray(data).shape[-1])]
+    )
+    columns = columns_of(data, own)
+    names = list(found.names) if found.names is not None and frame else own[: found.width] if not frame else own
+    if frame and found.names is None and isinstance(by, str) and len(own) != found.width:
+        names = [name for name in own if name != by]
+    lacking = [name for name in names if name not in columns]
+    if lacking or len(names) != found.width or (not frame and len(own) != found.width):
+        allowed = f"a table with the model's {found.width} columns"
+        if found.names is not None:
+            allowed += f": {', '.join(found.names)}"
+        raise parameters.refuse("rows", allowed, f"{len(own)}: {', '.join(own)}")
+    listed = {each.name: each.labels for each in features if each.options is not None}
+    table = Table(tuple(_column(columns[name], name in listed) for name in names))
+    truth = np.asarray(target, dtype=None if isinstance(getattr(target, "dtype", None), np.dtype) else object)
+    if truth.ndim != 1 or len(truth) != len(table):
+        raise parameters.refuse("target", f"one value for each of the {len(table):,} rows", str(truth.shape))
+    there = np.ones(len(table), dtype=bool)
+    if found.is_ours:
+        for name, each in zip(names, table.columns, strict=True):
+            if name not in listed:
+                there &= ~np.isnan(each.astype(np.float64)) if each.dtype.kind == "f" else True
+    if by is None:
+        return TestedArrays(table, truth, np.zeros(len(table), dtype=np.int64), (), None, there)
+    label, values, options = _grouped(by, groups, columns, listed)
+    if len(values) != len(table):
+        raise parameters.refuse("by", f"one value for each of the {len(table):,} rows", len(values))
+    which = _places(values, options)
+    return TestedArrays(table, truth, which, options, label, there & (which >= 0))
+
+
+def _grouped(by: Any, groups: Any, columns: Any, listed: Any) -> tuple[str, NDArray[Any], tuple[Any, ...]]:
+    if isinstance(by, str):
+        if by not in columns:
+            raise parameters.refuse("by", f"a column: {', '.join(columns)}", by)
+        label, values = by, np.asarray(columns[by], dtype=object)
+    else:
+        label, values = "group", np.asarray(by, dtype=object)
+    options = groups if groups is not None else listed.get(label)
+    if options is None:
+        raise parameters.refuse("groups", "a list of all groups; it is a public fact", None)
+    found = tuple(each.item() if isinstance(each, np.generic) else each for each in options)
+    if not found or len(set(found)) != len(found):
+        raise parameters.refuse("groups", "a list of different groups", list(found))
+    return label, values.reshape(-1), found
+
+
+def _column(column: Any, listed: bool) -> NDArray[Any]:
+    stated = getattr(column, "dtype", None)
+    if not listed and isinstance(stated, np.dtype) and stated.kind in "iufb":
+        return np.asarray(column, dtype=np.float64)
+    return np.asarray(column, dtype=object)
+
+
+def _places(values: NDArray[Any], options: Sequence[Any]) -> NDArray[np.int64]:
+    known = {each: place for place, each in enumerate(options)}
+    return np.array([known.get(each, -1) if _is_plain(each) else -1 for each in values.tolist()], dtype=np.int64)
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, (str, int, float, bool))
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan

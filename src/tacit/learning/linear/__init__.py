@@ -1,0 +1,1 @@
+"""Linear models: noisy Newton steps and gradients, perturbed minima, and lines that follow from second moments."""
