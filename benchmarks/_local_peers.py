@@ -10,22 +10,17 @@ import sys
 import time
 from collections.abc import Callable
 from typing import Any
-from unittest.mock import MagicMock
 
 import numpy as np
 
-# pure-ldp's RAPPOR decoder, which is not measured, imports these and does not declare them
-for missing in ("sklearn", "sklearn.linear_model", "sklearn.feature_selection", "statsmodels", "statsmodels.api"):
-    sys.modules.setdefault(missing, MagicMock())
-
-from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Aggregator_MI, GRR_Client  # noqa: E402
-from multi_freq_ldpy.pure_frequency_oracles.LH import LH_Aggregator_MI, LH_Client  # noqa: E402
-from multi_freq_ldpy.pure_frequency_oracles.SS import SS_Aggregator_MI, SS_Client  # noqa: E402
-from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Aggregator_MI, UE_Client  # noqa: E402
-from pure_ldp.frequency_oracles.direct_encoding import DEClient, DEServer  # noqa: E402
-from pure_ldp.frequency_oracles.hadamard_response import HadamardResponseClient, HadamardResponseServer  # noqa: E402
-from pure_ldp.frequency_oracles.local_hashing import LHClient, LHServer  # noqa: E402
-from pure_ldp.frequency_oracles.unary_encoding import UEClient, UEServer  # noqa: E402
+from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Aggregator_MI, GRR_Client
+from multi_freq_ldpy.pure_frequency_oracles.LH import LH_Aggregator_MI, LH_Client
+from multi_freq_ldpy.pure_frequency_oracles.SS import SS_Aggregator_MI, SS_Client
+from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Aggregator_MI, UE_Client
+from pure_ldp.frequency_oracles.direct_encoding import DEClient, DEServer
+from pure_ldp.frequency_oracles.hadamard_response import HadamardResponseClient, HadamardResponseServer
+from pure_ldp.frequency_oracles.local_hashing import LHClient, LHServer
+from pure_ldp.frequency_oracles.unary_encoding import UEClient, UEServer
 
 Way = tuple[Callable[[list[int]], list[Any]], Callable[[list[Any], int], Any]]
 

@@ -23,7 +23,9 @@ from tacit.curator.expressions import sql_of
 from tacit.curator.fluent import AskedSteps
 from tacit.curator.planner import Planner
 from tacit.curator.suggest import Suggestion
+from tacit.curator.watched import watched
 from tacit.doors.http import problems, wire
+from tacit.doors.periods import RemoteWatch
 from tacit.errors import TacitError
 from tacit.ledger import Entry, Report
 from tacit.loss.spent import Spent
@@ -195,6 +197,35 @@ class RemoteCurator(Planner):
         found = self._wire.post("/v1/suggest", said)
         return Suggestion(**{**found, "epsilon": Fraction(found["epsilon"])})
 
+    def watch(
+        self,
+        sql: object,
+        epsilon: Number,
+        *,
+        every: str,
+        delta: Number = 0,
+        since: Any = None,
+        until: Any = None,
+        time: str | None = None,
+        wait: str | None = None,
+        analyst: str | None = None,
+    ) -> RemoteWatch:
+        """Totals of a table that grows in time, told after every period; charged there, once, for all of them."""
+        self._myself(analyst)
+        text = sql_of(sql)
+        said = {
+            "sql": text,
+            "epsilon": _number(epsilon),
+            "delta": _number(delta),
+            "every": every,
+            "since": None if since is None else str(since),
+            "until": None if until is None else str(until),
+            "time": time,
+            "wait": wait,
+        }
+        keys = watched(self.plan(text, epsilon)).shown  # public: what cannot be watched is refused here
+        return RemoteWatch(lambda: self._wire.post("/v1/watch", said), keys)
+
     def stored(self, entry: int) -> Answer:
         """The answer that an entry of the ledger paid for, once more and free."""
         return wire.answer_in(self._wire.get(f"/v1/answers/{quote(str(entry), safe='')}"))
@@ -254,7 +285,8 @@ class RemoteCurator(Planner):
         # only reached for what is not there
         raise AttributeError(
             f"A database behind a server has no {habit!r}. It answers .ask(...), .ask_all(...), .estimate(...), "
-            ".explain(...), .suggest(...), .budget() and .ledger(); studies and publications need the files."
+            ".explain(...), .suggest(...), .watch(...), .budget() and .ledger(); studies and publications need "
+            "the files."
         )
 
     def __str__(self) -> str:

@@ -3,7 +3,7 @@
 A report of the subset protocol is the truth or not, by one coin, and a uniform set of so many of the other options.
 
 Theorem. Let every option be in a set by a coin of any one probability, and force the truth to what its own coin said.
-Of several such sets take the one whose size is nearest to what is wanted. While the others in it are too few (too many)
+Of several such sets take the one that takes the fewest draws to mend. While the others in it are too few (too many)
 draw an option uniformly, and put it in (take it out) if it is not the truth and is not (is) in. The set of others is
 then uniform among those of its size.
 Proof. Coins, sizes and draws treat all other options alike: permuting them leaves the law of the whole course as it is.
@@ -28,7 +28,7 @@ from tacit.noise import BitSource, bernoulli, uniform_below
 Whole = NDArray[np.int64]
 Words = NDArray[np.uint64]
 _WORDS_AT_ONCE: Final = 1 << 15
-_TRIES: Final = 3
+_TRIES: Final = 5
 
 
 def encode_subset(law: dict[str, Any], truths: Whole, bits: BitSource) -> NDArray[np.uint8]:
@@ -36,58 +36,55 @@ def encode_subset(law: dict[str, Any], truths: Whole, bits: BitSource) -> NDArra
     options, size = law["options"], law["size"]
     weight = law["keep"] * size
     chance = Fraction(weight, weight + law["other"] * (options - size))
-    across = -(-options // 64)
-    step = max(1, _WORDS_AT_ONCE // across)
+    step = max(1, _WORDS_AT_ONCE // -(-options // 64))
     found = np.empty((len(truths), -(-options // 8)), dtype=np.uint8)
     for start in range(0, len(truths), step):
         own = truths[start : start + step]
         chosen = _chosen(own, options, size, bernoulli(chance, len(own), bits), bits)
-        found[start : start + step] = chosen.view(np.uint8).reshape(len(own), -1)[:, : found.shape[1]]
+        rows = np.ascontiguousarray(chosen.T).view(np.uint8).reshape(len(own), -1)
+        found[start : start + step] = rows[:, : found.shape[1]]
     return found
 
 
 def _chosen(truths: Whole, options: int, size: int, inside: Any, bits: BitSource) -> Words:
-    """Rows of words: sets of `size` options, with the truth where `inside` says so."""
-    rows, across = len(truths), -(-options // 64)
-    at, bit = _place(np.arange(rows), truths, across)
-    kept, told = ~bit, np.where(inside, bit, np.uint64(0))
-    best, missing = np.empty((0, 0), dtype=np.uint64), np.empty(0, dtype=np.int64)
-    for tried in range(_TRIES):
-        words = _coins(rows * across, _sixteenths(options, size), bits).reshape(rows, across)
-        if options % 64:
-            words[:, -1] &= np.uint64((1 << options % 64) - 1)
-        flat = words.reshape(-1)
-        flat[at] = (flat[at] & kept) | told
-        wanted = size - np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+    """Sets of `size` options, with the truth where `inside` says so: a column for each, a row for each 64 options."""
+    across, rows = -(-options // 64), len(truths)
+    bit = np.uint64(1) << (truths & 63).astype(np.uint64)
+    own = np.where(np.arange(across)[:, None] == truths >> 6, bit, np.uint64(0))
+    told, others = np.where(inside, own, np.uint64(0)), ~own
+    if options % 64:
+        others[-1] &= np.uint64((1 << options % 64) - 1)
+    coin = _sixteenths(options, size)
+    best, missing, cost = told, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    for tried in range(_TRIES if coin else 1):
+        words = (_coins(across * rows, coin, bits).reshape(across, rows) & others) | told
+        wanted = size - np.bitwise_count(words).sum(axis=0, dtype=np.int64)
+        draws = np.where(wanted > 0, wanted * coin, wanted * (coin - 16))  # as many as it takes, up to a factor
         if tried == 0:
-            best, missing = words, wanted
-        else:
-            better = np.flatnonzero(np.abs(wanted) < np.abs(missing))
-            best[better], missing[better] = words[better], wanted[better]
-    _correct(best.reshape(-1), missing, truths, options, bits)
+            best, missing, cost = words, wanted, draws
+            continue
+        better = draws < cost
+        best = np.where(better, words, best)
+        missing, cost = np.where(better, wanted, missing), np.minimum(cost, draws)
+    _correct(best, missing, truths, options, bits)
     return best
 
 
-def _correct(flat: Words, missing: Whole, truths: Whole, options: int, bits: BitSource) -> None:
+def _correct(words: Words, missing: Whole, truths: Whole, options: int, bits: BitSource) -> None:
     """Put options in, or take them out, until none is missing."""
-    across = len(flat) // max(len(truths), 1)
+    flat, rows = words.reshape(-1), len(truths)
     for sign in (1, -1):
-        rows = np.flatnonzero(missing * sign > 0)
-        wanted, own = missing[rows] * sign, truths[rows]
-        while rows.size:
-            places = uniform_below(options, rows.size, bits)
-            at, bit = _place(rows, places, across)
+        left = np.flatnonzero(missing * sign > 0)
+        wanted, own = missing[left] * sign, truths[left]
+        while left.size:
+            places = uniform_below(options, left.size, bits)
+            at, bit = (places >> 6) * rows + left, np.uint64(1) << (places & 63).view(np.uint64)
             now = flat[at]
             moves = (((now & bit) == 0) == (sign > 0)) & (places != own)
             flat[at] = now ^ (bit * moves)
             wanted -= moves
-            left = np.flatnonzero(wanted)
-            rows, wanted, own = rows[left], wanted[left], own[left]
-
-
-def _place(rows: Whole, places: Whole, across: int) -> tuple[Whole, Words]:
-    """Where the word of a row's place stands, and its bit there."""
-    return rows * across + (places >> 6), np.uint64(1) << (places & 63).astype(np.uint64)
+            more = np.flatnonzero(wanted)
+            left, wanted, own = left[more], wanted[more], own[more]
 
 
 def _coins(many: int, sixteenths: int, bits: BitSource) -> Words:

@@ -17,6 +17,7 @@ BODIES: dict[str, Any] = {
     "ask": {"sql": COUNT, "epsilon": "0.01"},
     "ask_all": {"questions": [COUNT], "epsilon": "0.01"},
     "suggest": {"column": "visits.charge"},
+    "watch": {"sql": COUNT, "epsilon": "0.01", "every": "100 days"},
     "resume": {},
 }
 
@@ -28,6 +29,7 @@ EXPECTED = {  # written once more, by hand, so that a slip in the table is notic
     "ask": {"owner", "analyst"},
     "ask_all": {"owner", "analyst"},
     "suggest": {"owner", "analyst"},
+    "watch": {"owner", "analyst"},
     "budget": {"owner", "analyst", "auditor"},
     "ledger": {"owner", "analyst", "auditor"},
     "check": {"owner", "auditor"},

@@ -64,6 +64,11 @@ QUESTION: Final[Mapping[str, Read]] = {
 }
 QUESTIONS: Final[Mapping[str, Read]] = {"questions": _texts, **PRICE}
 COLUMN: Final[Mapping[str, Read]] = {"column": _text, "epsilon": _number, "rows_per_unit": _whole}
+WATCH: Final[Mapping[str, Read]] = {
+    "sql": _text,
+    **PRICE,
+    **dict.fromkeys(("every", "since", "until", "time", "wait"), _text),
+}
 RESUME: Final[Mapping[str, Read]] = {"analyst": _text, "entry": _whole}
 
 

@@ -15,6 +15,7 @@ from tacit.answer import Answer
 from tacit.doors.contents import answer_content, estimate_content, plan_content
 from tacit.doors.http import bodies, wire
 from tacit.doors.http.datasets import Seat
+from tacit.doors.periods import periods_content
 from tacit.question.stack import room
 
 MOST_ENTRIES: Final = 5_000
@@ -104,6 +105,17 @@ def suggest(seat: Seat, request: Request) -> Reply:
     )
 
 
+def watch(seat: Seat, request: Request) -> Reply:
+    """Totals of a growing table after every period: paid once, for all of them, and counted by the server's clock."""
+    said = bodies.read(request.body, bodies.WATCH, "sql", "epsilon", "every")
+    found = seat.curator.watch(said.pop("sql"), said.pop("epsilon"), **said)
+    try:
+        periods = found.catch_up()
+        return Reply({"periods": periods_content(periods), "over": found.over, "of": found.periods})
+    finally:
+        found.close()
+
+
 def budget(seat: Seat, request: Request) -> Reply:
     """How the dataset's budget stands, or `?analyst=` one's own."""
     whose = request.query.get("analyst")
@@ -153,7 +165,7 @@ def resume(seat: Seat, request: Request) -> Reply:
 Handler = Callable[[Seat, Request], Reply]
 HANDLERS: Final[Mapping[str, Handler]] = {
     each.__name__: each
-    for each in (me, tables, estimate, explain, ask, ask_all, suggest, budget, ledger, check, answers, resume)
+    for each in (me, tables, estimate, explain, ask, ask_all, suggest, watch, budget, ledger, check, answers, resume)
 }
 
 

@@ -26,6 +26,11 @@ _SCHEMAS: Final[Mapping[str, Any]] = {
     "groups_per_unit": _WHOLE,
     "questions": {"type": "array", "items": _TEXT, "minItems": 1, "maxItems": bodies.MOST_QUESTIONS},
     "column": {"type": "string", "description": "table.column"},
+    "every": {"type": "string", "description": 'How long a period is, such as "1 day".'},
+    "since": _TEXT,
+    "until": _TEXT,
+    "time": {"type": "string", "description": "The column of times, where there are several."},
+    "wait": {"type": "string", "description": "How long after its end a period is counted, for late rows."},
     "analyst": _TEXT,
     "entry": _WHOLE,
 }
@@ -35,6 +40,11 @@ _BODIES: Final[Mapping[str, tuple[Mapping[str, Any], tuple[str, ...], Any]]] = {
     "ask": (bodies.QUESTION, ("sql",), {"sql": "SELECT count(*) FROM visits", "epsilon": "0.1"}),
     "ask_all": (bodies.QUESTIONS, ("questions",), {"questions": ["SELECT count(*) FROM visits"], "epsilon": "0.1"}),
     "suggest": (bodies.COLUMN, ("column",), {"column": "visits.charge", "epsilon": "0.1"}),
+    "watch": (
+        bodies.WATCH,
+        ("sql", "epsilon", "every"),
+        {"sql": "SELECT count(*) AS n FROM visits", "epsilon": "0.1", "delta": "1e-9", "every": "1 week"},
+    ),
     "resume": (bodies.RESUME, (), {"analyst": "ana"}),
 }
 _QUERIES: Final[Mapping[str, tuple[str, ...]]] = {"budget": ("analyst",), "ledger": ("analyst", "after")}

@@ -54,6 +54,7 @@ ROUTES: Final = (
     Route("POST", "/v1/ask", "ask", ASKERS, "paid"),
     Route("POST", "/v1/ask_all", "ask_all", ASKERS, "paid"),
     Route("POST", "/v1/suggest", "suggest", ASKERS, "paid"),
+    Route("POST", "/v1/watch", "watch", ASKERS, "paid"),
     Route("GET", "/v1/budget", "budget", EVERYONE),
     Route("GET", "/v1/ledger", "ledger", EVERYONE),
     Route("GET", "/v1/ledger/check", "check", CHECKERS),
