@@ -182,12 +182,16 @@ def coverage(runs: int) -> list[str]:
     return lines
 
 
-def main(runs: int = 200, covered: int = 2_000, python: Path | None = None) -> str:
-    """Both tables."""
-    table = errors(runs, python)
-    return "\n".join(["### Moments", "", *table, "", "### Coverage of 95 % intervals", "", *coverage(covered)])
+def main(runs: int = 200, python: Path | None = None) -> str:
+    """The errors."""
+    return "\n".join(["### Moments", "", *errors(runs, python)])
+
+
+def covered(runs: int = 2_000) -> str:
+    """The intervals."""
+    return "\n".join(["### Coverage of 95 % intervals", "", *coverage(runs)])
 
 
 if __name__ == "__main__":
     chosen = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    print(main(chosen, 10 * chosen, Path(sys.argv[2]) if len(sys.argv) > 2 else None))
+    print(main(chosen, Path(sys.argv[2]) if len(sys.argv) > 2 else None), covered(10 * chosen), sep="\n\n")

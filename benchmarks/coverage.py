@@ -6,8 +6,9 @@ in one of 50,000 cells. Several intervals of one finding count together; a colum
 would put it below the bar in one of 10,000 cells. An interval that is not shown counts for nothing, and how many are
 shown is said. More than the level is no fault where intervals are conservative by design: such cells are listed.
 
-The cases and their truths are in `_coverage_cases.py`, `_coverage_sql.py` and `_coverage_lines.py` (coefficients of
-`learning.LinearRegression`, in regimes of their own). `TACIT_ONLY=pca,mean,SQL,LinearRegression` runs some. With
+The cases and their truths are in `_coverage_cases.py`, `_coverage_sql.py`, `_coverage_rooms.py` (scores, synthetic
+data, watches, streams, surveys, collections) and `_coverage_lines.py` (coefficients of `learning.LinearRegression`, in
+regimes of their own). `TACIT_ONLY=pca,mean,SQL,rooms,LinearRegression` runs some. With
 `TACIT_KEPT=FILE` each cell is written to that file as it is done, and cells that are in it are not run again: a sweep
 that was stopped goes on. The file knows nothing of the code; take its lines out for what was changed.
 """
@@ -23,6 +24,7 @@ from scipy import stats
 
 import _coverage_cases as studies
 import _coverage_lines as fits
+import _coverage_rooms as rooms
 import _coverage_sql as sql
 from _coverage_cases import CASES, REGIMES, Tally
 
@@ -58,9 +60,11 @@ LINE = "LinearRegression"
 
 
 def sweep(name: str, regime: str, runs: int, seed: int = 0) -> dict[str, Tally]:
-    """Of a study, of a question in SQL, or of a line."""
+    """Of a study, of a question in SQL, of another room, or of a line."""
     if name == LINE:
         return {"coefficient": fits.sweep(regime, runs, seed)}
+    if name in rooms.CASES:
+        return rooms.sweep(name, regime, runs, seed)
     room = studies if name in CASES else sql
     return room.sweep(name, regime, runs, seed)
 
@@ -71,7 +75,7 @@ def judged(name: str, regime: str, runs: int) -> dict[str, Tally]:
     if min(each.coverage for each in found.values()) >= AGAIN:
         return found
     more = sweep(name, regime, 4 * runs, seed=1)
-    return {column: _together(each, more[column]) for column, each in found.items()}
+    return {column: _together(each, more[column]) if column in more else each for column, each in found.items()}
 
 
 def _together(one: Tally, other: Tally) -> Tally:
@@ -98,6 +102,7 @@ def written(tally: Tally) -> str:
 
 def main() -> str:
     names = [name for name in CASES if not ONLY or name.partition(",")[0] in ONLY]
+    names += [name for name in rooms.CASES if not ONLY or "rooms" in ONLY]
     names += [name for name in sql.FORMS if not ONLY or "SQL" in ONLY]
     lines = ["| study | holds | column | " + " | ".join(REGIMES) + " |", "|---|---|---|" + "---|" * len(REGIMES)]
     failed, wide = [], []
@@ -121,7 +126,7 @@ def main() -> str:
                 label = f"{name} ({regime})"
                 failed += [] if good else [label]
                 wide += [label] if tally.shown.sum() and tally.coverage >= FAR else []
-        about = CASES[name][0] if name in CASES else "SQL, rows"
+        about = CASES[name][0] if name in CASES else "rows" if name in rooms.CASES else "SQL, rows"
         lines += [f"| {name} | {about} | {column} | {' | '.join(row)} |" for column, row in cells.items()]
         print(lines[-1], flush=True)
     own = ["| LinearRegression, of a population | intercept and slopes | worst of them |", "|---|---|---|"]
@@ -141,7 +146,11 @@ def main() -> str:
             f"Percent of {100 * LEVEL:g} % intervals that held the truth, over {RUNS} runs a cell (five times as many "
             f"where the first came out below {100 * AGAIN:g}). Bar: {100 * BAR:g}. Truth: of the rows that were given, "
             "or of the population they were drawn from."
-            + (f" Only some of the cases were run ({len(names)} of {len(CASES) + len(sql.FORMS)})." if ONLY else ""),
+            + (
+                f" Only some of the cases were run ({len(names)} of {len(CASES) + len(rooms.CASES) + len(sql.FORMS)})."
+                if ONLY
+                else ""
+            ),
             "",
             *lines,
             "",

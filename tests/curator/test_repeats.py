@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -11,8 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tacit import statistics
 from tacit.curator import Curator, open_policy
+from tacit.curator.held import told_apart
+from tacit.curator.keys import order_of
 from tacit.engines.engine import STALE
+from tacit.engines.sources import fingerprint
 from tacit.errors import EngineError
 from tests.curator.tables import COUNT, curated, people
 
@@ -129,6 +134,27 @@ def test_a_policy_file_with_other_bounds_or_changed_rows_gets_no_stored_answer(
     policy.write_text(POLICY % 50)
     with open_policy(policy) as curator:
         assert not curator.ask(sql).repeated
+
+
+def test_no_guess_of_what_a_file_is_like_can_be_tried_against_a_key(tmp_path: Path, monkeypatch: Any) -> None:
+    """Analysts see the keys of their charges. A file's size is known to who knows all rows but one person's."""
+    monkeypatch.setenv("TACIT_STATE", str(tmp_path / "heads"))
+    policy, rows = tmp_path / "clinic.toml", tmp_path / "people.csv"
+    rows.write_text("pid,age\n" + "".join(f"{row},{row % 50}\n" for row in range(100)))
+    policy.write_text(POLICY % 100)
+    with open_policy(policy) as curator:
+        curator.ask(COUNT)
+        mean = statistics.mean(curator.rows("SELECT age FROM people"), epsilon="0.5")
+        guessed = [*told_apart(curator.policy), fingerprint(curator.policy)]  # right in every part
+        plan = curator.plan(COUNT)
+        keys = {str(entry.key) for entry in curator.ledger() if entry.kind == "charged"}
+        assert len(keys) == 2
+        assert mean.value is not None
+        assert curator._till.data() != guessed
+        assert order_of(plan, curator._till.data()).key in keys
+        assert order_of(plan, guessed).key not in keys
+        seen = json.dumps([entry.to_dict() for entry in curator.ledger() if entry.kind != "registered"])
+        assert curator._ledger._identity not in seen
 
 
 def test_the_same_question_asked_at_once_by_many_is_drawn_once(shared: Curator) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,19 +33,36 @@ MISSING = next(
 )
 
 
+# Java's second compiler works on for minutes at what a test runs twice; one thread collects garbage as well as many.
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
+
+
 @contextmanager
 def running() -> Iterator[Session]:
     """A session that is patient: how fast the machine is says nothing about the code."""
     root = str(Path(__file__).resolve().parents[2])
-    before = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [before, root]))
+    paths = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), root]))
     limits = replace(LIMITS, start_seconds=900.0, seconds=600.0, threads=2, memory=2**30)
-    session = Session(MASTER, limits, "tests.engines.spark_tables")
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "spark-defaults.conf").write_text(f"spark.driver.defaultJavaOptions {JAVA}\n")
+        with _told({"PYTHONPATH": paths, "SPARK_CONF_DIR": folder}):
+            session = Session(MASTER, limits, "tests.engines.spark_tables")
+            try:
+                yield session
+            finally:
+                session.close()
+
+
+@contextmanager
+def _told(values: Mapping[str, str]) -> Iterator[None]:
+    """Variables of the environment, for as long as the session may have to be started again."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
     try:
-        yield session
+        yield
     finally:
-        session.close()
-        if before is None:
-            del os.environ["PYTHONPATH"]
-        else:
-            os.environ["PYTHONPATH"] = before
+        for name, value in before.items():
+            with suppress(KeyError):
+                del os.environ[name]
+            if value is not None:
+                os.environ[name] = value

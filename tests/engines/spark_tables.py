@@ -32,7 +32,8 @@ class Worker(spark_worker.Worker):
         while not jobs or any(job is None or job.status == "RUNNING" for job in jobs):
             time.sleep(0.05)  # what keeps count hears of tasks, and of the end of their job, a little later
             jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
-        stages = [tracker.getStageInfo(stage) for job in jobs for stage in job.stageIds]
+        # Jobs that run side by side may wait for one stage, which then is in the list of each: it ran once.
+        stages = [tracker.getStageInfo(stage) for stage in {stage for job in jobs for stage in job.stageIds}]
         ran = [stage.numCompletedTasks for stage in stages if stage is not None and stage.numCompletedTasks]
         plan = frame._jdf.queryExecution().executedPlan()
         return {

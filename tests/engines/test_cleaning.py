@@ -49,6 +49,12 @@ def around(column: Column, whole: int) -> list[float]:
     return [math.nextafter(middle, -math.inf), middle, math.nextafter(middle, math.inf)]
 
 
+def across(power: float) -> tuple[Column, list[float]]:
+    """A range across a power of two far from zero, where doubles are half a step apart below and a step above."""
+    column = between(Fraction(power - 1), Fraction(power + 1)).column("x", "real")
+    return column, [power + eighths / 8 for eighths in range(-9, 10)]
+
+
 # Ranges whose step would leave what a double can hold are refused by the policy: keep to those it takes.
 def held(x: float) -> bool:
     return x == 0 or abs(x) > 1e-200
@@ -76,6 +82,13 @@ def test_reals_are_clamped_and_rounded_as_exact_rationals(
     found = clean(column, "DOUBLE", values)
     assert found == [expected(column, value) for value in values]
     assert all(value is None or column.grid_lower <= value <= column.grid_upper for value in found)
+
+
+@pytest.mark.parametrize("power", [2.0**50, -(2.0**50)])
+def test_halves_are_rounded_up_where_doubles_are_no_finer_than_a_half(power: float) -> None:
+    column, values = across(power)
+    assert column.step == Fraction(1, 4)
+    assert clean(column, "DOUBLE", values) == [expected(column, value) for value in values]
 
 
 def test_a_bound_between_two_doubles_divides_them_exactly() -> None:

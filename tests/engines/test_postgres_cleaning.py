@@ -22,7 +22,7 @@ from tacit.policy.cells import cell_of
 from tacit.policy.check import HOLDS
 from tests.effort import tried
 from tests.engines import test_cleaning as duckdb_cleaning
-from tests.engines.test_cleaning import around, bounds, expected
+from tests.engines.test_cleaning import across, around, bounds, expected
 from tests.postgres_server import Server
 
 Clean = Callable[[Column, str, list[Any]], list[Any]]
@@ -146,6 +146,13 @@ def test_reals_are_clamped_and_rounded_as_exact_rationals(
     whole = data.draw(st.integers(column.grid_lower, column.grid_upper))
     edges = [a, b, math.nextafter(a, math.inf), math.nextafter(a, -math.inf), math.nextafter(b, math.inf), 5e-324, -0.0]
     values = [*values, *edges, *around(column, whole), *around(column, 0), *around(column, -1), math.inf, -math.inf]
+    assert clean(column, "float8", values) == [expected(column, value) for value in values]
+
+
+@pytest.mark.parametrize("power", [2.0**50, -(2.0**50)])
+def test_halves_are_rounded_up_where_doubles_are_no_finer_than_a_half(clean: Clean, power: float) -> None:
+    """Where the shorter form of rounding would be wrong; a range drawn at random hardly ever lies there."""
+    column, values = across(power)
     assert clean(column, "float8", values) == [expected(column, value) for value in values]
 
 

@@ -176,10 +176,14 @@ def test_every_type_of_the_server_is_proven_or_refused(typed: Place) -> None:
 def test_a_type_that_is_only_called_like_one_of_the_servers_is_refused(place: Place) -> None:
     place.sql("CREATE TYPE public.uuid AS ENUM ('a')")
     place.sql("CREATE DOMAIN public.text AS jsonb")
-    place.sql('CREATE TABLE people (number int, a public.text, b public."uuid")')
+    place.sql("CREATE EXTENSION citext")
+    place.sql("ALTER TYPE citext RENAME TO varchar")  # to which 'a' is 'A'
+    place.sql('CREATE TABLE people (number int, a public.text, b public."uuid", c public."varchar")')
     place.use(place.server.url(place.name))
     with pytest.raises(PolicyError, match="is a jsonb"):
         describe(parse(TOML.format(unit="a", copy="c")))
+    with pytest.raises(PolicyError, match="one unit could be taken for several"):
+        describe(parse(TOML.format(unit="c", copy="c")))
     describe(parse(TOML.format(unit="b", copy="c")))  # an enum, whatever its name
 
 

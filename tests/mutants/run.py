@@ -2,6 +2,7 @@
 
     python tests/mutants/run.py              all mutants
     python tests/mutants/run.py laplace      those with "laplace" in their name
+    .venv-spark/bin/python tests/mutants/run.py spark:      those of Spark, after `python3 go.py spark`
 
 Each mutant of the lists beside this file is one change of one line in a copy of the sources: a sensitivity halved, a
 scale at 0.9, a factor 2 missing, a delta forgotten, a sign bit used twice. The tests named with it run against the copy
@@ -10,6 +11,7 @@ and must fail. A mutant that survives is a hole in the tests. Exit code 1 if any
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -34,6 +36,7 @@ class Mutant:
     old: str
     new: str
     tests: tuple[str, ...]
+    needs: str = ""  # "spark": left out where the tests cannot run
 
     def apply(self, sources: Path) -> None:
         """Make the change in a copy of src/."""
@@ -80,7 +83,8 @@ def outcome(mutant: Mutant) -> tuple[str, float]:
 
 
 def main(wanted: list[str]) -> int:
-    mutants = [mutant for mutant in read_mutants() if all(word in mutant.name for word in wanted)]
+    chosen = [mutant for mutant in read_mutants() if all(word in mutant.name for word in wanted)]
+    mutants = [mutant for mutant in chosen if mutant.needs != "spark" or importlib.util.find_spec("pyspark")]
     print("| mutant | file | outcome | seconds |\n|---|---|---|---|", flush=True)
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         survivors = 0
@@ -88,6 +92,8 @@ def main(wanted: list[str]) -> int:
             survivors += not result.startswith("killed")
             print(f"| {mutant.name} | {mutant.file} | {result} | {took:.0f} |", flush=True)
     print(f"\n{len(mutants) - survivors} of {len(mutants)} mutants killed")
+    if left := len(chosen) - len(mutants):
+        print(f"{left} left out, which need Spark: .venv-spark/bin/python tests/mutants/run.py spark")
     return 1 if survivors or not mutants else 0
 
 

@@ -107,6 +107,7 @@ def test_what_a_line_was_fitted_to_is_said() -> None:
     found = st.linear_regression(data, target="y", epsilon=1, bounds=bounds)
     assert "rows are clipped to where most of them lie: x from -" in found.notes[1]
     assert "y to within" in found.notes[1]
+    assert "are those of the clipped rows; where many rows lie beyond" in found.notes[1]
     assert abs(of_clipped(found, data) - truth) < 0.01
     wide = np.random.default_rng(1).uniform(-1, 1, (5_000, 3))
     plain = st.linear_regression(wide, ["a", "b", "c"], target="c", epsilon=1, bounds=(-1, 1))

@@ -2,6 +2,7 @@
 
 Promise: a key stands for everything that shapes an answer: what is asked, at which price, with which noise, of which
 data in which state. Two that have one key get one answer. Keys are stored for ever, so how they are made stays.
+Analysts see keys: the state of the data comes here blinded (`Ledger.blinded`).
 """
 
 from __future__ import annotations

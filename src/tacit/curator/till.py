@@ -77,8 +77,8 @@ class Till:
         return tuple(self._tables)
 
     def data(self) -> list[str]:
-        """Which tables are meant, in which state: part of every key."""
-        return [*self._tables, self.engine.fingerprint()]
+        """Which tables are meant, in which state: part of every key, so that nobody can guess the state from a key."""
+        return [*self._tables, self.ledger.blinded(self.engine.fingerprint())]
 
     def buy(self, order: Order, compute: Compute, asker: str, queries: int | None = None) -> tuple[bytes, bool]:
         """What `compute` makes once the order is paid, as bytes; or what is stored of it, and that it was (True).

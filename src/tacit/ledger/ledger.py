@@ -22,7 +22,9 @@ Promises
 
 from __future__ import annotations
 
+import hmac
 import os
+import secrets
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from types import TracebackType
@@ -79,6 +81,7 @@ class Ledger:
         if registered is None:
             raise LedgerError(f"The ledger {vault.name} was never registered. Open it with a budget.")
         self._dataset = Rule.of("the dataset", committed_filter(registered))
+        self._identity = str(registered.details.get("ledger") or secrets.token_hex(16))
 
     @classmethod
     def open(
@@ -186,6 +189,14 @@ class Ledger:
             return None
         self._writer.seal(found[0])  # else a cut tail could take back an answer that was sent, and it be drawn again
         return found[1]
+
+    def blinded(self, state: str) -> str:
+        """A digest of what the data look like from outside, for keys; the same on every host of this ledger.
+
+        Analysts see the keys of their charges. How large a file is, or how many rows a server has counted, could be
+        guessed and the guess be tried, if the digest were not made with 128 random bits that are in the first entry.
+        """
+        return hmac.new(self._identity.encode(), state.encode(), "sha256").hexdigest()
 
     # -- who works at what, and what was cut off -----------------------------------------------------------
 

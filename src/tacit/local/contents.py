@@ -2,8 +2,9 @@
 
 Variance. A person reports t (steps above the lower end) or s = (2 t - m)**2/m, by a fair coin. With M1 the mean of
 2 t - m and M2 that of m s, each from its own reports, Var(2 t - m) = M2 - M1**2. V1 and V2 being the estimated
-variances of the two means, M2 - M1**2 + V1 has no bias, and the variance V2 + 4 M1**2 V1 + 2 V1**2 if M1 is normal. Of
-the answers as they were rounded to steps, which adds at most a quarter of a step squared.
+variances of the two means, M2 - M1**2 + V1 has no bias, and the variance V2 + 4 M1**2 V1 + 2 V1**2 if M1 is normal; for
+the interval V1 and V2 are at least what the law says, and count which half a person is in (`mean_ends`). Of the answers
+as they were rounded to steps, which adds at most a quarter of a step squared.
 
 Vectors. A report names one of `words` directions of its seed, uniform on the sphere. By symmetry the mean of the
 direction is c u for an answer u of length 1, c = (a - b) T/(a k + b (m - k)), T the expected sum of the k largest of
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtrc, betainc, ndtri
 
 from tacit.local import crowd, laws
+from tacit.local.mean_ends import mean_ends, variance_of_half
 from tacit.local.numbers import distribution, quantiles_of, steps_told
 from tacit.local.reading import Read
 from tacit.local.shares import consistent, falling, shares
@@ -66,30 +68,34 @@ def of_number(asked: Description, law: laws.Law, read: Read, level: float, quant
     """The mean of a number; for a window also the whole distribution, and quantiles of it, without an interval."""
     people = len(read.reports)
     low, step = _scale(asked)
-    told = low + step * steps_told(law, read.reports)
-    mean, reach = float(np.mean(told)), _reach(told, level)
+    mean = low + step * float(np.mean(steps_told(law, read.reports)))
+    enough = people >= LEAST
     arrays: dict[str, Any] = {"people": people}
     if law["kind"] == "window":
         found = distribution(law, crowd.support(law, read.reports))
         arrays["distribution"] = found
         arrays["quantiles"] = [low + step * each for each in quantiles_of(found, quantiles)]
     high = float(Fraction(asked["high"]))
-    ends: tuple[Any, Any] = (None, None) if reach is None else ([max(mean - reach, low)], [min(mean + reach, high)])
+    ends: tuple[Any, Any] = (None, None)
+    if enough:
+        first, last = mean_ends(law, read.reports, level)
+        ends = [low + step * first], [min(low + step * last, high)]
     kept = min(max(mean, low), high)
-    return Content("Mean", (column("mean", [kept], *ends),), _notes(read, reach, "mean"), arrays)
+    return Content("Mean", (column("mean", [kept], *ends),), _notes(read, enough, "mean"), arrays)
 
 
 def of_moments(asked: Description, law: laws.Law, read: Read, level: float) -> Content:
     """Mean and variance of a number."""
     people, steps = len(read.reports), asked["steps"]
     low, step = _scale(asked)
-    first = 2 * _told(law, read.reports, 0) - steps  # in half steps from the middle
-    square = steps * _told(law, read.reports, 1)
+    each, squared = _told(law, read.reports, 0), _told(law, read.reports, 1)
+    first, square = 2 * each - steps, steps * squared  # in half steps from the middle
     half, most = step / 2, steps**2
     enough = min(len(first), len(square)) >= LEAST
     m1, m2 = float(np.mean(first)) if len(first) else 0.0, float(np.mean(square)) if len(square) else 0.0
-    v1, v2 = (float(np.var(each, ddof=1)) / len(each) if len(each) > 1 else 0.0 for each in (first, square))
-    spread = m2 - m1**2 + v1
+    v1 = 4 * variance_of_half(law["parts"][0], each)
+    v2 = steps**2 * variance_of_half(law["parts"][1], squared)
+    spread = m2 - m1**2 + (float(np.var(first, ddof=1)) / len(first) if len(first) > 1 else 0.0)
     off = float(ndtri((1 + level) / 2))
     wide = off * math.sqrt(v2 + 4 * m1**2 * v1 + 2 * v1**2)
     middle = low + steps * half
@@ -104,7 +110,7 @@ def of_moments(asked: Description, law: laws.Law, read: Read, level: float) -> C
         column("mean", [min(max(middle + half * m1, low), low + step * steps)], *ends[0]),
         column("variance", [half**2 * min(max(spread, 0.0), most)], *ends[1]),
     )
-    return Content("Mean and variance", columns, _notes(read, 1.0 if enough else None, "mean and variance"),
+    return Content("Mean and variance", columns, _notes(read, enough, "mean and variance"),
                    {"people": people})  # fmt: skip
 
 
@@ -115,14 +121,13 @@ def of_vectors(asked: Description, law: laws.Law, read: Read, level: float) -> C
     told = found * (float(Fraction(asked["norm"])) / shrunk(law))
     mean = told.mean(axis=0)
     ends: tuple[Any, Any] = (None, None)
-    reach = None
-    if people >= LEAST:
-        reach = 1.0
+    enough = people >= LEAST
+    if enough:
         wide = float(ndtri((1 + level) / 2)) * told.std(axis=0, ddof=1) / math.sqrt(people)
         ends = (mean - wide, mean + wide)
     table = (column("coordinate", list(range(1, law["dimensions"] + 1))), column("mean", mean, *ends))
     return Content(
-        "Mean of vectors", table, _notes(read, reach, "mean", ", each coordinate by itself"), {"people": people}
+        "Mean of vectors", table, _notes(read, enough, "mean", ", each coordinate by itself"), {"people": people}
     )
 
 
@@ -165,21 +170,15 @@ def _scale(asked: Description) -> tuple[float, float]:
     return float(low), float((high - low) / asked["steps"])
 
 
-def _reach(told: NDArray[np.float64], level: float) -> float | None:
-    if len(told) < LEAST:
-        return None
-    return float(ndtri((1 + level) / 2)) * float(np.std(told, ddof=1)) / math.sqrt(len(told))
-
-
 def _within(ends: list[float], low: float, high: float) -> tuple[list[float], list[float]]:
     lower, upper = (min(max(each, low), high) for each in ends)
     return [lower], [upper]
 
 
-def _notes(read: Read, reach: float | None, what: str, how: str = "") -> tuple[str, ...]:
+def _notes(read: Read, enough: bool, what: str, how: str = "") -> tuple[str, ...]:
     said = (
-        f"Fewer than {LEAST} reports: no interval."
-        if reach is None
-        else f"Intervals cover the {what} of those who answered{how}."
+        f"Intervals cover the {what} of those who answered{how}."
+        if enough
+        else f"Fewer than {LEAST} reports: no interval."
     )
     return (f"{len(read.reports):,} reports.", said, *read.notes)

@@ -7,8 +7,7 @@ Theorem (window). With G = m + w cells and W = a w + b m, the mean of the report
 (W cell - b G (G - 1)/2 - (a - b) w (w - 1)/2)/((a - b) w) has mean t.
 Either of the two by a coin that has nothing to do with t: each report is read by its own rule.
 
-The interval of a mean is its normal one from the spread of the reports, which holds the spread of the answers too and
-so is a little wide for the mean of those who answered; below 30 reports there is none.
+The interval of a mean is in `mean_ends`.
 
 The distribution is the one under which the reports are likeliest, found by expectation maximisation with a smoothing
 step (Li et al. 2020). It is work on reports that are private already. No interval is shown for it, and none for its

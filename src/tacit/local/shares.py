@@ -30,11 +30,16 @@ def shares(law: Law, support: NDArray[np.int64], people: int, level: float) -> t
     """For every option the unbiased share, and the ends of its interval."""
     p, q = (float(each) for each in supports(law))
     estimate = (support / people - q) / (p - q)
+    low, high = (np.clip((end - q) / (p - q), 0.0, 1.0) for end in exact_ends(support, people, level))
+    return estimate, low, high
+
+
+def exact_ends(support: NDArray[np.int64], people: int, level: float) -> tuple[Reals, Reals]:
+    """Clopper and Pearson's interval of a probability, for each number of ones."""
     tail = (1 - level) / 2
     low = np.where(support > 0, betaincinv(np.maximum(support, 1), people - support + 1, tail), 0.0)
     high = np.where(support < people, betaincinv(support + 1, np.maximum(people - support, 1), 1 - tail), 1.0)
-    low, high = (np.clip((end - q) / (p - q), 0.0, 1.0) for end in (low, high))
-    return estimate, low, high
+    return low, high
 
 
 def consistent(estimate: Reals) -> Reals:

@@ -118,6 +118,22 @@ def test_it_is_marked_as_not_for_release_at_both_ends(policy: Path) -> None:
     assert "2 rows of 1 units are beyond rows_per_unit" in shown.stdout
 
 
+def test_every_fault_is_told_in_words(policy: Path) -> None:
+    (table,) = check_data(policy).tables
+    assert list(table.problems()) == [
+        "1 of 8 rows have no unit and are left out",
+        "1 rows are left out because a column that is not nullable has no value there",
+        "2 rows of 1 units are beyond rows_per_unit and are left out",
+        "age: 1 of 7 values cannot be read as its type",
+        "age: 2 of 7 values lie outside its bounds",
+        "charge: 1 of 7 values cannot be read as its type",
+        "charge: 1 of 7 values lie outside its bounds",
+        "sex: 1 of 7 values are not among those of one_of",
+        "sex: no row has 'X' of one_of",
+        "day: 6 of 7 values cannot be read as its type",
+    ]
+
+
 def test_the_json_says_the_same(policy: Path) -> None:
     shown = CliRunner().invoke(app, ["check", str(policy), "--data", "--json"])
     found = json.loads(shown.stdout)

@@ -126,7 +126,8 @@ def _placed(frames: Frames, columns: tuple[Bounded, ...], aim: int, least_rows: 
     arrays["start"] = slopes.tolist()
     words = (
         f"Each value is clamped to its bounds, and rows are clipped to where most of them lie: {'; '.join(said)}. "
-        "The line and its intervals are those of the clipped rows."
+        "The line and its intervals are those of the clipped rows; where many rows lie beyond, as in skewed columns, "
+        "the line of all rows may lie outside them. learning.LinearRegression tells of rows that are not clipped."
         if said
         else "Each value is clamped to its bounds."
     )
