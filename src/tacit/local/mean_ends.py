@@ -4,10 +4,10 @@ Sign. A report is a coin whose probability is a line in the answer, so the numbe
 whose mean is that line at the mean answer. Clopper and Pearson's exact interval covers it (`shares` has the argument).
 
 Window, or one of two by a coin. An answer t gives a report that tells t with a variance v(t) which the law says
-(`laws.told_variance`). The mean of n reports has the variance V/n, V the mean of v(t_i). The spread S**2 of the reports is V
-and the spread of the answers, on average. But where wide reports are rare, some dozen reports show none of them, and
-S**2 says next to nothing. What is known without looking is V >= v*(mean t), v* the greatest convex function below v: v
-itself, which is a parabola, where it opens upwards, else its chord. So an end e of the normal interval solves
+(`laws.told_variance`). The mean of n reports has the variance V/n, V the mean of v(t_i). The spread S**2 of the reports
+is V and the spread of the answers, on average. But where wide reports are rare, some dozen reports show none of them,
+and S**2 says next to nothing. What is known without looking is V >= v*(mean t), v* the greatest convex function below
+v: v itself, which is a parabola, where it opens upwards, else its chord. So an end e of the normal interval solves
     e = mean +/- z (max(S**2, v*(e))/n)**(1/2),
 and both ends are taken within the bounds of the answers. This is the normal approximation; below 30 reports there is
 no interval.
