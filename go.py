@@ -42,6 +42,7 @@ python3 go.py COMMAND [ARGUMENTS]
   test [PYTEST...]  ruff, mypy --strict, import-linter, the documentation, the walk and pytest; fails if any of
                     them fails. With arguments for pytest, only the first three and pytest
   spark [PYTEST...] the tests of the Spark engine, which need Java 17 or newer
+  neural [PYTEST..] the tests of neural networks, which need torch
   check             ruff, mypy --strict and import-linter
   bench [NAME...]   measure against peers and write benchmarks/RESULTS.md
   docs              build the documentation into docs/_build/html; a warning is an error
@@ -70,6 +71,7 @@ class Environment:
     lock: str
     holds_tacit: bool = True
     built_here: tuple[str, ...] = ()  # locked packages that are published as source only
+    apart: tuple[str, ...] = ()  # versions without hashes, installed after the lock file with what they need
 
     @property
     def path(self) -> Path:
@@ -102,6 +104,9 @@ TEST = Environment(".venv", "test")
 DOCS = Environment(".venv-docs", "docs", holds_tacit=False)
 BENCH = Environment(".venv-bench", "bench")
 SPARK = Environment(".venv-spark", "spark", built_here=("pyspark",))
+# One version of torch has many builds (for processors alone, for graphics cards, for each system), each with a hash and
+# with needs of its own. A lock file made where one of them is offered would refuse the others, so it leaves torch out.
+NEURAL = Environment(".venv-neural", "neural", apart=("torch==2.13.0",))
 TUMULT = Environment(".venv-tumult", "tumult", holds_tacit=False, built_here=("pyspark",))
 SMARTNOISE = Environment(".venv-smartnoise", "smartnoise", holds_tacit=False, built_here=("antlr4-python3-runtime",))
 DIFFPRIVLIB = Environment(".venv-diffprivlib", "diffprivlib", holds_tacit=False)
@@ -114,6 +119,7 @@ LOCKED_GROUPS = {
     "test": ("run", "build", "test"),
     "bench": ("run", "build", "bench"),
     "spark": ("run", "build", "test", "spark"),
+    "neural": ("run", "build", "test", "neural"),
     "tumult": ("tumult",),
     "smartnoise": ("smartnoise",),
     "diffprivlib": ("diffprivlib",),
@@ -147,7 +153,7 @@ def digest(environment: Environment) -> str:
     """What the environment was made from: this Python, this folder, the lock file, and how tacit is packaged."""
     project = tomllib.loads(PYPROJECT.read_text())
     packaging = [project["build-system"], project["project"], project["tool"]["hatch"]]
-    made_from = [sys.version, str(ROOT), environment.lock_file.read_text(), packaging]
+    made_from = [sys.version, str(ROOT), environment.lock_file.read_text(), packaging, *environment.apart]
     return hashlib.sha256(json.dumps(made_from).encode()).hexdigest()
 
 
@@ -204,6 +210,9 @@ def fill(environment: Environment) -> None:
         install_locked(pip, locked, *sources)
     else:
         install_locked(pip, locked)
+    if environment.apart:
+        say(f"Installing {', '.join(environment.apart)}, in the build that is offered for this machine ...")
+        must(*pip, "install", "--only-binary", ":all:", "--no-compile", *environment.apart)
     compile_all(environment)
     if environment.holds_tacit:
         say("Installing tacit itself ...")
@@ -386,6 +395,11 @@ def spark(arguments: list[str]) -> int:
     return run(SPARK.tool("pytest"), "-m", "spark", *arguments)
 
 
+def neural(arguments: list[str]) -> int:
+    prepare(NEURAL)
+    return run(NEURAL.tool("pytest"), *(arguments or ["tests/learning/neural"]))
+
+
 def check(arguments: list[str]) -> int:
     if arguments:
         raise Stop(f"'check' takes no arguments. Got {' '.join(arguments)!r}.")
@@ -460,6 +474,7 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "demo": demo,
     "test": test,
     "spark": spark,
+    "neural": neural,
     "check": check,
     "bench": bench,
     "docs": docs,

@@ -14,7 +14,7 @@ from _peers import listen, python_of
 
 DIFFPRIVLIB_SECONDS = 300
 TUMULT_SECONDS = 1800  # one question to Spark gives all runs, so it may be silent for minutes
-MOST_ROWS = 400_000
+MOST_ROWS = 100_000
 """All runs of Tumult on a data set together read at most so many rows: its quantile takes 0.1 ms of CPU a row, and all
 runs on 10,000 rows would take an hour. Larger sets have fewer runs, and a wider sampling error."""
 

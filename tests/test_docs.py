@@ -51,6 +51,8 @@ def examples(page: Path) -> Iterator[tuple[int, str]]:
 def test_every_example_runs_and_shows_the_truth(page: Path) -> None:
     if page.name == "learning.md":
         pytest.importorskip("sklearn", reason="an extra, which the tests' lock file holds")
+    if page.name == "neural.md" and importlib.util.find_spec("torch") is None:
+        return  # tests/learning/neural runs it, where torch is
     if page.name == "federated.md":
         pytest.importorskip("Crypto", reason="an extra, which the tests' lock file holds")
     names: dict[str, Any] = {}
@@ -120,6 +122,7 @@ def documented(page: str) -> set[str]:
         ("tacit.audit.attacks", "attacks.md"),
         ("tacit.statistics", "statistics/*.md"),
         ("tacit.learning", "learning.md"),
+        ("tacit.learning.neural", "neural.md"),
         ("tacit.local", "local.md"),
         ("tacit.streaming", "streaming.md"),
         ("tacit.federated", "federated.md"),

@@ -13,7 +13,7 @@ import pytest
 
 import tacit
 
-HEAVY = ("duckdb", "pandas", "polars", "pyarrow", "scipy", "sklearn", "matplotlib", "mpmath", "rich")
+HEAVY = ("duckdb", "pandas", "polars", "pyarrow", "scipy", "sklearn", "torch", "matplotlib", "mpmath", "rich")
 
 
 def loaded_by(statement: str) -> set[str]:
@@ -34,7 +34,16 @@ def test_importing_tacit_loads_no_library_at_all() -> None:
 
 
 @pytest.mark.parametrize(
-    "room", ["tacit", "tacit.errors", "tacit.noise", "tacit.loss", "tacit.mechanisms", "tacit.learning"]
+    "room",
+    [
+        "tacit",
+        "tacit.errors",
+        "tacit.noise",
+        "tacit.loss",
+        "tacit.mechanisms",
+        "tacit.learning",
+        "tacit.learning.neural",
+    ],
 )
 def test_importing_a_room_loads_nothing_heavy(room: str) -> None:
     assert roots(loaded_by(f"import {room}")) & set(HEAVY) == set()

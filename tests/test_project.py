@@ -165,6 +165,15 @@ def test_a_package_published_as_source_only_is_built_with_the_locked_setuptools(
     assert all({"--require-hashes", "--only-binary", ":all:"} <= set(command) for command in (first, second))
 
 
+def test_a_package_whose_builds_have_different_hashes_is_installed_after_the_locked_ones(scratch: ModuleType) -> None:
+    scratch.prepare(dataclasses.replace(scratch.RUN, apart=("torch==2.13.0",)))
+    steps = [command for command in scratch.taken if "install" in command]
+    assert ["-r" in command for command in steps] == [True, False, False]
+    assert steps[1][-1] == "torch==2.13.0"
+    assert "--only-binary" in steps[1]
+    assert not scratch.is_ready(scratch.RUN)  # the stamp says which version it was
+
+
 def test_the_lines_of_one_locked_package_are_found(go: ModuleType) -> None:
     locked = "# made\na==1 \\\n    --hash=a \\\n    --hash=b\n# unsafe\nsetuptools==80 \\\n    --hash=c\n"
     assert go.locked_block(locked, "a") == "a==1 \\\n    --hash=a \\\n    --hash=b\n"

@@ -54,6 +54,8 @@ def rational(name: str, value: Any, allowed: str = "a finite number") -> Fractio
     """
     if isinstance(value, Fraction):
         return value
+    if type(value) is int:
+        return Fraction(value)
     if isinstance(value, bool):
         raise refuse(name, allowed, value)
     try:

@@ -31,6 +31,7 @@ class Query:
     ast: Any
     key_columns: tuple[str, ...]
     measure_columns: tuple[str, ...]
+    few: bool = False
 
 
 def asking(sql: str, keys: tuple[str, ...], measures: tuple[str, ...]) -> Query:

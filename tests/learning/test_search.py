@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.dummy import DummyRegressor
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import tacit
@@ -171,14 +172,36 @@ def test_errors_are_those_of_the_definition() -> None:
     given = given_of(learning.Ridge(**LINE), X, y, "number")
     codes = looked_at(given.source, lambda opened: opened.values(*(each.name for each in given.columns)))
     told = np.clip(model.predict(X), -3, 3)
-    plain = np.minimum(np.abs(told - y) / 1.5, 1) ** 2  # a quarter of the range of 6
-    found = row_errors(model, given, codes) / most_of(given)
-    assert np.abs(np.sort(found) - np.sort(plain)).max() < 0.005
+    for largest, cut in ((None, 6.0), (1.5, 1.5)):  # the range is 6
+        plain = np.minimum(np.abs(told - y) / cut, 1) ** 2
+        found = row_errors(model, given, codes, largest) / most_of(given)
+        assert np.abs(np.sort(found) - np.sort(plain)).max() < 0.005
     target = (y > 0).astype(int)
     judge = learning.LinearDiscriminantAnalysis(epsilon=3, **CLASSES).fit(X, target)
     given = given_of(learning.LinearDiscriminantAnalysis(**CLASSES), X, target, "class")
     codes = looked_at(given.source, lambda opened: opened.values(*(each.name for each in given.columns)))
     assert int(row_errors(judge, given, codes).sum()) == int((judge.predict(X) != target).sum())
+
+
+def test_a_useless_model_does_not_look_better_than_it_is() -> None:
+    """Errors used to count as a quarter of the range at most: always 3 off of 0 .. 6 had a score as if 1.5 off."""
+    X, _ = rows(300)
+    low = np.full(300, -3.0)
+    given = given_of(learning.Ridge(**LINE), X, low, "number")
+    codes = looked_at(given.source, lambda opened: opened.values(*(each.name for each in given.columns)))
+    for said, share in ((3.0, 1.0), (0.0, 0.25), (-3.0, 0.0)):
+        model = DummyRegressor(strategy="constant", constant=said).fit(X, low)
+        assert np.allclose(row_errors(model, given, codes) / most_of(given), share, atol=1e-3)
+
+
+def test_the_largest_error_is_checked_before_the_charge() -> None:
+    X, y = rows(60)
+    for largest in (7.0, 0.0, 1e-5):
+        with pytest.raises(ParameterError, match="largest_error"):
+            learning.Search(learning.Ridge(**LINE), {"alpha": [1, 2]}, epsilon=1, largest_error=largest).fit(X, y)
+    judge = learning.LinearDiscriminantAnalysis(**CLASSES)
+    with pytest.raises(ParameterError, match="largest_error"):
+        learning.Search(judge, {}, epsilon=1, largest_error=1).fit(X, (y > 0).astype(int))
 
 
 def test_rows_are_held_out_by_coins_and_each_row_is_on_one_side() -> None:

@@ -109,6 +109,14 @@ def test_the_charge_stands_before_the_first_row_is_read(monkeypatch: pytest.Monk
     assert min(seen) > before
 
 
+@pytest.fixture(scope="module")
+def refusing() -> Iterator[tacit.Curator]:
+    """Nothing is ever bought here."""
+    curator, _ = clinic()
+    with curator:
+        yield curator
+
+
 @pytest.mark.parametrize(
     ("model", "columns", "target", "words"),
     [
@@ -122,12 +130,13 @@ def test_the_charge_stands_before_the_first_row_is_read(monkeypatch: pytest.Monk
         (learning.StandardScaler(), "age", None, "epsilon"),
     ],
 )
-def test_bad_input_is_refused_before_the_charge(model: Any, columns: str, target: Any, words: str) -> None:
-    curator, _ = clinic()
-    before = spent(curator)
+def test_bad_input_is_refused_before_the_charge(
+    refusing: tacit.Curator, model: Any, columns: str, target: Any, words: str
+) -> None:
+    before = spent(refusing)
     with pytest.raises((QuestionError, ParameterError), match=words):
-        model.fit(curator.rows(f"SELECT {columns} FROM data"), target)
-    assert spent(curator) == before
+        model.fit(refusing.rows(f"SELECT {columns} FROM data"), target)
+    assert spent(refusing) == before
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda rows: pickle.loads(pickle.dumps(rows))])

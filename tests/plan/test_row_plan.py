@@ -16,6 +16,7 @@ import tacit
 from tacit.errors import TacitError
 from tacit.plan.row_plan import Cut, RowPlan, plan_rows
 from tacit.plan.row_words import COUNT, Code, laid_out
+from tacit.policy import Policy
 
 COLUMNS = {"k": tacit.between(0, 4), "x": tacit.between(-5, 5), "s": tacit.one_of("a", "b", "c")}
 SELECTS = [
@@ -102,6 +103,12 @@ def test_a_cut_counts_the_edges_at_or_below_a_code() -> None:
     assert found == truth
 
 
+@pytest.fixture(scope="module")
+def policy() -> Policy:
+    with protected(pd.DataFrame({"who": [1], "k": [1], "x": [1], "s": ["a"]}), 1) as curator:
+        return curator.policy
+
+
 @pytest.mark.parametrize(
     "sql",
     [
@@ -116,10 +123,9 @@ def test_a_cut_counts_the_edges_at_or_below_a_code() -> None:
         "",
     ],
 )
-def test_what_is_no_plain_select_of_rows_is_refused(sql: str) -> None:
-    frame = pd.DataFrame({"who": [1], "k": [1], "x": [1], "s": ["a"]})
-    with protected(frame, 1) as curator, pytest.raises(TacitError):
-        plan_rows(sql, curator.policy)
+def test_what_is_no_plain_select_of_rows_is_refused(policy: Policy, sql: str) -> None:
+    with pytest.raises(TacitError):
+        plan_rows(sql, policy)
 
 
 WIDE = {

@@ -112,6 +112,7 @@ class Together:
     ast: exp.Expr
     key_columns: tuple[str, ...]
     measure_columns: tuple[str, ...]
+    few: bool = False
 
 
 def together(query: Query, worlds: Sequence[World], policy: Policy) -> Together:

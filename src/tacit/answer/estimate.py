@@ -15,7 +15,7 @@ import numpy as np
 
 from tacit import parameters
 from tacit.answer.pages import fragment
-from tacit.answer.shown import readable, safe, written
+from tacit.answer.shown import as_decimal, readable, safe
 from tacit.loss import compose
 from tacit.plan import Plan, UnitedPlan
 from tacit.plan.answers.expected import made_up
@@ -50,14 +50,14 @@ class Estimate:
     @property
     def cost(self) -> str:
         """What it would cost, as a sentence."""
-        delta = f", delta {written(self.plan.delta)}" if self.plan.delta else ""
+        delta = f", delta {as_decimal(self.plan.delta)}" if self.plan.delta else ""
         if self.share is None:
             part = ""
         elif self.share > 1:
             part = ", which is more than the whole budget"
         else:
             part = f", {_percent(self.share)} of the whole budget"
-        return f"Would cost epsilon {written(self.epsilon)}{delta}{part}."
+        return f"Would cost epsilon {as_decimal(self.epsilon)}{delta}{part}."
 
     @property
     def picked(self) -> tuple[str, ...]:

@@ -113,7 +113,7 @@ def bars(column: tuple[Any, ...], reaches: list[float] | None) -> list[str]:
     return [drawing(value, reach) if draw else "" for value, reach, draw in zip(column, reaches, drawn, strict=True)]
 
 
-def written(exact: Fraction) -> str:
+def as_decimal(exact: Fraction) -> str:
     """An exact loss as a person writes it: 1/10 is 0.1."""
     return readable(f"{exact.numerator}/{exact.denominator}")
 

@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Literal
 
 from tacit.answer.pages import fragment
-from tacit.answer.shown import readable, written
+from tacit.answer.shown import as_decimal, readable
 from tacit.ledger import Entry
 from tacit.loss.budget import Budget
 from tacit.loss.filters import Filter
@@ -88,8 +88,8 @@ class Standing:
     __repr__ = __str__
 
     def _sentences(self) -> list[str]:
-        delta = f" at delta {written(self.budget.delta)}" if self.budget.delta else ""
-        whole = f"epsilon {written(self.budget.epsilon)}"
+        delta = f" at delta {as_decimal(self.budget.delta)}" if self.budget.delta else ""
+        whole = f"epsilon {as_decimal(self.budget.epsilon)}"
         if not self.answers:
             told = [f"{self.payer}: nothing is spent of {whole}{delta}."]
         else:
@@ -106,10 +106,10 @@ class Standing:
     @property
     def for_readers(self) -> str:
         """The same for readers of a publication, whom neither the next question nor a failure concerns."""
-        most = f"all that may ever be released of them is worth epsilon {written(self.budget.epsilon)}"
+        most = f"all that may ever be released of them is worth epsilon {as_decimal(self.budget.epsilon)}"
         if self.answers <= 1:
             return f"Nothing else has been released of these data so far; {most}."
-        delta = f" at delta {written(self.budget.delta)}" if self.budget.delta else ""
+        delta = f" at delta {as_decimal(self.budget.delta)}" if self.budget.delta else ""
         return (
             f"Of these data there have been {self.answers:,} releases so far, this page included, worth epsilon "
             f"{three_digits(self.worth)}{delta} together; {most}."
@@ -129,7 +129,7 @@ class Standing:
         bar = (
             '<div class="bars"><span class="label">spent</span><span class="track">'
             f'<i class="bar" style="left:0;width:{100 * share:.1f}%"></i><i class="end" style="left:100%"></i></span>'
-            f'<span class="value">{three_digits(self.worth)} of {written(self.budget.epsilon)}</span></div>'
+            f'<span class="value">{three_digits(self.worth)} of {as_decimal(self.budget.epsilon)}</span></div>'
         )
         words = "".join(f"<p>{html.escape(each)}</p>" for each in (first, *rest))
         return fragment(f"{words}{bar}")
@@ -147,9 +147,9 @@ def three_digits(epsilon: Fraction) -> str:
 
 def price_of(asked: Asked) -> str:
     """A price in the asker's words."""
-    delta = f", delta {written(asked.delta)}" if asked.delta else ""
+    delta = f", delta {as_decimal(asked.delta)}" if asked.delta else ""
     if asked.epsilon is not None:
-        return f"epsilon {written(asked.epsilon)}{delta}"
+        return f"epsilon {as_decimal(asked.epsilon)}{delta}"
     return f"rho {three_digits(asked.rho)}{delta}" if asked.rho is not None else f"no finite epsilon{delta}"
 
 

@@ -17,6 +17,7 @@ from tacit import __version__
 from tacit.doors.commands.audit import audit
 from tacit.doors.commands.completion import completion
 from tacit.doors.commands.demo import demo
+from tacit.doors.commands.federate import federate
 from tacit.doors.commands.learning import evaluate, predict, train
 from tacit.doors.commands.ledger import ledger
 from tacit.doors.commands.policy import check, init
@@ -94,6 +95,15 @@ app.add_typer(
     help="Answers that are randomised at home: a page to try it, and a shuffler.  tacit survey demo",
     epilog="Examples: tacit survey demo, tacit survey demo drinks.json --port 0, "
     "tacit survey shuffle drinks.json --least 1000 < reports > shuffled.",
+)
+app.add_typer(
+    federate,
+    name="federate",
+    help="Models and sums of data that nobody sees: coordinator, clients, helpers.  tacit federate demo",
+    epilog="Examples: tacit federate demo, tacit federate key hospital-07.key > keys/hospital-07.pub, "
+    "tacit federate plan hospitals.toml --output hospitals.json, "
+    "tacit federate coordinator --config coordinator.toml, tacit federate client --config hospital-07.toml, "
+    "tacit federate helper --config helper-0.toml.",
 )
 
 

@@ -14,15 +14,15 @@ so the comparison is never wrong (floor(y + 1/2) would be: 0.49999999999999994 +
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Final
 
 from tacit.engines import quoting
+from tacit.engines.readers import reader_of, readers
 from tacit.engines.sources import fits_64_bits, kind_of
 from tacit.errors import PolicyError
 from tacit.policy import cells
-from tacit.policy.columns import LONGEST_TEXT, Column, Kind, Outside
+from tacit.policy.columns import LONGEST_TEXT, Column, Outside
 
 _FIRST_DAY: Final = datetime.date.min.toordinal() - datetime.date(1970, 1, 1).toordinal()
 _LAST_DAY: Final = datetime.date.max.toordinal() - datetime.date(1970, 1, 1).toordinal()
@@ -31,11 +31,7 @@ _DAY: Final = 86_400_000_000
 
 def read(column: Column, engine_type: str, expression: str) -> str:
     """The source's value in the plain type that `bound` expects for this column."""
-    source = kind_of(engine_type)
-    reader = _READERS.get((column.kind, source)) if source else None
-    if reader is None:
-        raise PolicyError(f"Column {column.name!r} is stated as {column.kind}, but the source holds {engine_type}.")
-    return reader(expression, engine_type)
+    return reader_of(_READERS, column, engine_type)(expression, engine_type)
 
 
 def bound(column: Column, value: str) -> str:
@@ -181,29 +177,19 @@ def _varchar(expression: str, _: str) -> str:
     return f"TRY_CAST({expression} AS VARCHAR)"
 
 
-_Reader = Callable[[str, str], str]
-_READERS: Final[Mapping[tuple[Kind, Kind], _Reader]] = {
-    ("integer", "integer"): _integer,
-    ("integer", "real"): _whole_of_real,
-    ("integer", "text"): _whole_of_text,
-    ("integer", "boolean"): _truth,
-    ("real", "integer"): _double,
-    ("real", "real"): _double,
-    ("real", "text"): _double,
-    ("boolean", "boolean"): _truth,
-    ("boolean", "integer"): _zero_or_one,
-    ("boolean", "real"): _zero_or_one,
-    ("boolean", "text"): _truth,
-    ("date", "date"): _days,
-    ("date", "timestamp"): _days,
-    ("date", "text"): _days,
-    ("timestamp", "timestamp"): _microseconds,
-    ("timestamp", "date"): _microseconds,
-    ("timestamp", "text"): _microseconds,
-    ("text", "text"): _varchar,
-    ("text", "integer"): _varchar,
-    ("text", "real"): _varchar,
-    ("text", "boolean"): _varchar,
-    ("text", "date"): _varchar,
-    ("text", "timestamp"): _varchar,
-}
+_READERS: Final = readers(
+    integer=_integer,
+    whole_of_real=_whole_of_real,
+    whole_of_text=_whole_of_text,
+    truth=_truth,
+    truth_in_text=_truth,
+    zero_or_one=_zero_or_one,
+    double=_double,
+    days_of_date=_days,
+    days_of_timestamp=_days,
+    days_of_text=_days,
+    micros_of_timestamp=_microseconds,
+    micros_of_date=_microseconds,
+    micros_of_text=_microseconds,
+    text=_varchar,
+)

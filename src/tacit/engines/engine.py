@@ -41,6 +41,11 @@ class Pushed(Protocol):
         """Names of the columns that hold whole numbers."""
         ...
 
+    @property
+    def few(self) -> bool:
+        """Whether public facts say that there are few rows to carry."""
+        ...
+
 
 Run: TypeAlias = Callable[[Pushed], Exact]
 

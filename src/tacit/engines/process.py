@@ -14,12 +14,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from tacit.engines import wire
+from tacit.engines.exact import Exact
 from tacit.errors import EngineError
 
 FAILED: Final = "The engine could not answer this. What was charged stays charged, and the same is not drawn again."
@@ -145,6 +146,17 @@ class Worker:
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
                 pipe.close()
+
+
+def exact_of(reply: Mapping[str, Any], measures: Sequence[str]) -> Exact:
+    """The exact result in a worker's reply: its keys and its measures, column by column."""
+    try:
+        rows = int(reply["rows"])
+        columns = [list(column) for column in reply["keys"]]
+        cells = list(zip(*columns, strict=True)) if columns else [()] * rows
+        return Exact(cells, dict(zip(measures, reply["measures"], strict=True)))
+    except (LookupError, TypeError, ValueError, ArithmeticError, MemoryError):
+        raise EngineError(FAILED) from None
 
 
 def _write(process: subprocess.Popen[bytes], content: bytes, deadline: float) -> None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import struct
-from typing import Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:  # a worker that carries short results never loads numpy, which takes longer than all else it loads
+    import numpy as np
+    import numpy.typing as npt
 
 HEADER: Final = struct.Struct(">Q")
 LONGEST: Final = 2**30
@@ -23,6 +24,8 @@ def pack(message: Any) -> bytes:
     columns: list[npt.NDArray[np.int64]] = []
 
     def apart(column: Any) -> dict[str, list[int]]:
+        import numpy as np
+
         if not isinstance(column, np.ndarray) or column.dtype != np.int64 or column.ndim != 1:
             raise TypeError("not a column of whole numbers")
         start = sum(each.size for each in columns)
@@ -62,6 +65,8 @@ def _with_words(found: dict[str, Any], body: bytes, end: int) -> Any:
     start, count = found["words"]
     if type(start) is not int or type(count) is not int or not 0 <= start <= start + count <= (len(body) - end) // 8:
         raise _no_message()
+    import numpy as np
+
     return np.frombuffer(body, dtype="<i8", count=count, offset=end + 8 * start).astype(np.int64, copy=False)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tacit.federated.aggregation.simulate import new_round, simulated
     from tacit.federated.distributed.private_sum import Finding, PrivateSum
     from tacit.federated.distributed.shares import NoiseShares
-    from tacit.federated.distributed.studies import count, histogram, mean
+    from tacit.federated.distributed.studies import count, frequent_texts, histogram, mean, quantile
     from tacit.federated.distributed.tasks import Average, Tally, VectorAverage
     from tacit.federated.fitting import fit
     from tacit.federated.odometer import Odometer
@@ -55,10 +55,12 @@ __all__ = [
     "VectorAverage",
     "count",
     "fit",
+    "frequent_texts",
     "histogram",
     "mean",
     "new_key",
     "new_round",
+    "quantile",
     "simulated",
 ]
 
@@ -86,10 +88,12 @@ _HOME: Final = {
     "VectorAverage": "distributed.tasks",
     "count": "distributed.studies",
     "fit": "fitting",
+    "frequent_texts": "distributed.studies",
     "histogram": "distributed.studies",
     "mean": "distributed.studies",
     "new_key": "prio.collection",
     "new_round": "aggregation.simulate",
+    "quantile": "distributed.studies",
     "simulated": "aggregation.simulate",
 }
 

@@ -37,6 +37,7 @@ from tacit.curator import Price
 from tacit.errors import QuestionError
 from tacit.learning.calibrated import Noise
 from tacit.learning.evaluation.held_out import Halves, apart, most_of, released_score, row_errors, score_noise
+from tacit.learning.evaluation.residuals import largest_error
 from tacit.learning.model import Model
 from tacit.learning.training import Through, Training
 from tacit.loss import compose, events
@@ -77,10 +78,12 @@ class Search(MetaEstimatorMixin, BaseEstimator):
 
     estimator: a classifier or a regressor of this room, without an epsilon: the search says what a fit may cost.
     param_grid: as in `GridSearchCV`. epsilon, delta: the price of the whole search. law: how runs are paid for;
-    trials: the mean of their random number, that of the candidates (at least 5) where left out.
+    trials: the mean of their random number, that of the candidates (at least 5) where left out. largest_error: of a
+    number, as in `evaluate`: errors beyond it count as it; the smaller it is, the less noise, and the better a bad
+    model looks; all of the distance of the target's bounds where left out.
 
     Fitted: `best_estimator_`, `best_params_`, `best_index_`, `best_score_` (of the held-out rows, with noise: the share
-    of right classes, or 1 less the mean squared error in units of a quarter of the target's range); the best of several
+    of right classes, or 1 less the mean squared error, as a share of the largest one that counts); the best of several
     noisy scores is flattered. `cv_results_` where all candidates ran.
     """
 
@@ -93,6 +96,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         delta: Any = 0,
         law: str = "best",
         trials: Any = None,
+        largest_error: Any = None,
     ) -> None:
         self.estimator = estimator
         self.param_grid = param_grid
@@ -100,6 +104,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         self.delta = delta
         self.law = law
         self.trials = trials
+        self.largest_error = largest_error
 
     def __sklearn_tags__(self) -> Any:
         tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
@@ -135,6 +140,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         first = [priced(place, epsilon, delta) for place in range(len(candidates))]
         assert len(first) == len(candidates)
         given = known[0]
+        self._check_largest(given)
         plan = plan_runs(given, len(candidates), self.law, self._mean(len(candidates)), epsilon, delta, priced)
 
         def compute(opened: Opened, bits: BitSource) -> Content:
@@ -144,7 +150,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
                 own, event = (plan.fit_epsilon, plan.fit_delta), plan.fits[place]
                 paid = Prepaid(given.source, halves.learned, bits, *own, only=event)  # one allowance, whatever it does
                 model = made(place, *own).fit(Through(X, lambda asks: paid.sharing(asks.source)), y)
-                return _scored(model, given, halves, plan.scored, bits)
+                return _scored(model, given, halves, plan.scored, self.largest_error, bits)
 
             if plan.number is None:
                 return _all_of(run, candidates)
@@ -155,6 +161,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
             "law": repr(plan.number),
             "price": [str(epsilon), str(delta)],
             "fits": asked,
+            "largest error": str(self.largest_error),
         }
         whole |= {"model": type(self.estimator).__name__, "candidates": [_written(each) for each in candidates]}
         whole |= {"fixed": _written(self.estimator.get_params())}
@@ -178,6 +185,13 @@ class Search(MetaEstimatorMixin, BaseEstimator):
             if name in _FACTS:
                 raise parameters.refuse("param_grid", "parameters that are neither the price nor public facts", name)
         return found
+
+    def _check_largest(self, given: Training) -> None:
+        if self.largest_error is None:
+            return
+        if given.classes or given.target is None:
+            raise parameters.refuse("largest_error", "left out where the model predicts classes", self.largest_error)
+        largest_error(2 * given.target.half, self.largest_error)
 
     def _mean(self, candidates: int) -> parameters.Number:
         given: parameters.Number = max(candidates, 5) if self.trials is None else self.trials
@@ -291,9 +305,11 @@ def _largest(fits: Callable[[Fraction], bool], epsilon: Fraction, least: Fractio
     return least
 
 
-def _scored(model: Any, given: Training, halves: Halves, noise: Noise, bits: BitSource) -> tuple[float, Any]:
+def _scored(
+    model: Any, given: Training, halves: Halves, noise: Noise, largest: parameters.Number | None, bits: BitSource
+) -> tuple[float, Any]:
     most = most_of(given)
-    compared, mean = released_score(row_errors(model, given, halves.scored), most, noise, bits)
+    compared, mean = released_score(row_errors(model, given, halves.scored, largest), most, noise, bits)
     return compared, (mean, model.finding_.to_bytes().decode())
 
 

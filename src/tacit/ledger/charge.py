@@ -222,11 +222,7 @@ def _stopped(failure: Entry, enrolled: bool) -> Stopped:
 
 def outcome(store: Store, key: str) -> Entry | None:
     """The entry that says what came of a charge, if there is one."""
-    for kind in OUTCOMES:
-        found = store.find(kind, key)
-        if found is not None:
-            return found
-    return None
+    return store.find_one(OUTCOMES, key)
 
 
 def what_is_kept(store: Store, kept: Entry) -> bytes | Failed:

@@ -202,9 +202,10 @@ class Receipt:
     @classmethod
     def of(cls, charge: Entry, unit: str, repeated: bool) -> Receipt:
         """The receipt of a `charged` entry."""
-        if charge.key is None or charge.event is None or charge.cost is None:
+        event, cost = charge.event, charge.cost
+        if charge.key is None or event is None or cost is None:
             raise ValueError("only a charge has a receipt")
-        return cls(charge.sequence, charge.key, charge.event, charge.cost, unit, charge.hash, repeated)
+        return cls(charge.sequence, charge.key, event, cost, unit, charge.hash, repeated)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values: rationals as text."""

@@ -12,7 +12,7 @@ Never open the file beside SQLite in the same process, not even to copy it: clos
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ import apsw
 
 from tacit.errors import LedgerError
 from tacit.ledger import disk
+from tacit.ledger.entry import Entry, Kind
 from tacit.ledger.head import Place
 from tacit.ledger.store import Missing, Store, failed, locked
 
@@ -175,6 +176,11 @@ class SQLiteStore(Store):
         if log.exists():
             disk.sync_file(log)
         disk.sync_folder(self._path.parent)
+
+    def find_one(self, kinds: Sequence[Kind], key: str) -> Entry | None:
+        """The entry with this key that is of one of these kinds: one look instead of one for each."""
+        places = ", ".join("?" * len(kinds))
+        return self._entry(f"WHERE kind IN ({places}) AND key = ?", *map(str, kinds), key)
 
     def expect(self, keys: Collection[str]) -> None:
         """A look is cheap: nothing is fetched beforehand."""

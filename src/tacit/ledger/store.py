@@ -12,7 +12,7 @@ how the layout is checked stands with each kind: `sqlite_store`, `postgres_store
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -133,6 +133,10 @@ class Store(ABC):
     def find(self, kind: Kind, key: str) -> Entry | None:
         """The only entry of this kind with this key."""
         return self._entry("WHERE kind = ? AND key = ?", str(kind), key)
+
+    def find_one(self, kinds: Sequence[Kind], key: str) -> Entry | None:
+        """The entry with this key that is of one of these kinds, of which a key has one."""
+        return next((found for kind in kinds if (found := self.find(kind, key)) is not None), None)
 
     def any_of(self, kind: Kind) -> bool:
         """Whether there is an entry of this kind that has a key."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -104,7 +104,7 @@ class Draft:
     query: exp.Select | None = None
     inner_queries: tuple[exp.Select, ...] = ()
     work: Work = NONE
-    sentences: tuple[str, ...] = ()
+    told: Callable[[], tuple[str, ...]] = tuple
     notes: tuple[str, ...] = ()  # what the answer says of itself: what was left out, what cannot be known
 
     def block(self, part: Part) -> Draft:

@@ -68,6 +68,7 @@ BEFORE_NOISE = RULES[: RULES.index(add_noise)]
 INNER_RULES = (open_sources, resolve, filter_rows, find_keys, measure, pick, outputs)
 """What is done for a question inside another; its noise is planned together with the outer one's."""
 
+_FEW = 1_000  # rows that travel as digits
 _MADE_UP = 1_000  # rows of the cell at which two plans of one question are compared
 
 
@@ -227,9 +228,10 @@ def _plan(draft: Draft) -> Plan:
         tuple(key_column(place) for place in range(len(draft.key_sql))),
         tuple(each.name for each in measures if each.block == 0),
         UNITS if draft.cells is None else None,
+        draft.cells is not None and len(draft.cells) <= _FEW,
     )
     inner = tuple(
-        Query(tree_of, (), tuple(each.name for each in measures if each.block == block), None)
+        Query(tree_of, (), tuple(each.name for each in measures if each.block == block), None, True)
         for block, tree_of in enumerate(draft.inner_queries, start=1)
     )
     return Plan(
@@ -252,6 +254,6 @@ def _plan(draft: Draft) -> Plan:
         delta=draft.asked.delta,
         event=draft.event,
         work=draft.work,
-        sentences=draft.sentences,
+        told=draft.told,
         notes=draft.notes,
     )

@@ -15,7 +15,7 @@ How an answer is made from a plan (`tacit.plan.answers.finish` does the last ste
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal as OneOf
@@ -47,6 +47,8 @@ class Query:
     key_columns: tuple[str, ...]
     measure_columns: tuple[str, ...]
     unit_column: str | None
+    few: bool = False
+    """Whether public facts say that it has few rows: one, or one for each of a few listed keys."""
 
     def text(self, dialect: str = "duckdb", *, pretty: bool = False) -> str:
         """The query as SQL."""
@@ -208,10 +210,15 @@ class Plan:
     delta: Fraction
     event: Event
     work: Work = NONE  # the most that the rows of one unit can cause
-    sentences: tuple[str, ...] = ()
+    told: Callable[[], tuple[str, ...]] = field(default=tuple, repr=False, compare=False)
     offset: int = 0
     notes: tuple[str, ...] = ()  # what the answer says of itself: what was left out, what cannot be known
     summary: Summary | None = None
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The plan in plain words, one numbered sentence for each decision."""
+        return self.told()
 
     @property
     def bundles(self) -> tuple[Together, ...]:

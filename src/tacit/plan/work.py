@@ -221,27 +221,31 @@ def longest_of(sql: exp.Expr, lengths: Mapping[tuple[str, str], int]) -> int:
 
 def _effort(root: exp.Expr, lengths: Mapping[tuple[str, str], int]) -> Effort:
     """From below, without recursion: conditions can be thousands deep."""
-    order, stack = [], [root]
+    found: dict[int, Effort] = {}
+    order: list[tuple[exp.Expr, list[exp.Expr]]] = []
+    stack = [root]
     while stack:
         node = stack.pop()
-        order.append(node)
-        if not isinstance(node, _LEAVES):
-            stack += [node.this] if _asks_a_list(node) else below(node)
-    found: dict[int, Effort] = {}
-    for node in reversed(order):
-        found[id(node)] = _own(node, found, lengths)
+        if isinstance(node, _LEAVES):
+            found[id(node)] = _of_leaf(node, lengths)
+        else:
+            order.append((node, [node.this] if _asks_a_list(node) else below(node)))
+            stack += order[-1][1]
+    for node, children in reversed(order):
+        found[id(node)] = _own(node, [found[id(child)] for child in children], found)
     return found[id(root)]
 
 
-def _own(node: exp.Expr, found: Mapping[int, Effort], lengths: Mapping[tuple[str, str], int]) -> Effort:
+def _of_leaf(node: exp.Expr, lengths: Mapping[tuple[str, str], int]) -> Effort:
     if isinstance(node, exp.Column):
         return Effort(1, 0, lengths.get((node.table, node.name), 0))
     if isinstance(node, exp.Literal):
         return Effort(1, 0, len(node.this) if node.is_string else 0)
-    if isinstance(node, _LEAVES):
-        return Effort()
+    return Effort()
+
+
+def _own(node: exp.Expr, parts: Sequence[Effort], found: Mapping[int, Effort]) -> Effort:
     lists = _asks_a_list(node)
-    parts = [found[id(child)] for child in ([node.this] if lists else below(node))]
     longest = _longest(node, found, parts)
     lengths_read = [part.longest for part in parts]
     if isinstance(node, _COMPARED):

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from tacit.question import tree
 from tacit.question.aggregates import contains_aggregate
-from tacit.question.refusals import histogram, is_histogram, only, refused, shown, written
+from tacit.question.refusals import as_sql, histogram, is_histogram, only, refused, shown
 from tacit.question.scalars import identifier, scalar
 
 _ROWS_OPTION = "tacit_rows_per_unit"
@@ -94,7 +94,7 @@ def default_name(node: exp.Expr) -> str:
     if type(node) in _USUAL and isinstance(node.this, exp.Column) and not _is_quoted(node.this):
         # as the generator writes it, which takes most of the time of reading a short question
         return f"{_USUAL[type(node)]}({'.'.join(part.name for part in node.this.parts)})"
-    return written(node, normalize_functions="lower")[:120]
+    return as_sql(node, normalize_functions="lower")[:120]
 
 
 def key_of(node: exp.Expr, outputs: Sequence[tree.Output]) -> tree.Key:

@@ -18,7 +18,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from tacit.errors import QuestionError
 from tacit.question import tree
-from tacit.question.nodes import field_names
+from tacit.question.nodes import PLAIN, field_names
 from tacit.question.sql_nodes import below
 
 MOST_BYTES = 64 * 1024
@@ -26,7 +26,7 @@ MOST_DEPTH = 100
 MOST_NODES = 5_000
 MOST_JOINS = 10
 _MOST_TOKENS = 3 * MOST_NODES
-_NO_NODES = frozenset({str, int, bool, type(None)})  # most of what nodes hold; asking is quick
+
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
@@ -100,7 +100,7 @@ def check_written_out(question: tree.Question | tree.United) -> None:
     def size(node: object) -> int:
         if isinstance(node, tuple):
             return sum(map(size, node))
-        if type(node) in _NO_NODES or not is_dataclass(node):
+        if type(node) in PLAIN or not is_dataclass(node):
             return 0
         if id(node) not in sizes:
             sizes[id(node)] = 1 + sum([size(getattr(node, name)) for name in field_names(node)])

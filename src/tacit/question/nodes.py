@@ -31,6 +31,8 @@ class Order:
 
 
 _NODES = (Scalar, Branch, Order)
+PLAIN = frozenset({type(None), str, int, bool, float})
+"""Kinds of values that hold no node, which most fields are."""
 _Node = TypeVar("_Node")
 
 
@@ -50,6 +52,8 @@ def children(node: object) -> list[object]:
     found: list[object] = []
     for name in field_names(node):
         value = getattr(node, name)
+        if type(value) in PLAIN:
+            continue
         if isinstance(value, tuple):
             found += [item for item in value if isinstance(item, _NODES)]
         elif isinstance(value, _NODES):
@@ -83,8 +87,9 @@ def rewrite(node: _Node, change: Callable[[Scalar], Scalar | None]) -> _Node:
 
 def _rebuilt(node: object, visit: Callable[[object], object]) -> object:
     """The node with its parts visited; itself where nothing changed."""
-    before = {name: getattr(node, name) for name in field_names(node)}
-    after = {name: visit(value) for name, value in before.items()}
-    if all(after[name] is value for name, value in before.items()):
-        return node
-    return replace(node, **after)  # type: ignore[type-var]
+    changes = {}
+    for name in field_names(node):
+        value = getattr(node, name)
+        if type(value) not in PLAIN and (after := visit(value)) is not value:
+            changes[name] = after
+    return replace(node, **changes) if changes else node  # type: ignore[type-var]

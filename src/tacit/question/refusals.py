@@ -13,7 +13,7 @@ def refused(node: exp.Expr | None, what: str, advice: str = "") -> QuestionError
     return QuestionError(f"{what}{_place(node)}.{' ' + advice if advice else ''}")
 
 
-def written(node: exp.Expr, **style: str) -> str:
+def as_sql(node: exp.Expr, **style: str) -> str:
     """A node as SQL in one line, or the name of what it is where the parser's library cannot write what it read."""
     try:
         text = node.sql(dialect="duckdb", unsupported_level=ErrorLevel.IGNORE, **style)  # type: ignore[arg-type]
@@ -25,7 +25,7 @@ def written(node: exp.Expr, **style: str) -> str:
 
 def shown(node: exp.Expr) -> str:
     """A node as short text of one line, as SQL where it can be said."""
-    text = written(node)
+    text = as_sql(node)
     text = "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
     return text if len(text) <= 60 else text[:57] + "..."
 

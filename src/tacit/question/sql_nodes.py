@@ -13,6 +13,8 @@ def below(node: exp.Expr) -> list[exp.Expr]:
     """The nodes right below a node, in order."""
     found = []
     for value in node.args.values():
+        if value is None or value is False:  # most clauses are not there
+            continue
         if isinstance(value, exp.Expr):
             found.append(value)
         elif isinstance(value, list):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -298,6 +299,14 @@ def test_a_model_is_left_as_it_was() -> None:
     assert (state.get_state()[1] == before).all()  # type: ignore[index]
 
 
+@pytest.fixture(scope="module")
+def refusing() -> Iterator[tuple[tacit.Curator, Any]]:
+    """Nothing is ever bought here."""
+    frame = people(60)
+    with clinic(frame) as curator:
+        yield curator, GaussianNB().fit(frame[["age", "bmi"]], frame["smoker"])
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -315,10 +324,10 @@ def test_a_model_is_left_as_it_was() -> None:
         ({"largest_error": 3}, "left out"),
     ],
 )
-def test_what_cannot_be_scored_is_refused_before_the_charge(options: dict[str, Any], words: str) -> None:
-    frame = people(60)
-    curator = clinic(frame)
-    model = GaussianNB().fit(frame[["age", "bmi"]], frame["smoker"])
+def test_what_cannot_be_scored_is_refused_before_the_charge(
+    refusing: tuple[tacit.Curator, Any], options: dict[str, Any], words: str
+) -> None:
+    curator, model = refusing
     before = len(curator.ledger())
     with pytest.raises((ParameterError, QuestionError), match=words):
         learning.evaluate(model, rows_of(curator), **{"target": "smoker", "epsilon": 1, **options})

@@ -95,7 +95,7 @@ def download(seat: Seat, request: Request) -> Page:
     if ending not in kinds:
         raise parameters.refuse("ending", f"one of {', '.join(kinds)}", ending[:20])
     entry = _entry(request)
-    content = forms.written(seat.curator.stored(entry), kinds[ending])
+    content = forms.encoded(seat.curator.stored(entry), kinds[ending])
     return Page("", raw=(content, kinds[ending], f"answer-{entry}.{ending}"))
 
 

@@ -178,7 +178,7 @@ async def _handled(server: Server, route: Route, seat: Seat, incoming: Incoming)
 def _written(reply: Reply, form: str) -> tuple[bytes, str]:
     """The bytes of a reply, and of which kind they are: a released table in the form wanted, all else as JSON."""
     if form != forms.JSON and reply.table is not None:
-        return forms.written(reply.table, form), form
+        return forms.encoded(reply.table, form), form
     return _json(reply.content), forms.JSON
 
 

@@ -52,7 +52,7 @@ def wanted(accept: str) -> str:
     raise Problem(406, "unknown form", f"Forms: {JSON}, {', '.join(WRITERS)}.")
 
 
-def written(answer: Answer, form: str) -> bytes:
+def encoded(answer: Answer, form: str) -> bytes:
     """The table in this form."""
     try:
         return WRITERS[form](answer)

@@ -23,7 +23,7 @@ from tacit.engines.dialects import text
 from tacit.engines.duckdb import working_copy
 from tacit.engines.engine import STALE, Pushed, Run
 from tacit.engines.exact import Exact
-from tacit.engines.process import FAILED, Limits, Program, Worker
+from tacit.engines.process import Limits, Program, Worker, exact_of
 from tacit.engines.secret import Secret
 from tacit.errors import EngineError
 from tacit.policy.check import Schema
@@ -123,19 +123,13 @@ class DuckDBEngine:
         if self._has_changed():
             raise EngineError(STALE)
         keys, measures = list(query.key_columns), list(query.measure_columns)
-        request = {"sql": text(query.ast, "duckdb"), "keys": keys, "measures": measures}
+        request = {"sql": text(query.ast, "duckdb"), "keys": keys, "measures": measures, "few": query.few}
         worker = self._free.get()
         try:
             reply = worker.ask(request)
         finally:
             self._free.put(worker)
-        try:
-            rows = int(reply["rows"])
-            columns = [list(column) for column in reply["keys"]]
-            cells = list(zip(*columns, strict=True)) if columns else [()] * rows
-            return Exact(cells, dict(zip(measures, reply["measures"], strict=True)))
-        except (LookupError, TypeError, ValueError, ArithmeticError, MemoryError):
-            raise EngineError(FAILED) from None
+        return exact_of(reply, measures)
 
     def moment(self) -> AbstractContextManager[Run]:
         """Runs queries that all see the rows of one moment: those of the copy, which nobody changes."""

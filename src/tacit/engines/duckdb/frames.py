@@ -30,7 +30,8 @@ UNREADABLE: Final = "UNREADABLE"
 def open_frame(connection: DuckDBPyConnection, name: str, frame: Any) -> Relation:
     """The frame as a relation of the connection, with the columns that the engine can read."""
     names = _names(name, frame)
-    types = _types(name, frame, names)
+    with connection.cursor() as beside:  # a type that cannot be read must end no transaction of the connection
+        types = _types(beside, name, frame, names)
     readable = [place for place, column in enumerate(names) if types[column] != UNREADABLE]
     _register(connection, name, _part(frame, readable))
     return Relation(quoting.identifier(frame_name(name)), types)
@@ -39,7 +40,11 @@ def open_frame(connection: DuckDBPyConnection, name: str, frame: Any) -> Relatio
 @as_keyboard_interrupts()
 def kinds_of_frame(name: str, frame: Any) -> dict[str, Kind | None]:
     """The kind of every column of a frame, from its schema alone; None for types that no question can use."""
-    types = _types(name, frame, _names(name, frame))
+    import duckdb
+
+    names = _names(name, frame)
+    with duckdb.connect() as connection:
+        types = _types(connection, name, frame, names)
     return {column: kind_of(found) for column, found in types.items()}
 
 
@@ -72,20 +77,19 @@ def _names(name: str, frame: Any) -> list[str]:
     return distinct_names(name, (str(column) for column in found))
 
 
-def _types(name: str, frame: Any, names: list[str]) -> dict[str, str]:
+def _types(connection: DuckDBPyConnection, name: str, frame: Any, names: list[str]) -> dict[str, str]:
     """The engine's type of every column, found on none of the rows; one by one where some have none."""
     import duckdb
 
     found = {}
-    with duckdb.connect() as connection:
-        try:
-            found = dict(zip(names, _described(connection, name, frame, range(len(names))), strict=True))
-        except duckdb.Error:
-            for place, column in enumerate(names):
-                try:
-                    found[column] = _described(connection, name, frame, [place])[0]
-                except duckdb.Error:
-                    found[column] = UNREADABLE
+    try:
+        found = dict(zip(names, _described(connection, name, frame, range(len(names))), strict=True))
+    except duckdb.Error:
+        for place, column in enumerate(names):
+            try:
+                found[column] = _described(connection, name, frame, [place])[0]
+            except duckdb.Error:
+                found[column] = UNREADABLE
     return {
         column: UNREADABLE if _is_mixed_category(frame, place) else found[column] for place, column in enumerate(names)
     }

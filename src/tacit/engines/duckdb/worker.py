@@ -4,6 +4,10 @@ Promise: what goes wrong here stays here. The process can write no file, dumps n
 space, because the engine's own memory limit does not bind scalar functions. The connection has no external access, no
 extensions, no replacement scans, and its configuration is locked. One SELECT statement is run per message; its result
 must be whole numbers and text. Any failure is the single word "failed": the engine's own message goes nowhere.
+
+A process is started for every curator, so it loads little: of DuckDB the library itself (`_duckdb`), without the Python
+around it that nothing here uses, and numpy only for results that may be long. Whether a result may be long is said with
+the query and follows from public facts, so that the time that loading takes tells nothing about rows.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ def lock_process(address_space: int) -> None:
 
 def open_locked(path: str, memory: int, threads: int) -> DuckDBPyConnection:
     """The working copy, read-only, with every way out of the engine closed and the locks locked."""
-    import duckdb
+    import _duckdb as duckdb
 
     connection = duckdb.connect(
         path,
@@ -55,7 +59,10 @@ def open_locked(path: str, memory: int, threads: int) -> DuckDBPyConnection:
 
 def answer(connection: DuckDBPyConnection, request: dict[str, Any]) -> dict[str, Any]:
     """The result of one query as plain columns, or {"failed": true}."""
-    import duckdb
+    import _duckdb as duckdb
+
+    if not request.get("few"):
+        import numpy as np  # noqa: F401  # loaded before a row is read, and while there is room for it
 
     try:
         parsed = connection.extract_statements(request["sql"])
@@ -66,7 +73,7 @@ def answer(connection: DuckDBPyConnection, request: dict[str, Any]) -> dict[str,
         kinds = {column[0]: str(column[1]) for column in described}
         if len(kinds) < len(described):
             return {"failed": True}  # two columns of one name
-        if _are_words(kinds, request):
+        if not request.get("few") and _are_words(kinds, request):
             return _words(cursor.fetchnumpy(), request)
         rows = cursor.fetchall()
         by_name = {name: [row[index] for row in rows] for index, name in enumerate(kinds)}
@@ -99,7 +106,7 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     setup = wire.receive(incoming)
     if setup is None:
         return
-    import duckdb
+    import _duckdb as duckdb
 
     try:
         connection = open_locked(setup["path"], setup["memory"], setup["threads"])

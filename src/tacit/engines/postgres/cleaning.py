@@ -15,17 +15,18 @@ Text has the collation "C": it is compared and ordered by code point, as UTF-8 b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Final
 
 from tacit.engines import quoting
 from tacit.engines.cleaning import whole_range
-from tacit.engines.postgres import dates as moments
+from tacit.engines.postgres import dates
+from tacit.engines.readers import reader_of, readers
 from tacit.engines.sources import fits_64_bits, kind_of
 from tacit.errors import PolicyError
 from tacit.policy import cells
-from tacit.policy.columns import LONGEST_TEXT, Column, Kind, Outside
+from tacit.policy.columns import LONGEST_TEXT, Column, Outside
 
 _NUMBER: Final = "'^ *[+-]?([0-9]{1,255}[.]?[0-9]{0,255}|[.][0-9]{1,255})([eE][+-]?[0-9]{1,3})? *$'"
 _C: Final = 'COLLATE pg_catalog."C"'
@@ -38,11 +39,7 @@ _LEAST_WHOLE, _MOST_WHOLE = -(2**63), 2**63 - 1
 
 def read(column: Column, engine_type: str, expression: str) -> str:
     """The source's value in the plain type that `bound` expects for this column."""
-    source = kind_of(engine_type)
-    reader = _READERS.get((column.kind, source)) if source else None
-    if reader is None:
-        raise PolicyError(f"Column {column.name!r} is stated as {column.kind}, but the source holds {engine_type}.")
-    return reader(expression, engine_type)
+    return reader_of(_READERS, column, engine_type)(expression, engine_type)
 
 
 def bound(column: Column, value: str) -> str:
@@ -241,29 +238,19 @@ def _text(expression: str, _: str) -> str:
 
 
 _OF_ANY_LENGTH: Final = ("VARCHAR", "bytea", "bit", "varbit")
-_Reader = Callable[[str, str], str]
-_READERS: Final[Mapping[tuple[Kind, Kind], _Reader]] = {
-    ("integer", "integer"): _integer,
-    ("integer", "real"): _whole_of_real,
-    ("integer", "text"): _whole_of_text,
-    ("integer", "boolean"): _truth,
-    ("real", "integer"): _double,
-    ("real", "real"): _double,
-    ("real", "text"): _double,
-    ("boolean", "boolean"): _truth,
-    ("boolean", "integer"): _zero_or_one,
-    ("boolean", "real"): _zero_or_one,
-    ("boolean", "text"): _truth_in_text,
-    ("date", "date"): moments.days_of_date,
-    ("date", "timestamp"): moments.days_of_timestamp,
-    ("date", "text"): moments.days_of_text,
-    ("timestamp", "timestamp"): moments.micros_of_timestamp,
-    ("timestamp", "date"): moments.micros_of_date,
-    ("timestamp", "text"): moments.micros_of_text,
-    ("text", "text"): _text,
-    ("text", "integer"): _text,
-    ("text", "real"): _text,
-    ("text", "boolean"): _text,
-    ("text", "date"): _text,
-    ("text", "timestamp"): _text,
-}
+_READERS: Final = readers(
+    integer=_integer,
+    whole_of_real=_whole_of_real,
+    whole_of_text=_whole_of_text,
+    truth=_truth,
+    truth_in_text=_truth_in_text,
+    zero_or_one=_zero_or_one,
+    double=_double,
+    days_of_date=dates.days_of_date,
+    days_of_timestamp=dates.days_of_timestamp,
+    days_of_text=dates.days_of_text,
+    micros_of_timestamp=dates.micros_of_timestamp,
+    micros_of_date=dates.micros_of_date,
+    micros_of_text=dates.micros_of_text,
+    text=_text,
+)

@@ -27,7 +27,7 @@ from tacit.engines.duckdb.working_copy import Progress
 from tacit.engines.engine import STALE, Pushed, Run
 from tacit.engines.exact import Exact
 from tacit.engines.leases import Lease
-from tacit.engines.process import FAILED, Limits, Program, Worker
+from tacit.engines.process import Limits, Program, Worker, exact_of
 from tacit.engines.secret import Secret
 from tacit.engines.spark import copy as working_copy
 from tacit.engines.spark import describing, sources
@@ -178,13 +178,7 @@ class SparkEngine:
             "measures": measures,
         }
         reply = self._session.worker.ask(request)
-        try:
-            rows = int(reply["rows"])
-            columns = [list(column) for column in reply["keys"]]
-            cells = list(zip(*columns, strict=True)) if columns else [()] * rows
-            return Exact(cells, dict(zip(measures, reply["measures"], strict=True)))
-        except (LookupError, TypeError, ValueError, ArithmeticError, MemoryError):
-            raise EngineError(FAILED) from None
+        return exact_of(reply, measures)
 
     def moment(self) -> AbstractContextManager[Run]:
         """Runs queries that all see the rows of one moment: those of the copy, which nobody changes."""

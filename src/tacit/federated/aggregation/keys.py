@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from functools import lru_cache
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
@@ -41,12 +42,17 @@ class Identity:
     def with_other(self, public: bytes) -> bytes:
         """What this party and the owner of a public key know, and nobody else."""
         try:
-            return self._key.exchange(X25519PublicKey.from_public_bytes(public))
+            return self._key.exchange(_read(public))
         except ValueError:
             raise Refused("A public key is not one that a secret can be made with.") from None
 
     def __repr__(self) -> str:
         return f"Identity({self.public.hex()})"
+
+
+@lru_cache(maxsize=4096)  # a server meets the same keys again and again
+def _read(public: bytes) -> X25519PublicKey:
+    return X25519PublicKey.from_public_bytes(public)
 
 
 def derived(secret: bytes, purpose: bytes, *bound_to: bytes) -> bytes:

@@ -74,20 +74,20 @@ def _name(kind: int) -> str:
     return Kind(kind).name if kind in Kind.__members__.values() else f"kind {kind}"
 
 
-def pieces(body: bytes, size: int, count: int) -> list[bytes]:
-    """A body of exactly `count` fields of one size."""
-    if len(body) != size * count:
-        raise Refused(f"The message's body must have {size * count} bytes. Got {len(body)} instead.")
-    return [body[at : at + size] for at in range(0, len(body), size)]
+def whole(body: bytes, size: int, count: int, head: int = 0) -> bytes:
+    """A body of a head and exactly `count` fields of one size."""
+    if len(body) != head + size * count:
+        raise Refused(f"The message's body must have {head + size * count} bytes. Got {len(body)} instead.")
+    return body
 
 
-def numbered(entries: Iterable[tuple[int, bytes]]) -> bytes:
-    """Fields of one size, each after the number of a client, in ascending order."""
-    return b"".join([client.to_bytes(4, "big") + entry for client, entry in sorted(entries)])
+def number(client: int) -> bytes:
+    """The number of a client, as it stands before a field that is about it; fields are in ascending order of it."""
+    return client.to_bytes(4, "big")
 
 
 def read_numbered(body: bytes, size: int, allowed: Iterable[int]) -> dict[int, bytes]:
-    """What `numbered` wrote, for some of the allowed clients."""
+    """Fields of one size, each after its client's number, in ascending order, for some of the allowed clients."""
     if len(body) % (4 + size):
         raise Refused("The message's body has a broken length.")
     found = [

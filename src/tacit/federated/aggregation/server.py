@@ -12,12 +12,12 @@ client reveals anything after that, and what the server has is uniform. The sum 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from tacit.federated.aggregation.client import SEALED, channel, commitment, own_mask, pair_mask
 from tacit.federated.aggregation.keys import KEY, TAG, Identity
 from tacit.federated.aggregation.masks import Numbers
-from tacit.federated.aggregation.messages import SERVER, Kind, numbered, pieces, read, sender_of, set_of, written
+from tacit.federated.aggregation.messages import SERVER, Kind, number, read, sender_of, set_of, whole, written
 from tacit.federated.aggregation.setup import Setup
 from tacit.federated.aggregation.sharing import SHARE, joined
 from tacit.federated.refusals import Ended, Refused
@@ -35,9 +35,9 @@ class Server:
         self._identity, self._channels = identity, dict[int, bytes]()
         self._neighbours = dict[int, tuple[int, ...]]()
         self._expected = frozenset(range(len(setup.clients)))  # of whom a message of this step may come
-        self._said: dict[int, list[bytes]] = {}
+        self._said: dict[int, bytes] = {}
         self._inputs: dict[int, Numbers] = {}
-        self._steps: list[tuple[Kind, Callable[[int, bytes], list[bytes]], Callable[[], dict[int, bytes]]]] = [
+        self._steps: list[tuple[Kind, Callable[[int, bytes], bytes], Callable[[], dict[int, bytes]]]] = [
             (Kind.ADVERTISE, self._read_advertised, self._advertised),
             (Kind.SHARES, self._read_shares, self._shared),
             (Kind.SAW_SHARED, self._read_saw_shared, self._saw_shared),
@@ -80,43 +80,37 @@ class Server:
 
     # -- the steps ---------------------------------------------------------------------------------------------
 
-    def _read_advertised(self, sender: int, body: bytes) -> list[bytes]:
-        around = self._around(sender)
-        return [body[:KEY], *pieces(body[KEY:], TAG, len(around))]
+    def _read_advertised(self, sender: int, body: bytes) -> bytes:
+        return whole(body, TAG, len(self._around(sender)), KEY)
 
     def _advertised(self) -> dict[int, bytes]:
-        self._keys = {each: said[0] for each, said in self._said.items()}
-        tags = {each: dict(zip(self._around(each), said[1:], strict=True)) for each, said in self._said.items()}
-        self._with_keys = {each: [near for near in self._around(each) if near in self._keys] for each in self._keys}
-        out = {}
-        for each, near in self._with_keys.items():
-            if len(near) >= self.setup.threshold:
-                out[each] = numbered((other, self._keys[other] + tags[other][each]) for other in near)
+        self._keys = {each: said[:KEY] for each, said in self._said.items()}
+        around = {each: self._around(each) for each in self._said}
+        self._with_keys = {each: [near for near in near_all if near in self._keys] for each, near_all in around.items()}
+        out = self._crossed(around, TAG, KEY, {each: number(each) + key for each, key in self._keys.items()})
+        out = {each: body for each, body in out.items() if len(self._with_keys[each]) >= self.setup.threshold}
         self._expected = frozenset(out)
         return out
 
-    def _read_shares(self, sender: int, body: bytes) -> list[bytes]:
-        return [body[:KEY], *pieces(body[KEY:], SEALED, len(self._with_keys[sender]))]
+    def _read_shares(self, sender: int, body: bytes) -> bytes:
+        return whole(body, SEALED, len(self._with_keys[sender]), KEY)
 
     def _shared(self) -> dict[int, bytes]:
-        self._commitments = {each: said[0] for each, said in self._said.items()}
-        texts = {each: dict(zip(self._with_keys[each], said[1:], strict=True)) for each, said in self._said.items()}
+        self._commitments = {each: said[:KEY] for each, said in self._said.items()}
         self._sharing = self._expected
-        self._near = {each: [near for near in self._with_keys[each] if near in texts] for each in texts}
+        self._near = {each: [near for near in self._with_keys[each] if near in self._said] for each in self._said}
         head = set_of(self._sharing, len(self.setup.clients))
-        return {
-            each: head + numbered((other, texts[other][each]) for other in near) for each, near in self._near.items()
-        }
+        return {each: head + body for each, body in self._crossed(self._with_keys, SEALED, KEY).items()}
 
-    def _read_saw_shared(self, sender: int, body: bytes) -> list[bytes]:
-        return pieces(body, TAG, len(self._near[sender]))
+    def _read_saw_shared(self, sender: int, body: bytes) -> bytes:
+        return whole(body, TAG, len(self._near[sender]))
 
     def _saw_shared(self) -> dict[int, bytes]:
-        return self._passed_on(self._near)
+        return self._crossed(self._near, TAG)
 
-    def _read_masked(self, sender: int, body: bytes) -> list[bytes]:
+    def _read_masked(self, sender: int, body: bytes) -> bytes:
         self._inputs[sender] = self.setup.space.decode(body)
-        return []
+        return b""
 
     def _masked(self) -> dict[int, bytes]:
         space = self.setup.space
@@ -126,24 +120,21 @@ class Server:
         self._inputs = {}
         return dict.fromkeys(self._survivors, set_of(self._survivors, len(self.setup.clients)))
 
-    def _read_saw_survived(self, sender: int, body: bytes) -> list[bytes]:
-        return pieces(body, TAG, len(self._near_survivors(sender)))
+    def _read_saw_survived(self, sender: int, body: bytes) -> bytes:
+        return whole(body, TAG, len(self._near_survivors(sender)))
 
     def _saw_survived(self) -> dict[int, bytes]:
-        return self._passed_on({each: self._near_survivors(each) for each in self._said})
+        return self._crossed({each: self._near_survivors(each) for each in self._said}, TAG)
 
-    def _read_revealed(self, sender: int, body: bytes) -> list[bytes]:
-        return pieces(body, SHARE, len(self._near[sender]))
+    def _read_revealed(self, sender: int, body: bytes) -> bytes:
+        return whole(body, SHARE, len(self._near[sender]))
 
     def _revealed(self) -> dict[int, bytes]:
         """Undo the masks of survivors' own, and of pairs of which one vanished."""
         space, setup, total = self.setup.space, self.setup, self._sum
-        shares: dict[int, dict[int, int]] = {each: {} for each in self._sharing}
-        for sender, said in self._said.items():
-            for owner, share in zip(self._near[sender], said, strict=True):
-                shares[owner][sender + 1] = int.from_bytes(share, "big")
+        at = self._places(self._near, SHARE)
         for each in self._survivors:
-            own = self._joined(shares[each])
+            own = self._joined(each, at)
             if commitment(setup, own) != self._commitments[each]:
                 raise self._ended("the shares of a client's secret do not fit together")
             total = space.add(total, space.mask(own_mask(setup, own)), -1)
@@ -151,7 +142,7 @@ class Server:
             touched = [near for near in self._near[gone] if near in self._survivors]
             if not touched:
                 continue
-            key = Identity(self._joined(shares[gone]))
+            key = Identity(self._joined(gone, at))
             if key.public != self._keys[gone]:
                 raise self._ended("the shares of a client's secret do not fit together")
             for near in touched:
@@ -163,19 +154,42 @@ class Server:
 
     # -- what steps share --------------------------------------------------------------------------------------
 
-    def _joined(self, shares: dict[int, int]) -> bytes:
-        if len(shares) < self.setup.threshold:
-            raise self._ended(f"{len(shares)} shares of a client's secret are left; {self.setup.threshold} are needed")
+    def _joined(self, owner: int, at: dict[int, dict[int, int]]) -> bytes:
+        """The secret that the shares of an owner's neighbours make."""
+        holders = [near for near in self._near[owner] if near in self._said]
+        if len(holders) < self.setup.threshold:
+            raise self._ended(f"{len(holders)} shares of a client's secret are left; {self.setup.threshold} are needed")
+        shares = {
+            near + 1: int.from_bytes(self._said[near][at[near][owner] : at[near][owner] + SHARE], "big")
+            for near in holders[: self.setup.threshold]
+        }
         secret = joined(shares, self.setup.threshold)
         if secret >> 256:
             raise self._ended("the shares of a client's secret do not fit together")
         return secret.to_bytes(KEY, "big")
 
-    def _passed_on(self, around: dict[int, list[int]]) -> dict[int, bytes]:
-        """The tags that those who came made for each other."""
-        tags = {each: dict(zip(around[each], said, strict=True)) for each, said in self._said.items()}
+    def _places(self, lists: Mapping[int, Sequence[int]], size: int, start: int = 0) -> dict[int, dict[int, int]]:
+        """Where in the body of each who came the entry for each of its list begins."""
+        return {each: {near: start + size * at for at, near in enumerate(lists[each])} for each in self._said}
+
+    def _crossed(
+        self, lists: Mapping[int, Sequence[int]], size: int, start: int = 0, heads: Mapping[int, bytes] | None = None
+    ) -> dict[int, bytes]:
+        """What those who came said to each other: for each of them the entries that are for it, in ascending order.
+
+        Lists are ascending, and a is on the list of b if b is on that of a.
+        """
+        said, at = self._said, self._places(lists, size, start)
+        before = {each: number(each) for each in said} if heads is None else heads
         return {
-            each: numbered((other, tags[other][each]) for other in around[each] if other in tags) for each in self._said
+            each: b"".join(
+                [
+                    before[near] + said[near][at[near][each] : at[near][each] + size]
+                    for near in lists[each]
+                    if near in said
+                ]
+            )
+            for each in said
         }
 
     def _near_survivors(self, client: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""Counts, histograms and means over clients, in one process: the same code as apart, to see what it would give.
+"""Counts, histograms, means, quantiles and frequent texts over clients, in one process: the same code as apart.
 
     federated.histogram(["tea", "coffee", ...], ("tea", "coffee", "water"), epsilon=1, delta=1e-6, vanish=5)
 
@@ -16,6 +16,8 @@ from tacit.federated.aggregation.server import Server
 from tacit.federated.aggregation.simulate import simulated
 from tacit.federated.distributed.private_sum import Finding, PrivateSum
 from tacit.federated.distributed.tasks import Average, Tally
+from tacit.federated.jobs.job import Job
+from tacit.federated.jobs.searches import FrequentTexts, Quantile
 from tacit.parameters import Number
 
 Comes = Callable[[int, int], bool]
@@ -68,3 +70,49 @@ def mean(
     """The mean of one number of each client, clamped to the bounds."""
     asked = PrivateSum(Average(low, high), len(values), epsilon=epsilon, delta=delta, **terms)
     return opened(asked, values, comes=comes)
+
+
+def quantile(
+    values: Sequence[Any],
+    rank: float,
+    low: float,
+    high: float,
+    *,
+    epsilon: Number,
+    delta: Number,
+    halvings: int = 10,
+    comes: Comes = everybody,
+    **terms: int,
+) -> dict[str, Any]:
+    """The value below which a share `rank` of the clients' numbers lie, by halving the bounds: one round for each."""
+    asked = Quantile("", rank, low, high, halvings)
+    owns = [asked.read({"": [str(each)]}) for each in values]
+    return rounds_of(asked, owns, epsilon=epsilon, delta=delta, comes=comes, **terms)
+
+
+def frequent_texts(
+    values: Sequence[Any],
+    alphabet: str,
+    longest: int,
+    *,
+    epsilon: Number,
+    delta: Number,
+    keep: int = 8,
+    comes: Comes = everybody,
+    **terms: int,
+) -> dict[str, Any]:
+    """The texts that many clients have, without a list of them: one round for each character."""
+    asked = FrequentTexts("", alphabet, longest, keep)
+    return rounds_of(asked, values, epsilon=epsilon, delta=delta, comes=comes, **terms)
+
+
+def rounds_of(
+    job: Job, owns: Sequence[Any], *, epsilon: Number, delta: Number, comes: Comes = everybody, **terms: int
+) -> dict[str, Any]:
+    """The result of a job, all of its rounds in this process; `owns` is what each client holds."""
+    asked = PrivateSum(job.task, len(owns), epsilon=epsilon, delta=delta, rounds=job.rounds, **terms)
+    state = job.begin()
+    for number in range(job.rounds):
+        found = opened(asked, [job.value(state, own) for own in owns], f"round {number + 1}", comes)
+        state = job.after(state, found)
+    return job.result(state)

@@ -237,6 +237,11 @@ class Server:
         """How many reports are in the sum."""
         return len(self._accepted)
 
+    @property
+    def is_released(self) -> bool:
+        """Whether the sum is closed."""
+        return self._released is not None
+
     def check(self, nonce: bytes, public: bytes, part: bytes) -> bytes:
         """This server's share of the check of a report. The same report again gets the same share."""
         self._open()
@@ -277,16 +282,19 @@ class Server:
     def release(self) -> bytes:
         """The noisy sum of this server's shares. From the first call on nothing is added, and it stays the same."""
         if self._released is None:
-            receipt = None
-            if self._ledger is not None:
-                told = f"collection {self.collection.name!r}, server {self.place}"
-                receipt = self._ledger.charge("federated", self._ledger_key, told, self.collection.event)
-            said = _set_digest(self.collection, self._accepted) + self._encoded_noisy_sum()
-            if self._ledger is not None and receipt is not None:
-                said = _stored(self._ledger.store_answer(receipt, said))
-            self._released = said
+            self._released = self._drawn() if self._ledger is None else self._paid(self._ledger)
             self._checking.clear()
         return self._released
+
+    def _drawn(self) -> bytes:
+        return _set_digest(self.collection, self._accepted) + self._encoded_noisy_sum()
+
+    def _paid(self, ledger: Ledger) -> bytes:
+        """Charged, drawn and stored; where a charge was cut off before anything was stored, it has failed."""
+        told = f"collection {self.collection.name!r}, server {self.place}"
+        receipt = ledger.charge("federated", self._ledger_key, told, self.collection.event)
+        kept = ledger.store_failure(self._ledger_key) if receipt.repeated else None
+        return _stored(ledger.store_answer(receipt, self._drawn()) if kept is None else kept)
 
     def _encoded_noisy_sum(self) -> bytes:
         field, length = self.collection.scheme.field, self.collection.circuit.shape.length

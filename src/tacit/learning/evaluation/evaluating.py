@@ -29,7 +29,8 @@ from tacit.errors import QuestionError
 from tacit.learning.columns import Reals, features_of
 from tacit.learning.evaluation.evaluation import Evaluation, Layout
 from tacit.learning.evaluation.predictions import Predictor, Table, decoded, predictor
-from tacit.learning.evaluation.residuals import FINE, GRID, row_terms, steps_of
+from tacit.learning.evaluation.residuals import GRID, in_steps, row_terms, steps_of
+from tacit.learning.evaluation.residuals import largest_error as cut_at
 from tacit.learning.evaluation.tested import tested_arrays
 from tacit.learning.remembered import RememberedArrays, keyed_digest, token_of
 from tacit.mechanisms import Gaussian
@@ -115,16 +116,9 @@ def evaluate(
 
 
 def _largest(found: Predictor, tested: Tested, given: parameters.Number | None) -> float:
-    distance = tested.high - tested.low
-    if given is None:
-        return distance
-    if found.asks != "number":
+    if given is not None and found.asks != "number":
         raise parameters.refuse("largest_error", "left out where the model predicts classes", given)
-    chosen = float(parameters.positive("largest_error", given))
-    if not distance / GRID <= chosen <= distance:
-        allowed = f"between {distance / GRID:.4g} and {distance:.4g}, the distance of the target's bounds"
-        raise parameters.refuse("largest_error", allowed, given)
-    return chosen
+    return cut_at(tested.high - tested.low, given)
 
 
 def _price(epsilon: Fraction, delta: Fraction, noise: Noise) -> Price:
@@ -209,7 +203,7 @@ class _Facts:
         low, high = self.tested.low, self.tested.high
         if self.asks == "number":
             said = self.found.places(table, lambda said: steps_of(said, low, high))
-            largest = max(round(self.largest / (high - low) * FINE), 1)
+            largest = in_steps(self.largest, high - low)
             np.add.at(total, group, row_terms(steps_of(true, low, high).astype(np.int64), said, largest))
             return total
         place_of = _by_bin(self.bins) if self.asks != "class" else np.asarray

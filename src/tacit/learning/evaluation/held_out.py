@@ -2,9 +2,10 @@
 
 Promise. Each row is held out with probability 1/PARTS, by a coin of its own. A row's error is a whole number from 0 to
 `most` that depends on that row and on the model alone (`predictions`): 1 for a class that is wrong; for numbers the
-squared error in steps, where errors beyond a quarter of the distance of the target's bounds count as that. Released are
-the sum of the errors and the sum of what is left of `most`: a row adds (error, most - error), of L1 norm `most`, and so
-r rows of a unit r times as much. Runs are compared by the difference of the two.
+square of the error that `evaluate` counts too (`residuals`): from 0 to GRID, which is all of the distance of the
+target's bounds, or less where that was asked for. Released are the sum of the errors and the sum of what is left of
+`most`: a row adds (error, most - error), of L1 norm `most`, and so r rows of a unit r times as much. Runs are compared
+by the difference of the two.
 
 Theorem. Where a unit has one row, it is either learned from or scored with: a run costs the larger of the two (parallel
 composition given the coins, which are drawn alike for neighbours). Where it may have more, it costs both.
@@ -22,14 +23,15 @@ from tacit.curator import Price
 from tacit.learning.calibrated import Noise
 from tacit.learning.columns import Reals
 from tacit.learning.evaluation.predictions import decoded, predictor
+from tacit.learning.evaluation.residuals import GRID, errors_of, in_steps, largest_error, steps_of
 from tacit.learning.training import Training
 from tacit.loss import events
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.noise import BitSource, uniform_below
+from tacit.parameters import Number
 from tacit.statistics.source import ArraySource, Opened, Whole
 
 PARTS = 5
-_STEPS = 1 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +60,11 @@ def opened_rows(codes: Whole, given: Training) -> Opened:
 
 def most_of(given: Training) -> int:
     """The largest error of a row."""
-    return 1 if given.classes else _STEPS
+    return 1 if given.classes else GRID * GRID
 
 
-def row_errors(model: Any, given: Training, codes: Whole) -> Whole:
-    """The error of each row."""
+def row_errors(model: Any, given: Training, codes: Whole, largest: Number | None = None) -> Whole:
+    """The error of each row; of numbers, errors beyond the `largest` count as that."""
     assert given.target is not None
     meanings = [given.source.variable(each.name).meaning for each in given.columns]
     table, _ = decoded(codes[:, :-1], given.features, meanings[:-1])
@@ -74,12 +76,12 @@ def row_errors(model: Any, given: Training, codes: Whole) -> Whole:
         # a class by its place, or the probability of the second one
         said = found.places(table, (lambda told: told) if found.asks == "class" else _second)
         return np.where((said >= 0) & (own[np.maximum(said, 0)] == truth), 0, 1).astype(np.int64)
-    low, largest = target.middle - target.half, target.half / 2
-    step = largest / _STEPS
-    places = found.places(table, lambda told: np.rint(np.clip((told - low) / step, 0, 4 * _STEPS)))
-    true = (codes[:, -1] - target.low).astype(np.float64) * float(target.step)
-    wrong = np.where(places >= 0, np.minimum(np.abs(places * step - true) / largest, 1.0), 1.0)
-    return np.asarray(np.floor(wrong * wrong * _STEPS), dtype=np.int64)
+    low, distance = target.middle - target.half, 2 * target.half
+    said = found.places(table, lambda told: steps_of(told, low, low + distance))
+    true = low + (codes[:, -1] - target.low).astype(np.float64) * float(target.step)
+    cut = in_steps(largest_error(distance, largest), distance)
+    wrong = errors_of(steps_of(true, low, low + distance).astype(np.int64), said, cut)
+    return np.asarray(wrong * wrong)
 
 
 def _second(told: Reals) -> Reals:

@@ -20,8 +20,10 @@ from typing import Final
 
 import numpy as np
 
+from tacit import parameters
 from tacit.learning.columns import Reals
 from tacit.learning.evaluation.shares import CellNoise, Ends
+from tacit.parameters import Number
 from tacit.statistics.moments.noise_sum import combination
 from tacit.statistics.source import Whole
 
@@ -114,10 +116,31 @@ class Residuals:
 
 
 def row_terms(true: Whole, said: Whole, largest: int) -> Whole:
-    """What each row adds, for target and prediction in FINE steps between the bounds; none is the largest error."""
+    """What each row adds, for target and prediction in FINE steps between the bounds."""
     u = (2 * true - FINE) // (FINE // GRID)
-    e = np.where(said < 0, largest, np.minimum(np.abs(said - true), largest)) * GRID // largest
+    e = errors_of(true, said, largest)
     return np.stack([np.full(len(u), GRID * GRID), GRID * u, u * u, e * e, GRID * e], axis=1)
+
+
+def errors_of(true: Whole, said: Whole, largest: int) -> Whole:
+    """Each row's error from 0 to GRID, which is the `largest` one that counts; so does no prediction (below 0)."""
+    return np.asarray(np.where(said < 0, largest, np.minimum(np.abs(said - true), largest)) * GRID // largest)
+
+
+def largest_error(distance: float, given: Number | None) -> float:
+    """Errors beyond it count as it: the distance of the target's bounds, or less where that was asked for."""
+    if given is None:
+        return distance
+    chosen = float(parameters.positive("largest_error", given))
+    if not distance / GRID <= chosen <= distance:
+        allowed = f"between {distance / GRID:.4g} and {distance:.4g}, the distance of the target's bounds"
+        raise parameters.refuse("largest_error", allowed, given)
+    return chosen
+
+
+def in_steps(largest: float, distance: float) -> int:
+    """An error in FINE steps."""
+    return max(round(largest / distance * FINE), 1)
 
 
 def steps_of(values: Reals, low: float, high: float) -> Reals:

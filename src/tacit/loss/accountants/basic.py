@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.loss.curves import event_curve as curves
+from tacit.loss.curves import event_curve
 from tacit.loss.events import Event
 from tacit.loss.guarantees import Pair, basic_sum, guarantee
 from tacit.loss.numbers.outward import float_down, float_up, sum_up
@@ -55,7 +55,7 @@ def _priced(event: Event, count: int, share: float) -> Priced:
     found, told = guarantee(event)
     if isinstance(found, Fraction):
         return Priced(found, told, count)
-    at_share = curves.smallest_epsilon(event, share) if share > 0 else math.inf
+    at_share = event_curve.smallest_epsilon(event, share) if share > 0 else math.inf
     return Priced(Fraction(at_share) if math.isfinite(at_share) else math.inf, Fraction(share), count)
 
 
@@ -83,7 +83,7 @@ def delta(entries: Entries, epsilon: float) -> float:
         return 1.0
     each = np.array([float_down(spare / max(1, unbounded(entries)))])
     rest = [
-        count * max(float(curves.delta_curve(event, each, side)[0]) for side in ("remove", "add"))
+        count * max(float(event_curve.delta_curve(event, each, side)[0]) for side in ("remove", "add"))
         for event, count in entries.items()
         if count and not _is_finite(guarantee(event))
     ]

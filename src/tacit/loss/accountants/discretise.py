@@ -25,7 +25,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.loss.curves import event_curve as curves
+from tacit.loss.curves import event_curve
 from tacit.loss.curves.attained import attained
 from tacit.loss.curves.event_curve import Direction
 from tacit.loss.events import Event
@@ -69,8 +69,8 @@ def from_below(event: Event, step: float, direction: Direction, tail: float) -> 
     event = attained(event)
     right, left = _values(event, step, direction, tail), _values(event, step, _OTHER[direction], tail)
     right[0] = left[0] = min(right[0], left[0])
-    told = float(curves.delta_curve(event, np.array([_FAR]), direction)[0])
-    back = float(curves.delta_curve(event, np.array([_FAR]), _OTHER[direction])[0])
+    told = float(event_curve.delta_curve(event, np.array([_FAR]), direction)[0])
+    back = float(event_curve.delta_curve(event, np.array([_FAR]), _OTHER[direction])[0])
     growth = math.expm1(step)
     middle = max(0.0, _middle(right, left, growth, sign=1))
     low_right, low_left = (
@@ -85,7 +85,7 @@ def _values(event: Event, step: float, direction: Direction, tail: float) -> Flo
     """The curve at 0, step, 2 step, ... as far as it is above `tail`; never rising."""
     cells = max(1, math.ceil(_reach(event, direction, tail) / step))
     points = step * np.arange(cells + 1, dtype=np.float64)
-    values: Floats = np.minimum.accumulate(curves.delta_curve(event, points, direction))
+    values: Floats = np.minimum.accumulate(event_curve.delta_curve(event, points, direction))
     return values
 
 
@@ -93,10 +93,10 @@ def _reach(event: Event, direction: Direction, tail: float) -> float:
     """Where the curve has come down to `tail`, or has no further to go."""
     epsilon, _ = guarantee(event)
     highest = float_up(epsilon) if isinstance(epsilon, Fraction) else math.inf
-    floor = max(tail, float(curves.delta_curve(event, np.array([_FAR]), direction)[0]))
+    floor = max(tail, float(event_curve.delta_curve(event, np.array([_FAR]), direction)[0]))
 
     def is_above(point: float) -> bool:
-        return float(curves.delta_curve(event, np.array([point]), direction)[0]) > floor * (1 + 1e-9)
+        return float(event_curve.delta_curve(event, np.array([point]), direction)[0]) > floor * (1 + 1e-9)
 
     if highest < math.inf and is_above(highest / 2):
         return highest

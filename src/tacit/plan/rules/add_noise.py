@@ -27,6 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from tacit.errors import QuestionError
 from tacit.loss import compose
@@ -82,8 +83,14 @@ def _laplaces(draft: Draft, shares: Sequence[Fraction]) -> list[Laplace]:
     for place, (part, each) in enumerate(zip(draft.parts, draft.sensitivities, strict=True)):
         own = (place,) if part.together is None else part.together.places
         share = sum((shares[member] for member in own), Fraction(0))
-        found.append(Laplace(each.l1, epsilon=draft.asked.epsilon * share))
+        found.append(_laplace(each.l1, draft.asked.epsilon * share))
     return found
+
+
+@lru_cache(maxsize=256)
+def _laplace(sensitivity: int, epsilon: Fraction) -> Laplace:
+    """A frozen value of public numbers, of which most questions have the same."""
+    return Laplace(sensitivity, epsilon=epsilon)
 
 
 def _counting_keys(draft: Draft, counted: int, weights: Sequence[Fraction]) -> Draft:

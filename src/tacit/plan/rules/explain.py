@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 
 from tacit.mechanisms import Gaussian, KeySelection
 from tacit.plan.answers.floats import as_float
@@ -16,8 +17,12 @@ from tacit.policy import ColumnUnit, RowUnit
 
 
 def explain(draft: Draft) -> Draft:
-    """The sentences."""
-    return changed(draft, sentences=tuple(f"{n}. {text}" for n, text in enumerate(_sentences(draft), start=1)))
+    """The sentences, written when somebody reads them: most plans are carried out and never explained."""
+    return changed(draft, told=partial(_numbered, draft))
+
+
+def _numbered(draft: Draft) -> tuple[str, ...]:
+    return tuple(f"{n}. {text}" for n, text in enumerate(_sentences(draft), start=1))
 
 
 def _sentences(draft: Draft) -> Iterator[str]:

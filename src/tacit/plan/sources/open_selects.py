@@ -23,7 +23,7 @@ from tacit.plan.sources.fan_out import renamed
 from tacit.plan.sources.join_tables import Joined
 from tacit.plan.sources.names import conjunction, listed
 from tacit.plan.sources.scope import UNIT, Opened, Place, Scope, column_of, quoted
-from tacit.plan.sources.union_all import unite
+from tacit.plan.sources.union_all import union_of
 from tacit.plan.sources.unit_aggregates import aggregate_value
 from tacit.plan.values.magnitude import is_coded
 from tacit.plan.values.translate import condition_of, value_of
@@ -45,7 +45,7 @@ def open_rows(rows: tree.Rows | tree.Union, opener: Opener) -> tuple[tree.Rows |
         places = {tuple(isinstance(output.expression, tree.UnitOf) for output in part.outputs) for part, _ in parts}  # type: ignore[union-attr]
         if len({place.index(True) if True in place else None for place in places}) > 1:
             raise QuestionError("The unit's column stands at the same place in all SELECTs of a UNION ALL.")
-        return tree.Union(tuple(part for part, _ in parts)), unite([opened for _, opened in parts])
+        return tree.Union(tuple(part for part, _ in parts)), union_of([opened for _, opened in parts])
     return _select(rows, opener)
 
 

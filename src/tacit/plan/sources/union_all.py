@@ -15,7 +15,7 @@ from tacit.plan.values.value import Number, Text, Value, described, widened
 from tacit.plan.work import united as united_work
 
 
-def unite(parts: Sequence[Opened]) -> Opened:
+def union_of(parts: Sequence[Opened]) -> Opened:
     """All rows of all parts. The names are those of the first."""
     first = parts[0]
     width = len(first.columns)

@@ -8,7 +8,6 @@ value in its list. There is one row of each unit: more are refused.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -21,7 +20,6 @@ from tacit.parameters import Number
 from tacit.statistics.source import Opened, Source, source_of
 
 Rows: TypeAlias = NDArray[np.float64]
-Results: TypeAlias = Sequence[Sequence[float] | None]
 
 
 @dataclass(frozen=True, slots=True)

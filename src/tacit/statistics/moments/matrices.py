@@ -52,11 +52,6 @@ class Matrices:
     mean_errors: Reals
     errors: Reals
 
-    @property
-    def repair(self) -> float:
-        """How far the covariance was moved to be one, in the Frobenius norm."""
-        return float(np.linalg.norm(self.covariance - self.raw))
-
     def errors_at(self, covariance: Reals) -> Reals:
         """Draws of the error of the released covariance, were this the exact one."""
         return np.asarray(self.errors - covariance * (self.count_noise / self.count)[:, None, None])

@@ -1,0 +1,1 @@
+"""`tacit federate`: coordinator, helpers and clients as processes that talk HTTP."""

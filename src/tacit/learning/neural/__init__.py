@@ -1,0 +1,33 @@
+"""Neural networks, trained privately: torch modules whose every step has exact noise, paid for before the first.
+
+    model = neural.NeuralClassifier(module, epsilon=3, delta=1e-5)
+    trainer = neural.PrivateTrainer(module, loss, optimiser, X, y, epsilon=3, delta=1e-5, rate=0.02, steps=1000)
+
+torch is the extra `tacit[torch]`. A name is fetched from its file when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from tacit.learning.neural.trainer import PrivateTrainer
+
+__all__ = ["PrivateTrainer"]
+
+# name -> the file that it lives in
+_HOME: Final = {"PrivateTrainer": "trainer"}
+
+if not TYPE_CHECKING:  # a type checker reads the imports above, and so still notices a misspelt name
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if importlib.util.find_spec("torch") is None:
+            raise ImportError(f"tacit.learning.neural.{name} needs torch: pip install 'tacit[torch]'.")
+        return getattr(importlib.import_module(f"tacit.learning.neural.{_HOME[name]}"), name)
+
+    def __dir__() -> list[str]:
+        return __all__

@@ -1,0 +1,142 @@
+"""Chunks of one fixed shape: the people of a step, a few hundred at a time, the last chunk padded.
+
+Promise: a chunk always has `people` places and `copies` rows for each of them, whoever is in it. Places without a
+person, and rows that a person does not have, are zeros and weigh nothing. So the shape tells nothing but how many
+chunks a step has: that number, and the time that it takes, follow the size of the sample. It is not hidden from
+whoever holds the arrays; a curator's clock hides it (`timing` in the policy).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from tacit import parameters
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Chunk:
+    """Rows of `people` people in a row, `copies` of each: private, and shown to nobody."""
+
+    people: int
+    inputs: tuple[Any, ...]
+    target: Any
+    weights: Any  # of each row's loss: 0 where there is nobody
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return len(self.weights)
+
+    def __repr__(self) -> str:
+        return f"Chunk({self.people} places)"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class People:
+    """The rows, and which of them are whose: line i of `rows_of` are person i's, -1 where there is none."""
+
+    inputs: tuple[Any, ...]
+    target: Any
+    rows_of: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return f"People(at most {self.rows_of.shape[1]} rows each)"
+
+    @property
+    def copies(self) -> int:
+        """Rows of a person, at most."""
+        return int(self.rows_of.shape[1])
+
+    def chunks(self, chosen: NDArray[np.int64], places: int) -> Iterator[Chunk]:
+        """Those chosen, in this order."""
+        for start in range(0, len(chosen), places):
+            rows = self.rows_of[chosen[start : start + places]]
+            if len(rows) < places:
+                empty = np.full((places - len(rows), self.copies), -1, dtype=np.int64)
+                rows = np.concatenate([rows, empty])
+            yield self._chunk(torch.from_numpy(rows.reshape(-1)), places)
+
+    def _chunk(self, rows: Any, places: int) -> Chunk:
+        there = rows >= 0
+        found = rows[there]
+
+        def taken(whole: Any) -> Any:
+            if len(found) == len(rows):
+                return whole[found]
+            own = torch.zeros((len(rows), *whole.shape[1:]), dtype=whole.dtype)
+            own[there] = whole[found]
+            return own
+
+        return Chunk(places, tuple(taken(each) for each in self.inputs), taken(self.target), there.float())
+
+    def made_up(self, places: int, seed: int = 0) -> Chunk:
+        """People that nobody is, of the same shapes: numbers around 0, whole numbers 0 and 1."""
+        generator = torch.Generator().manual_seed(seed)
+        rows = places * self.copies
+
+        def invented(whole: Any) -> Any:
+            shape = (rows, *whole.shape[1:])
+            if whole.dtype.is_floating_point:
+                return torch.randn(shape, generator=generator, dtype=whole.dtype)
+            return torch.randint(0, 2, shape, generator=generator).to(whole.dtype)
+
+        return Chunk(places, tuple(invented(each) for each in self.inputs), invented(self.target), torch.ones(rows))
+
+
+def people_of(inputs: Any, target: Any, units: Any = None, rows_per_unit: int | None = None) -> People:
+    """Arrays or tensors as people: a row each, or by `units`, whose first `rows_per_unit` rows count."""
+    tensors = tuple(_tensor("X", each) for each in (inputs if isinstance(inputs, tuple) else (inputs,)))
+    aim = _tensor("y", target)
+    rows = len(aim)
+    for each in tensors:
+        if len(each) != rows:
+            raise parameters.refuse("X and y", "of one length", f"{len(each)} and {rows} rows")
+    if units is None:
+        if rows_per_unit not in (None, 1):
+            raise parameters.refuse("rows_per_unit", "left out without units: a row is a person", rows_per_unit)
+        return People(tensors, aim, np.arange(rows, dtype=np.int64)[:, None])
+    most = parameters.whole("rows_per_unit", rows_per_unit, least=1) if rows_per_unit is not None else None
+    if most is None:
+        hint = "It bounds the work that one person can cause; the data are not looked at to find it."
+        raise parameters.refuse("rows_per_unit", "given with units", None, hint)
+    own = np.asarray(units)
+    if own.shape != (rows,):
+        raise parameters.refuse("units", f"one for each of {rows} rows", f"the shape {own.shape}")
+    return People(tensors, aim, _grouped(own, most))
+
+
+def _grouped(units: NDArray[Any], most: int) -> NDArray[np.int64]:
+    """Line by line the places of each unit's first rows."""
+    _, whose = np.unique(units, return_inverse=True)
+    order = np.argsort(whose, kind="stable")
+    sizes = np.bincount(whose) if len(whose) else np.zeros(0, dtype=np.int64)
+    rank = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    lines = np.full((len(sizes), most), -1, dtype=np.int64)
+    kept = rank < most
+    lines[whose[order][kept], rank[kept]] = order[kept]
+    return lines
+
+
+def _tensor(name: str, value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        found = value.detach()
+    else:
+        array = np.asarray(value)
+        if array.dtype.kind not in "fiub":
+            raise parameters.refuse(name, "numbers", f"the type {array.dtype}")
+        found = torch.from_numpy(np.ascontiguousarray(array))
+    if found.dtype == torch.float64:
+        found = found.float()
+    elif found.dtype == torch.bool:
+        found = found.long()
+    if not found.dim():
+        raise parameters.refuse(name, "rows", "one number")
+    if found.dtype.is_floating_point and found.dtype != torch.float32:
+        raise parameters.refuse(name, "float32", str(found.dtype), "Mixed precision has no bound here.")
+    return found if found.dtype.is_floating_point else found.long()

@@ -1,0 +1,103 @@
+"""What floating point does to a sum of clipped gradients, as a theorem; its bounds are paid for in the sensitivity.
+
+Setting. A step draws a Poisson sample of people, puts it in a uniformly random order and cuts it into chunks of one
+fixed shape, the last one padded. For each layer torch computes what a person feeds it, a, and the slope of that
+person's loss there, b, in float32. These bits *define* the person's gradient: the real numbers sum over t of
+b_t (x) a_t for a layer in `forms.Ghost` or `forms.RankOne`, and the computed tensor itself in `forms.Rows`.
+
+Assumption (company). A person's a, b and computed tensors depend on that person's rows, on the public weights and on
+the chunk's shape: not on who else is in the chunk, nor on the place in it. Fast kernels do not promise it. A fixed
+shape keeps it on every machine tried; before a run is paid for, `rehearsal` compares bits on made-up people (one
+removed, moved, replaced) for this very module on this very machine, and refuses where it does not hold. `exact=True`
+needs no such assumption: there each person is computed alone.
+Assumption (arithmetic). Products and sums in float32 are rounded as IEEE 754 says, in any order, fused or not; float32
+that is secretly shorter (bfloat16, TF32) is refused by `single_precision`.
+
+Theorem. Let u = 2**-24 and g(k) = k u/(1 - k u). Clipping multiplies a person by c, with c |gradient| <= C for the
+*exact* norm of the gradient so defined (norms: below). The sum over a chunk, as computed, differs from the real sum
+of c gradient by at most E C in L2 norm, where E = E1 + E2,
+  E1 = g(P + 2) P       for layers summed in float32 in blocks of at most P people (`RankOne`, `Rows`),
+  E2 = sum over layers summed in float64 of  2**-52 (n T + 2) n / sqrt(e)   (`Ghost`, `Lookup`; n people, T positions).
+Proof. A sum of m products in any order is off by at most g(m) times the sum of their sizes, entry by entry (Higham
+2002, chapter 3); the norm over all entries of the sum of sizes is at most the sum over people of |a| |b| c, which is
+c |gradient| <= C for one position (Minkowski over layers), and c M in general, M = sum over t of |a_t| |b_t|. Computed
+norms are at least sqrt(e) M there, so c M <= C/sqrt(e). Two more roundings are those of c b, and of the blocks' sum.
+Then each chunk's sum is rounded to whole numbers of a grid, and chunks are added exactly.
+
+Corollary (sensitivity). Adding one person to a sample of k leaves, up to a coupling of the random orders, everybody in
+place but one: the new one takes a uniformly random place, and whoever stood there moves to the end. So at most two
+chunks change, and the sums on the grid differ by at most
+    S = units C (1 + 4 E + 2**-30) + 2 sqrt(d)
+in L2 norm, d coordinates, as rounding to whole numbers moves each of two chunks by at most 1 an entry. The mechanism is
+a mixture over orders, and mixtures that are coupled so are no easier to tell apart than the worst pair (divergences are
+jointly convex).
+
+Norms. The squared norm of m float32 numbers is computed within a factor 1 + g(m + 2), and not below by more than
+m 2**-126 for numbers that vanish; with positions, |sum of b_t (x) a_t|**2 is summed from inner products that are off by
+at most g(.) |a_t| |a_s| |b_t| |b_s|, so adding e M**2 with e = (d + p + 16) u gives an upper bound. c is computed
+from upper bounds and rounded down. Whoever's norm is no finite number counts as nothing at all; so no number above
+2**64 is left, and what vanishes below 2**-126 in a product is below 2**-50 in all: the 2**-30 above is more, as
+C >= 2**-16.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Final
+
+from tacit.loss.numbers.rounding import dyadic_up, sqrt_up
+
+BLOCK: Final = 256
+"""People whose gradients are added in float32: the error grows with the square of it."""
+UNIT: Final = 2.0**-24
+DOUBLE: Final = 2.0**-52
+VANISHING: Final = 2.0**-50
+"""Above the root of what can vanish below 2**-126, for vectors of up to 2**24 numbers."""
+DOWN: Final = 1.0 - 2.0**-22
+"""What weights are multiplied by before they are rounded to float32: more than any rounding above them."""
+_SLACK: Final = Fraction(1, 1 << 30)
+_GRID_BITS: Final = 20
+_ROUNDING_SHARE: Final = 2.0**-8
+
+
+def gamma(roundings: int) -> float:
+    """The relative error of so many roundings in float32, at most."""
+    return roundings * UNIT / (1.0 - roundings * UNIT)
+
+
+def block_error(people: int) -> float:
+    """E1: of sums in float32 over blocks, in units of the clipping norm."""
+    block = min(people, BLOCK)
+    return gamma(block + 2) * block
+
+
+def spread(inner: int, outer: int) -> float:
+    """e: what is added to a squared norm, in units of M**2."""
+    return (inner + outer + 16) * UNIT
+
+
+def double_error(people: int, positions: int, e: float) -> float:
+    """E2 of one layer."""
+    return DOUBLE * (people * positions + 2) * people / math.sqrt(e)
+
+
+def norm_factor(numbers: int) -> float:
+    """What a computed norm of so many numbers is multiplied by, before `VANISHING` is added."""
+    return 1.0 + 1.01 * gamma(numbers + 4)
+
+
+def units_for(clip: Fraction, multiplier: Fraction, coordinates: int) -> int:
+    """How many steps of the grid make 1, as an exponent of two.
+
+    The noise is about 2**20 steps wide, or wider where rounding so many coordinates would cost more than 1/256.
+    """
+    width = max(2.0**_GRID_BITS, 2.0 * math.sqrt(coordinates) * float(multiplier) / _ROUNDING_SHARE)
+    return math.floor(math.log2(width / float(clip * multiplier)))
+
+
+def sensitivity(clip: Fraction, error: float, coordinates: int, exponent: int) -> Fraction:
+    """S of the corollary, in steps of the grid."""
+    units = Fraction(2) ** exponent
+    grown = 1 + 4 * dyadic_up(Fraction(error)) + _SLACK
+    return units * clip * grown + 2 * sqrt_up(Fraction(coordinates))

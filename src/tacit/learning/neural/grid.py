@@ -1,0 +1,85 @@
+"""The grid that sums of gradients are put on, and the exact noise that is added there.
+
+Theorem. A step's sum on the grid has sensitivity S (`floats`); it gets round(sigma Z) on each coordinate with sigma at
+least z S, so a step is PoissonSampled(Gaussian(1, z), q): rounding a Gaussian number that is added to whole numbers is
+post-processing of continuous Gaussian noise. Sums of whole numbers below 2**53 are exact in float64.
+
+Noise does not depend on the data, so it is drawn on threads of its own while gradients are computed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+import torch
+
+from tacit.errors import TacitError
+from tacit.learning.neural.floats import sensitivity, units_for
+from tacit.loss.numbers.rounding import dyadic_up
+from tacit.noise import BitSource, rounded_normal, secure
+
+_THREADS: Final = 2
+_EXACT: Final = 2.0**52
+_POOL = ThreadPoolExecutor(_THREADS, thread_name_prefix="tacit-noise")
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """2**exponent steps make 1; noise of deviation `sigma` steps on each of `coordinates`."""
+
+    exponent: int
+    sigma: Fraction
+    coordinates: int
+
+    def rounded(self, total: Any) -> Any:
+        """A float64 sum as whole numbers, still in float64."""
+        return torch.round(total * 2.0**self.exponent)
+
+    def released(self, whole: Any, noise: Any) -> Any:
+        """Whole numbers and their noise, as real numbers in float64: what may leave."""
+        if float(whole.abs().max()) >= _EXACT:
+            raise TacitError("A sum on the grid is beyond 2**52.")
+        noisy = whole.to(torch.int64) + torch.from_numpy(noise)
+        return noisy.double() * 2.0**-self.exponent
+
+    def draw(self, bits: Callable[[], BitSource] = secure) -> Drawing:
+        """Begin to draw the noise of one step."""
+        each = -(-self.coordinates // _THREADS)
+        sizes = [min(each, self.coordinates - start) for start in range(0, self.coordinates, each)]
+
+        def drawn(size: int) -> Any:
+            return rounded_normal(self.sigma, size, bits())
+
+        return Drawing([_POOL.submit(drawn, size) for size in sizes])
+
+
+class Drawing:
+    """Noise on its way; it can be taken once."""
+
+    def __init__(self, parts: list[Future[Any]]) -> None:
+        self._parts: list[Future[Any]] | None = parts
+
+    def take(self) -> Any:
+        """The noise; a second time there is none."""
+        if self._parts is None:
+            raise TacitError("This noise was used before. A step draws its own.")
+        parts, self._parts = self._parts, None
+        return np.concatenate([each.result() for each in parts])
+
+
+def grid_for(clip: Fraction, multiplier: Fraction, coordinates: int, error: float) -> Grid:
+    """The grid of a run, and how wide its noise is."""
+    exponent = units_for(clip, multiplier, coordinates)
+    reach = sensitivity(clip, error, coordinates, exponent)
+    return Grid(exponent, dyadic_up(multiplier * reach, 40), coordinates)
+
+
+def relative_noise(grid: Grid, clip: Fraction) -> float:
+    """The deviation of one coordinate of the sum, in units of the clipping norm."""
+    return float(grid.sigma) * math.ldexp(1.0, -grid.exponent) / float(clip)

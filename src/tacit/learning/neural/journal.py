@@ -1,0 +1,103 @@
+"""A run that survives a crash: which steps were begun, and the last state that was saved.
+
+    journal.jsonl     {"run": ...}, then {"begun": 1}, {"begun": 2}, ...     each line on disk before its noise is drawn
+    state.safetensors the weights and the optimiser after the last saved step, replaced as a whole
+
+Promise: a step is written down before its noise is drawn, so a run never has more draws than its price covers, however
+often it is killed and resumed. A step that was begun and not saved is spent and lost: its noise is not drawn again.
+One process has a journal at a time. A journal of another run is refused.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from tacit.errors import TacitError
+
+_JOURNAL: Final = "journal.jsonl"
+_STATE: Final = "state.safetensors"
+
+
+class Journal:
+    """The folder of one run."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._file = open(self.folder / _JOURNAL, "a+b")  # noqa: SIM115  # held as long as the run
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._file.close()
+            raise TacitError(f"{self.folder} is in use by another process. A journal belongs to one run.") from None
+        self.facts, self.begun = self._read()
+
+    def _read(self) -> tuple[dict[str, Any] | None, int]:
+        self._file.seek(0)
+        whole = self._file.read()
+        kept = whole[: whole.rfind(b"\n") + 1]  # a line that was cut off was never acted upon
+        if len(kept) < len(whole):
+            self._file.truncate(len(kept))
+        lines = kept.splitlines()
+        if not lines:
+            return None, 0
+        try:
+            facts = json.loads(lines[0])["run"]
+            begun = [int(json.loads(line)["begun"]) for line in lines[1:]]
+        except (ValueError, KeyError, TypeError):
+            raise TacitError(f"{self.folder / _JOURNAL} is damaged. Start the run again in another folder.") from None
+        if begun != list(range(1, len(begun) + 1)):
+            raise TacitError(f"{self.folder / _JOURNAL} is damaged: steps are not in order.")
+        return facts, len(begun)
+
+    def start(self, facts: Mapping[str, Any]) -> None:
+        """The first line of a new run."""
+        self._write({"run": dict(facts)})
+        self.facts = dict(facts)
+
+    def begin(self) -> None:
+        """One more step: on disk when this returns."""
+        self._write({"begun": self.begun + 1})
+        self.begun += 1
+
+    def _write(self, line: Mapping[str, Any]) -> None:
+        self._file.seek(0, os.SEEK_END)
+        self._file.write(json.dumps(line, sort_keys=True).encode() + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def save(self, tensors: Mapping[str, Any], facts: Mapping[str, str]) -> None:
+        """The state, in place of the last one."""
+        from safetensors.torch import save
+
+        payload = save(dict(tensors), metadata=dict(facts))
+        new = self.folder / f"{_STATE}.new"
+        with open(new, "wb") as file:
+            file.write(payload)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(new, self.folder / _STATE)
+        holder = os.open(self.folder, os.O_RDONLY)
+        try:
+            os.fsync(holder)
+        finally:
+            os.close(holder)
+
+    def load(self) -> tuple[dict[str, Any], dict[str, str]] | None:
+        """The last state; None where no step was saved."""
+        from safetensors import safe_open
+
+        path = self.folder / _STATE
+        if not path.exists():
+            return None
+        with safe_open(path, framework="pt") as file:
+            return {name: file.get_tensor(name) for name in list(file.keys())}, dict(file.metadata() or {})
+
+    def close(self) -> None:
+        """Give the folder back."""
+        self._file.close()

@@ -1,0 +1,111 @@
+"""What a run costs, known before its first step: Gaussian noise on Poisson samples, step after step.
+
+Theorem. A step releases the sum over a Poisson sample of rate q of vectors of norm at most S, with Gaussian noise of
+deviation z S on every coordinate, rounded to whole numbers (post-processing). That is
+PoissonSampled(Gaussian(S, z S), q), whatever was released before it, so T steps are its T-fold repetition, priced by
+the contour accountant from both directions, adding and removing. How many people there are is bought once by Gaussian
+noise where it is not public: the step size needs it.
+
+Rate, steps and noise do not depend on the data; the least noise for (epsilon, delta) is found before anything is paid.
+
+Stopping early. The whole run is what was paid for. Who may stop after looking at released weights has an odometer's
+reading (`spent_so_far`), which holds at every moment, also one that was chosen on the way, and is larger than the
+price of as many steps fixed in advance.
+Source: Abadi et al. 2016; Zhu, Dong, Wang 2022 (both directions); Feldman, Zrnic 2021 (stopping).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Final
+
+from tacit import parameters
+from tacit.curator import Price
+from tacit.loss import calibrate, compose, events
+from tacit.loss.numbers.edge import least
+from tacit.loss.numbers.rounding import dyadic_up, float_down
+from tacit.loss.odometer import Odometer, Travelled
+
+_COUNT_SIGMAS: Final = 10  # the deviation of the count, in those of one Gaussian release for the whole budget
+_TOLERANCE: Final = 1e-4
+_LEAST_RATE: Final = Fraction(1, 10**9)
+_MOST_STEPS: Final = 10**7
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run of equal steps: `multiplier` is the noise's deviation over the sensitivity of a step."""
+
+    rate: Fraction
+    steps: int
+    multiplier: Fraction
+    epsilon: Fraction
+    delta: Fraction
+    count_sigma: Fraction | None  # of the number of people; None where it is public
+
+    @property
+    def step_event(self) -> events.Event:
+        """One step."""
+        return events.PoissonSampled(events.Gaussian(Fraction(1), self.multiplier), self.rate)
+
+    @property
+    def event(self) -> events.Event:
+        """What the whole run is charged as."""
+        return _event(self.rate, self.steps, self.multiplier, self.count_sigma)
+
+    @property
+    def price(self) -> Price:
+        """What the whole run costs."""
+        return Price(self.event, self.epsilon, self.delta)
+
+    def spent_so_far(self, steps: int) -> float:
+        """A bound on epsilon at the run's delta after so many steps, whoever chose to look now."""
+        odometer = Odometer(delta=self.delta)
+        state = Travelled()
+        if self.count_sigma is not None:
+            state = odometer.advance(state, events.Gaussian(Fraction(1), self.count_sigma))
+        if steps:
+            state = odometer.advance(state, events.Repeated(self.step_event, steps))
+        return min(odometer.reading(state), float(self.epsilon)) if steps <= self.steps else odometer.reading(state)
+
+
+def plan_run(epsilon: Any, delta: Any, *, rate: Any, steps: Any, buys_count: bool) -> Run:
+    """The least noise for the budget; or a refusal."""
+    exact = parameters.price("epsilon", epsilon)
+    slip = parameters.slip("delta", delta)
+    if slip == 0:
+        raise parameters.refuse("delta", "above 0: noise on samples is Gaussian", delta, "For instance 1e-6.")
+    allowed = "the share of people in a step, from 1e-9 to 1"
+    share = parameters.as_written("rate", rate, allowed)
+    if not _LEAST_RATE <= share <= 1:
+        raise parameters.refuse("rate", allowed, rate)
+    count = parameters.whole("steps", steps, least=1)
+    if count > _MOST_STEPS:
+        raise parameters.refuse("steps", f"at most {_MOST_STEPS:,}", steps)
+    return _planned(exact, slip, share, count, buys_count)
+
+
+@lru_cache(maxsize=64)
+def _planned(epsilon: Fraction, delta: Fraction, rate: Fraction, steps: int, buys_count: bool) -> Run:
+    sigma = _COUNT_SIGMAS * dyadic_up(calibrate.gaussian_sigma(1, epsilon, delta)) if buys_count else None
+    target = float_down(delta)
+
+    def excess(multiplier: float) -> float:
+        spent = compose([_event(rate, steps, Fraction(multiplier), sigma)]).delta(epsilon)
+        if spent <= target:
+            return min(math.log(max(spent, 1e-320) / target), -0.0)
+        return max(math.log(spent / target), 1e-300)
+
+    multiplier = least(excess, 1.0, tolerance=_TOLERANCE, stride=1.0)
+    if not math.isfinite(multiplier):
+        raise parameters.refuse("epsilon", "large enough for some noise below 1e300", float(epsilon))
+    return Run(rate, steps, Fraction(multiplier), epsilon, delta, sigma)
+
+
+def _event(rate: Fraction, steps: int, multiplier: Fraction, count_sigma: Fraction | None) -> events.Event:
+    step = events.PoissonSampled(events.Gaussian(Fraction(1), multiplier), rate)
+    run = events.Repeated(step, steps)
+    return run if count_sigma is None else events.Composed((events.Gaussian(Fraction(1), count_sigma), run))

@@ -1,0 +1,66 @@
+"""Layers that mix people, or remember them, refused by name with what to use instead.
+
+Promise: a module is looked at before anything is paid. Refused is what is known to break "a person's gradient depends
+on that person alone": statistics over the batch, running statistics kept outside the noise, weights changed while
+looking things up. What is not known is tried on made-up people (`rehearsal`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from tacit import parameters
+from tacit.errors import TacitError
+
+
+def refuse_mixing(module: Any) -> None:
+    """Refuse a module with a layer that mixes people."""
+    if not isinstance(module, nn.Module):
+        raise parameters.refuse("module", "a torch.nn.Module", type(module).__name__)
+    for name, layer in module.named_modules():
+        where = f"{type(layer).__name__}{f' ({name!r})' if name else ''}"
+        if isinstance(layer, nn.modules.batchnorm._BatchNorm) and not isinstance(
+            layer, (nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d)
+        ):
+            raise TacitError(
+                f"{where} takes means over the batch, so one person moves everybody's gradient. "
+                "Use GroupNorm, LayerNorm or InstanceNorm."
+            )
+        if getattr(layer, "track_running_stats", False):
+            raise TacitError(
+                f"{where} keeps running statistics of the rows, which no noise protects. Use track_running_stats=False."
+            )
+        if isinstance(layer, (nn.Embedding, nn.EmbeddingBag)):
+            if layer.max_norm is not None:
+                raise TacitError(f"{where} has max_norm, which rewrites weights for the rows it meets. Leave it out.")
+            if layer.scale_grad_by_freq:
+                raise TacitError(f"{where} has scale_grad_by_freq, which counts tokens over the batch. Leave it out.")
+        if _hooks(layer):
+            raise TacitError(f"{where} has hooks, which see people's rows. Take them off, or put them into forward.")
+    if not any(each.requires_grad for each in module.parameters()):
+        raise TacitError("The module has no parameter that learns. Leave requires_grad on for some of them.")
+
+
+def single_precision(module: Any) -> None:
+    """Refuse arithmetic whose error is not bounded here: anything but float32 that is really float32."""
+    for name, each in module.named_parameters():
+        if each.dtype != torch.float32:
+            allowed = "float32: the error of other arithmetic is not bounded here"
+            raise parameters.refuse(f"dtype of parameter {name!r}", allowed, str(each.dtype), "Use module.float().")
+        if each.device.type != "cpu":
+            raise parameters.refuse(f"device of parameter {name!r}", "the processor", str(each.device))
+    if torch.get_float32_matmul_precision() != "highest":
+        hint = 'Use torch.set_float32_matmul_precision("highest").'
+        raise parameters.refuse(
+            "precision of products", "float32 that is not shortened", torch.get_float32_matmul_precision(), hint
+        )
+    if torch.is_autocast_enabled("cpu"):
+        raise TacitError("torch.autocast is on. Mixed precision has no bound here: train outside of it.")
+
+
+def _hooks(layer: Any) -> bool:
+    kinds = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+    return any(getattr(layer, kind, None) for kind in kinds)

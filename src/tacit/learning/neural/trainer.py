@@ -1,0 +1,260 @@
+"""`PrivateTrainer`: private training for people who write their own loop.
+
+    trainer = PrivateTrainer(module, loss, optimiser, X, y, epsilon=3, delta=1e-5, rate=0.02, steps=1000)
+    for batch in trainer:
+        trainer.step(batch)
+
+Theorem. Each step is the sum over a Poisson sample (`sampling`) of gradients clipped to C, on a grid, with exact noise
+(`grid`), so the run costs what `pricing` says; everything that is done with noisy gradients (optimisers, averages,
+schedules) is post-processing. What floating point does is bounded and paid for (`floats`). Neighbours: one person's
+rows, added or removed; a person is a row, or the rows of one of `units`, sampled and clipped together.
+
+Promise: the price is known before the first step, and everything that can be refused is refused before it. Batches have
+the size that sampling gives them, also none at all. The training loss is private, so it is not shown. What follows the
+data without noise is how long a step takes (`batches`), and what the caller does with a batch.
+Source: Abadi et al. 2016 (noisy SGD); Bu, Wang, Zha, Karypis 2023 (book-keeping).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from tacit import noise, parameters
+from tacit.errors import TacitError
+from tacit.learning.neural.alone import exact_grid, exact_sum
+from tacit.learning.neural.batches import people_of
+from tacit.learning.neural.clipping import AUTOMATIC, checked, clipped_sum
+from tacit.learning.neural.floats import BLOCK, block_error
+from tacit.learning.neural.grid import Grid, grid_for
+from tacit.learning.neural.hooked import trained
+from tacit.learning.neural.journal import Journal
+from tacit.learning.neural.per_sample import one_by_one
+from tacit.learning.neural.pricing import plan_run
+from tacit.learning.neural.refused import refuse_mixing, single_precision
+from tacit.learning.neural.rehearsal import Rehearsed, rehearsed
+from tacit.learning.neural.sampling import poisson_sample
+from tacit.learning.neural.states import put_back, state_of
+from tacit.loss import Budget
+
+_LEAST_CLIP: Final = Fraction(1, 1 << 16)
+_CHUNK: Final = BLOCK
+_MOST_ERROR: Final = 0.05
+
+
+class Batch:
+    """The people of one step: private, and used once."""
+
+    __slots__ = ("_chosen",)
+
+    def __init__(self, chosen: NDArray[np.int64]) -> None:
+        self._chosen: NDArray[np.int64] | None = chosen
+
+    def __repr__(self) -> str:
+        return "Batch(of a private size)"
+
+    def _taken(self) -> NDArray[np.int64]:
+        if self._chosen is None:
+            raise TacitError("This batch was used before. A step has a batch of its own.")
+        chosen, self._chosen = self._chosen, None
+        return chosen
+
+
+class PrivateTrainer:
+    """Noisy steps of `optimiser`, a torch.optim optimiser of the module's parameters.
+
+    loss(output, target) gives one number for each row. rate: the share of people in a step; steps: how many of them.
+    clip: the norm that gradients are clipped to; clipping: "automatic" brings all of them to it, "flat" only longer
+    ones. size: how many people there are, where that is public; without it a noisy count is bought. units: whose each
+    row is, with at most `rows_per_unit` of one person. exact: nobody's gradient is computed beside others'.
+    journal: a folder from which a run goes on after a crash.
+    """
+
+    def __init__(
+        self,
+        module: Any,
+        loss: Callable[[Any, Any], Any],
+        optimiser: Any,
+        X: Any,  # noqa: N803
+        y: Any,
+        *,
+        epsilon: parameters.Number,
+        delta: parameters.Number,
+        rate: parameters.Number,
+        steps: int,
+        clip: parameters.Number = 1,
+        clipping: str = AUTOMATIC,
+        size: int | None = None,
+        units: Any = None,
+        rows_per_unit: int | None = None,
+        exact: bool = False,
+        chunk: int = _CHUNK,
+        journal: Any = None,
+    ) -> None:
+        refuse_mixing(module)
+        single_precision(module)
+        self.module, self.optimiser = module, optimiser
+        self._loss, self._exact, self._kind = loss, bool(exact), checked(clipping)
+        self._clip = parameters.positive("clip", clip)
+        if self._clip < _LEAST_CLIP:
+            raise parameters.refuse("clip", "at least 2**-16", clip)
+        self._order = trained(module)
+        _same_parameters(self._order, optimiser)
+        self._people = people_of(X, y, units, rows_per_unit)
+        self.run = plan_run(epsilon, delta, rate=rate, steps=steps, buys_count=size is None)
+        self._places = _places(chunk)
+        self.notes: tuple[str, ...] = ()
+        self._gradients, self._grid = self._tried()
+        self._journal = None if journal is None else Journal(journal)
+        self._bits = noise.secure
+        self._begun, self._waiting = 0, False
+        self.size = self._counted(size)
+        if self._journal is not None:
+            self._resume()
+
+    # -- before the first step -----------------------------------------------------------------------
+
+    def _tried(self) -> tuple[Any, Grid]:
+        coordinates = sum(each.numel() for each in self._order)
+        if self._exact:
+            return one_by_one(self.module, self._loss), exact_grid(self._clip, self.run.multiplier, coordinates)
+        found: Rehearsed = rehearsed(self.module, self._loss, self._people, self._places)
+        self.notes = found.notes
+        error = block_error(self._places) + found.double_error
+        if error > _MOST_ERROR:
+            hint = "Take a smaller chunk, or exact=True."
+            raise parameters.refuse("chunk", "one whose sums have a small error", f"an error of {error:.2g}", hint)
+        return found.gradients, grid_for(self._clip, self.run.multiplier, coordinates, error)
+
+    def _counted(self, size: int | None) -> float:
+        """How many people there are: as said, as bought before, or bought now."""
+        facts = self._facts()
+        stored = None if self._journal is None else self._journal.facts
+        if stored is not None:
+            if {name: own for name, own in stored.items() if name != "size"} != facts:
+                raise TacitError("The journal is of another run. Give this one a folder of its own.")
+            return float(stored["size"])
+        if size is not None:
+            found = float(parameters.whole("size", size, least=1))
+        else:
+            assert self.run.count_sigma is not None
+            found = float(len(self._people.rows_of) + noise.rounded_normal(self.run.count_sigma, None, noise.secure()))
+        found = max(found, 1.0 / float(self.run.rate))
+        if self._journal is not None:
+            self._journal.start({**facts, "size": found})
+        return found
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "event": self.run.event.to_dict(),
+            "clip": str(self._clip),
+            "clipping": self._kind,
+            "exponent": self._grid.exponent,
+            "sigma": str(self._grid.sigma),
+            "coordinates": self._grid.coordinates,
+        }
+
+    def _resume(self) -> None:
+        assert self._journal is not None
+        self._begun = self._journal.begun
+        state = self._journal.load()
+        if state is not None:
+            put_back(self.module, self.optimiser, state[0], state[1]["optimiser"])
+
+    # -- the loop ------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return self.run.steps
+
+    def __iter__(self) -> Iterator[Batch]:
+        while self._begun < self.run.steps:
+            if self._waiting:
+                raise TacitError("The last batch was not used. Call trainer.step(batch) for each of them.")
+            self._waiting = True
+            yield Batch(poisson_sample(len(self._people.rows_of), self.run.rate, self._bits()))
+
+    def step(self, batch: Batch) -> None:
+        """One noisy step of the optimiser."""
+        if self._begun >= self.run.steps:
+            raise TacitError(f"All {self.run.steps:,} steps of this run are done. More of them are another run.")
+        chosen = batch._taken()
+        single_precision(self.module)
+        if self._journal is not None:
+            self._journal.begin()
+        self._begun += 1
+        self._waiting = False
+        drawing = self._grid.draw(self._bits)
+        total = self._sum(chosen)
+        released = self._grid.released(total, drawing.take()) / (self.size * float(self.run.rate))
+        self._apply(released)
+        if self._journal is not None:
+            tensors, plain = state_of(self.module, self.optimiser)
+            self._journal.save(tensors, {"optimiser": plain, "step": str(self._begun)})
+
+    def fit(self) -> PrivateTrainer:
+        """All steps that are left."""
+        for batch in self:
+            self.step(batch)
+        return self
+
+    def _sum(self, chosen: NDArray[np.int64]) -> Any:
+        """The sum of clipped gradients on the grid: exact, and private."""
+        total = torch.zeros(self._grid.coordinates, dtype=torch.float64)
+        for chunk in self._people.chunks(chosen, self._places):
+            if self._exact:
+                total += torch.from_numpy(exact_sum(self._gradients, chunk, self._clip, self._kind, self._grid))
+            else:
+                with torch.no_grad():
+                    own = clipped_sum(self._on(chunk), float(self._clip), self._kind)
+                    total += self._grid.rounded(own)
+        return total
+
+    def _on(self, chunk: Any) -> Any:
+        with torch.enable_grad():
+            return self._gradients(chunk)
+
+    def _apply(self, released: Any) -> None:
+        """A step of the optimiser along a noisy gradient: post-processing."""
+        start = 0
+        for each in self._order:
+            each.grad = released[start : start + each.numel()].reshape(each.shape).to(each.dtype)
+            start += each.numel()
+        self.optimiser.step()
+        self.optimiser.zero_grad(set_to_none=True)
+
+    # -- what it cost --------------------------------------------------------------------------------
+
+    @property
+    def steps_done(self) -> int:
+        """Steps that were begun: each is spent, whether or not a crash lost it."""
+        return self._begun
+
+    def spent(self) -> Budget:
+        """A bound on what was spent so far that holds whoever chose to look now; never more than the whole run."""
+        return Budget(Fraction(self.run.spent_so_far(self._begun)), self.run.delta)
+
+    def close(self) -> None:
+        """Give the journal's folder back."""
+        if self._journal is not None:
+            self._journal.close()
+
+
+def _places(chunk: Any) -> int:
+    places = parameters.whole("chunk", chunk, least=1)
+    if places > BLOCK and places % BLOCK:
+        raise parameters.refuse("chunk", f"at most {BLOCK}, or a multiple of it", chunk)
+    return places
+
+
+def _same_parameters(order: list[Any], optimiser: Any) -> None:
+    groups = getattr(optimiser, "param_groups", None)
+    if groups is None:
+        raise parameters.refuse("optimiser", "one of torch.optim, of the module's parameters", type(optimiser).__name__)
+    theirs = {id(each) for group in groups for each in group["params"]}
+    if not theirs or not theirs <= {id(each) for each in order}:
+        raise parameters.refuse("optimiser", "one of this module's parameters that learn", "one of others")
