@@ -128,7 +128,7 @@ def _of_arrays(model: Any, data: Any, target: Any, kind: str | None) -> Training
         y = column_or_1d(target, warn=True)
         check_consistent_length(next(iter(columns.values())), y)
         if kind == "class":
-            classes = _classes(model.classes, y)
+            classes = classes_of(model.classes, y)
             listed[aim] = list(classes)
         else:
             y = _finite(y).astype(np.float64)  # so that whole numbers get the grid that they get as reals
@@ -208,7 +208,8 @@ def bounds_by_name(bounds: Any, names: Sequence[str], values: Any = None) -> dic
     return {name: (lows[place].item(), highs[place].item()) for place, name in enumerate(numbers)}
 
 
-def _classes(stated: Any, y: Any) -> tuple[Any, ...]:
+def classes_of(stated: Any, y: Any) -> tuple[Any, ...]:
+    """All classes: a list, or those in y where they are declared public."""
     if isinstance(stated, str) and stated == DECLARED_PUBLIC:
         check_classification_targets(_finite(y))
         found = np.unique(y).tolist()

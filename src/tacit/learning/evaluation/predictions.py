@@ -164,9 +164,7 @@ def predictor(model: Any) -> Predictor:
 
 def _bytes_of(model: Any) -> bytes:
     if isinstance(model, Model):
-        from tacit.learning.files import to_bytes
-
-        return to_bytes(model)
+        return model._as_bytes()
     return pickle.dumps(model)  # never read again: only its digest is kept
 
 

@@ -13,12 +13,19 @@ import importlib.util
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from tacit.learning.neural.estimators import NeuralClassifier, NeuralRegressor
+    from tacit.learning.neural.fitted import load
     from tacit.learning.neural.trainer import PrivateTrainer
 
-__all__ = ["PrivateTrainer"]
+__all__ = ["NeuralClassifier", "NeuralRegressor", "PrivateTrainer", "load"]
 
 # name -> the file that it lives in
-_HOME: Final = {"PrivateTrainer": "trainer"}
+_HOME: Final = {
+    "NeuralClassifier": "estimators",
+    "NeuralRegressor": "estimators",
+    "PrivateTrainer": "trainer",
+    "load": "fitted",
+}
 
 if not TYPE_CHECKING:  # a type checker reads the imports above, and so still notices a misspelt name
 

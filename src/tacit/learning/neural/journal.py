@@ -29,20 +29,19 @@ class Journal:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._file = open(self.folder / _JOURNAL, "a+b")  # noqa: SIM115  # held as long as the run
+        self._file: int | None = os.open(self.folder / _JOURNAL, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            self._file.close()
-            raise TacitError(f"{self.folder} is in use by another process. A journal belongs to one run.") from None
+            self.close()
+            raise TacitError(f"{self.folder} is in use by another run. A journal belongs to one.") from None
         self.facts, self.begun = self._read()
 
     def _read(self) -> tuple[dict[str, Any] | None, int]:
-        self._file.seek(0)
-        whole = self._file.read()
+        whole = (self.folder / _JOURNAL).read_bytes()
         kept = whole[: whole.rfind(b"\n") + 1]  # a line that was cut off was never acted upon
         if len(kept) < len(whole):
-            self._file.truncate(len(kept))
+            os.truncate(self.folder / _JOURNAL, len(kept))
         lines = kept.splitlines()
         if not lines:
             return None, 0
@@ -66,10 +65,12 @@ class Journal:
         self.begun += 1
 
     def _write(self, line: Mapping[str, Any]) -> None:
-        self._file.seek(0, os.SEEK_END)
-        self._file.write(json.dumps(line, sort_keys=True).encode() + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        if self._file is None:
+            raise TacitError("The journal was closed.")
+        payload = json.dumps(line, sort_keys=True).encode() + b"\n"
+        if os.write(self._file, payload) != len(payload):
+            raise TacitError(f"{self.folder} is full. The step was not made.")
+        os.fsync(self._file)
 
     def save(self, tensors: Mapping[str, Any], facts: Mapping[str, str]) -> None:
         """The state, in place of the last one."""
@@ -100,4 +101,10 @@ class Journal:
 
     def close(self) -> None:
         """Give the folder back."""
-        self._file.close()
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def __del__(self) -> None:
+        if getattr(self, "_file", None) is not None:
+            self.close()

@@ -1,0 +1,306 @@
+"""`NeuralClassifier` and `NeuralRegressor`: torch modules as scikit-learn estimators that pay like every other model.
+
+    NeuralClassifier(epsilon=3, delta=1e-5).fit(clinic.rows("SELECT age, bmi, smoker FROM patients"), "smoker")
+    NeuralClassifier(module, epsilon=3, delta=1e-5, classes=range(10)).fit(images, labels)
+
+Theorem, assumptions and source: `trainer`. A fit is one charge for its whole run, made before a row is seen; the same
+fit again of a curator's rows is stored, free, and gives the same weights. The number of people is bought with it.
+Weights of the later half of the steps are averaged (post-processing).
+
+Whose code sees rows: with rows of a curator only torch's own layers may, so a module must be made of them; with arrays
+a module may be anything, as whoever holds them sees them. Predictions are computed in float64, so that a row is
+predicted the same among other rows as alone, far beyond what `learning.evaluate` asks for.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+from torch import nn
+from torch.nn import functional
+
+from tacit import parameters
+from tacit.curator import Curator, Rows
+from tacit.errors import TacitError
+from tacit.learning.model import Model
+from tacit.learning.neural.fitted import described, digest_of, released, restored
+from tacit.learning.neural.pricing import plan_run
+from tacit.learning.neural.refused import refuse_mixing
+from tacit.learning.neural.rows import Given, given_arrays, given_rows, vectors_of
+from tacit.learning.neural.trainer import PrivateTrainer
+from tacit.learning.training import Through
+from tacit.noise import BitSource
+from tacit.statistics.finding import Content, column
+from tacit.statistics.source import Opened, Source
+
+_HIDDEN: Final = 64
+_OPTIMISERS: Final = ("adam", "sgd")
+_BLOCK: Final = 1 << 12
+
+
+def cross_entropy(output: Any, target: Any) -> Any:
+    """Minus the log of the probability of the right class, for each row."""
+    return functional.cross_entropy(output, target, reduction="none")
+
+
+def squared_error(output: Any, target: Any) -> Any:
+    """Half the squared distance, for each row."""
+    return (output.reshape(len(target)) - target).square() / 2
+
+
+class _Neural(Model):
+    """What both share."""
+
+    _kind: str
+    _loss: Callable[[Any, Any], Any]
+
+    def fit(self, X: Any, y: Any = None, *, analyst: str | None = None) -> Any:  # noqa: N803
+        """Learn from rows of a curator and the name of the target, or from arrays, tensors or a Dataset."""
+        epsilon, delta = self._budget()
+        of_rows = isinstance(X, (Rows, Source, Through, Curator))
+        given = given_rows(self, X, y, self._kind) if of_rows else given_arrays(self, X, y, self._kind)
+        outputs = len(given.classes) if self._kind == "class" else 1
+        module = self._module(given.shape, outputs)
+        if of_rows:
+            _own_layers_only(module)
+        rate, steps = self._schedule()
+        settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rate": rate, "steps": steps}
+        settings |= {"clip": self.clip, "clipping": self.clipping, "size": self.size, "exact": self.exact}
+        # everything that can be refused is refused here, where nothing is paid and nobody is seen
+        PrivateTrainer(module, type(self)._loss, self._optimiser(module), *given.nobody(), **{**settings, "size": 1})
+        price = plan_run(epsilon, delta, rate=rate, steps=steps, buys_count=self.size is None).price
+
+        def compute(opened: Opened, bits: BitSource) -> Content:
+            inputs, target = given.people(opened)
+            own = copy.deepcopy(module)
+            trainer = PrivateTrainer(own, type(self)._loss, self._optimiser(own), inputs, target, **settings)
+            _averaged(trainer)
+            names = [name for name, _ in own.named_parameters()]
+            table = (column("parameter", names), column("numbers", [each.numel() for each in own.parameters()]))
+            facts = {"weights": np.asarray(released(own)), "size": trainer.size}
+            return Content(f"A neural network for {given.target}", table, trainer.notes, facts)
+
+        asked: dict[str, Any] = {
+            "study": f"neural {self._kind}",
+            "module": described(module),
+            "weights": digest_of(module),
+        }
+        asked |= {"optimiser": self.optimiser, "learning_rate": self.learning_rate, "rate": str(rate), "steps": steps}
+        asked |= {"clip": str(self.clip), "clipping": self.clipping, "size": self.size, "exact": bool(self.exact)}
+        asked |= {"columns in order": list(given.names), "target": given.target}
+        finding = given.source.release(asked, price, compute, analyst=analyst)
+        self._keep(finding, given.features)
+        self._finish(module, finding, given)
+        return self
+
+    def _finish(self, module: Any, finding: Any, given: Given) -> None:
+        self.module_ = restored(module, str(finding.arrays["weights"]))
+        self._shape = given.shape
+        if self._kind == "class":
+            self.classes_ = np.array(given.classes)
+        self._scale = given.scale
+        self.n_iter_ = self._schedule()[1]
+
+    def _module(self, shape: tuple[int, ...], outputs: int) -> Any:
+        """A copy of the module; or made by a function of (inputs, outputs); or a small one."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)  # where weights start is public
+            if self.module is None:
+                width = math.prod(shape)
+                return nn.Sequential(
+                    nn.Flatten(),
+                    nn.Linear(width, _HIDDEN),
+                    nn.Tanh(),
+                    nn.Linear(_HIDDEN, _HIDDEN),
+                    nn.Tanh(),
+                    nn.Linear(_HIDDEN, outputs),
+                )
+            if isinstance(self.module, nn.Module):
+                return copy.deepcopy(self.module)
+            if not callable(self.module):
+                allowed = "a torch.nn.Module, a function of (inputs, outputs) that makes one, or None"
+                raise parameters.refuse("module", allowed, type(self.module).__name__)
+            made = self.module(math.prod(shape), outputs)
+        refuse_mixing(made)
+        return made
+
+    def _schedule(self) -> tuple[Any, int]:
+        rate = parameters.as_written("rate", self.rate, "the share of people in a step, from 1e-9 to 1")
+        epochs = parameters.positive("epochs", self.epochs)
+        if rate <= 0:
+            raise parameters.refuse("rate", "the share of people in a step, from 1e-9 to 1", self.rate)
+        return rate, max(1, math.ceil(epochs / rate))
+
+    def _optimiser(self, module: Any) -> Any:
+        rate = float(parameters.positive("learning_rate", self.learning_rate))
+        learns = [each for each in module.parameters() if each.requires_grad]
+        if self.optimiser == "adam":
+            return torch.optim.Adam(learns, lr=rate)
+        if self.optimiser == "sgd":
+            return torch.optim.SGD(learns, lr=rate, momentum=0.9)
+        raise parameters.refuse("optimiser", f"one of {', '.join(_OPTIMISERS)}", self.optimiser)
+
+    def _outputs(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        check_is_fitted(self)
+        inputs = vectors_of(self, X)
+        own = copy.deepcopy(self.module_).double().eval()
+        with torch.no_grad():
+            parts = [own(part.double() if part.dtype.is_floating_point else part) for part in inputs.split(_BLOCK)]
+        return np.asarray(torch.cat(parts).numpy(), dtype=np.float64)
+
+    def _as_bytes(self) -> bytes:
+        """The module, its weights, and what is public about its rows."""
+        facts = [described(self.module_), released(self.module_), [each.facts() for each in self._features]]
+        return json.dumps([type(self).__name__, *facts, list(self._scale), list(self._shape)]).encode()
+
+    def save(self, path: Any) -> Any:
+        """Write weights and the receipt to a safetensors file, which `neural.load` reads into a module."""
+        from tacit.learning.neural.fitted import save
+
+        return save(self, path)
+
+
+class NeuralClassifier(ClassifierMixin, _Neural):
+    """Classes by a neural network.
+
+    module: a torch.nn.Module with one output for each class, a function of (inputs, outputs) that makes one, or None
+    for a small one. epochs, rate: how often a person is in a step on average, and the share of people in one.
+    learning_rate, optimiser ("adam" or "sgd"): how steps are made. clip, clipping, size, exact: as `PrivateTrainer` has
+    them. bounds, values: public facts about arrays, which are then brought to [-1, 1]; without them arrays are taken as
+    they are. classes: the list of classes, or "declared public" where those in y are.
+    """
+
+    _kind = "class"
+    _loss = staticmethod(cross_entropy)
+
+    def __init__(
+        self,
+        module: Any = None,
+        *,
+        epsilon: Any = None,
+        delta: Any = 1e-6,
+        epochs: Any = 20,
+        rate: Any = 0.05,
+        learning_rate: Any = 0.005,
+        optimiser: str = "adam",
+        clip: Any = 1,
+        clipping: str = "automatic",
+        size: int | None = None,
+        exact: bool = False,
+        bounds: Any = None,
+        values: Any = None,
+        classes: Any = None,
+    ) -> None:
+        self.module = module
+        self.epsilon = epsilon
+        self.delta = delta
+        self.epochs = epochs
+        self.rate = rate
+        self.learning_rate = learning_rate
+        self.optimiser = optimiser
+        self.clip = clip
+        self.clipping = clipping
+        self.size = size
+        self.exact = exact
+        self.bounds = bounds
+        self.values = values
+        self.classes = classes
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """A score for each class; for two classes, the second's above the first's."""
+        found = self._outputs(X)
+        return np.asarray(found[:, 1] - found[:, 0]) if found.shape[1] == 2 else found
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """Probabilities of the classes, in the order of `classes_`."""
+        found = self._outputs(X)
+        powers = np.exp(found - found.max(axis=1, keepdims=True))
+        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """The likeliest class of each row."""
+        return np.asarray(self.classes_[self._outputs(X).argmax(axis=1)])
+
+
+class NeuralRegressor(RegressorMixin, _Neural):
+    """A number by a neural network with one output.
+
+    target_bounds: between which the target of arrays lies; it is clamped to them, and learned from -1 to 1. All else as
+    `NeuralClassifier` has it.
+    """
+
+    _kind = "number"
+    _loss = staticmethod(squared_error)
+
+    def __init__(
+        self,
+        module: Any = None,
+        *,
+        epsilon: Any = None,
+        delta: Any = 1e-6,
+        epochs: Any = 20,
+        rate: Any = 0.05,
+        learning_rate: Any = 0.005,
+        optimiser: str = "adam",
+        clip: Any = 1,
+        clipping: str = "automatic",
+        size: int | None = None,
+        exact: bool = False,
+        bounds: Any = None,
+        values: Any = None,
+        target_bounds: Any = None,
+    ) -> None:
+        self.module = module
+        self.epsilon = epsilon
+        self.delta = delta
+        self.epochs = epochs
+        self.rate = rate
+        self.learning_rate = learning_rate
+        self.optimiser = optimiser
+        self.clip = clip
+        self.clipping = clipping
+        self.size = size
+        self.exact = exact
+        self.bounds = bounds
+        self.values = values
+        self.target_bounds = target_bounds
+
+    def predict(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """The number of each row, within its bounds."""
+        middle, half = self._scale
+        return np.asarray(middle + half * np.clip(self._outputs(X).reshape(-1), -1.0, 1.0))
+
+
+def _averaged(trainer: PrivateTrainer) -> None:
+    """All steps; then weights are the mean over the later half of them."""
+    learns = [each for each in trainer.module.parameters() if each.requires_grad]
+    total = [torch.zeros_like(each, dtype=torch.float64) for each in learns]
+    kept = 0
+    for batch in trainer:
+        trainer.step(batch)
+        if 2 * trainer.steps_done > len(trainer):
+            kept += 1
+            for mean, each in zip(total, learns, strict=True):
+                mean += (each.detach().double() - mean) / kept
+    with torch.no_grad():
+        for mean, each in zip(total, learns, strict=True):
+            each.copy_(mean.float())
+
+
+def _own_layers_only(module: Any) -> None:
+    """Refuse code that is not torch's, which would see rows."""
+    for name, layer in module.named_modules():
+        if not type(layer).__module__.startswith("torch.nn.") or "forward" in vars(layer):
+            raise TacitError(
+                f"{type(layer).__name__}{f' ({name!r})' if name else ''} is no layer of torch: its code would see rows "
+                "of the curator. Build the module of torch's own layers, for instance with nn.Sequential."
+            )

@@ -1,0 +1,152 @@
+"""What a network learns from: rows of a curator as vectors by public facts, or arrays and tensors as they are.
+
+Promise: only public facts decide here. Rows of a curator become vectors as every model here has them (`columns`): a
+number between its bounds is one coordinate in [-1, 1], a listed value one of 1 among zeros. Rows of a class that is not
+listed are left out, row by row. Labels of arrays that are not among the classes are refused before anything is
+released: whoever holds arrays sees them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from tacit import parameters
+from tacit.learning.columns import Feature
+from tacit.learning.training import Training, classes_of, training
+from tacit.statistics.arrays import bounds_of
+from tacit.statistics.source import ArraySource, Opened, Source
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Given:
+    """A source, what is public about its rows, and how they become tensors once they are paid for."""
+
+    source: Source
+    shape: tuple[int, ...]
+    dtype: Any
+    target: str
+    names: tuple[str, ...]
+    features: tuple[Feature, ...]
+    classes: tuple[Any, ...]
+    scale: tuple[float, float]  # of a number to learn: the middle of its bounds, and half of their distance
+    people: Callable[[Opened], tuple[Any, Any]]
+
+    def nobody(self) -> tuple[Any, Any]:
+        """No rows, of the right shapes."""
+        aim = torch.zeros(0, dtype=torch.long if self.classes else torch.float32)
+        return torch.zeros((0, *self.shape), dtype=self.dtype), aim
+
+
+def given_rows(model: Any, data: Any, target: Any, kind: str) -> Given:
+    """Rows of a curator, or arrays whose public facts are stated."""
+    found: Training = training(model, data, target, kind)
+    found.source.one_row_each("A neural network")
+    names = [each.name for each in found.columns]
+    aim = found.target
+    assert aim is not None
+
+    def people(opened: Opened) -> tuple[Any, Any]:
+        codes, meanings = opened.values(*names), opened.meanings(*names)
+        inputs = _coordinates(codes[:, :-1], found.features, meanings[:-1])
+        if kind == "class":
+            places = aim.places(codes[:, -1], meanings[-1])
+            known = places >= 0
+            return torch.from_numpy(inputs[known]), torch.from_numpy(places[known])
+        own = _coordinates(codes[:, -1:], (aim,), meanings[-1:])[:, 0]
+        return torch.from_numpy(inputs), torch.from_numpy(own)
+
+    scale = (0.0, 1.0) if kind == "class" else (aim.middle, aim.half)
+    shape = (sum(each.size for each in found.features),)
+    return Given(
+        found.source,
+        shape,
+        torch.float32,
+        aim.name,
+        tuple(each.name for each in found.features),
+        found.features,
+        found.classes,
+        scale,
+        people,
+    )
+
+
+def _coordinates(codes: Any, features: Any, meanings: Any) -> NDArray[np.float32]:
+    columns = []
+    for place, (each, meaning) in enumerate(zip(features, meanings, strict=True)):
+        if each.options is None:
+            left = np.clip(codes[:, place] - each.low, 0, each.width).astype(np.float64)
+            columns.append((2.0 * left / each.width - 1.0)[:, None])
+        else:
+            found = each.places(codes[:, place], meaning)
+            columns.append((found[:, None] == np.arange(each.size)[None]).astype(np.float64))
+    return np.hstack(columns).astype(np.float32)
+
+
+def given_arrays(model: Any, data: Any, target: Any, kind: str) -> Given:
+    """Arrays, tensors or a Dataset, taken as they are; or by their public facts where these are stated."""
+    if model.bounds is not None or model.values is not None:
+        return given_rows(model, data, target, kind)
+    if target is None and hasattr(data, "__getitem__") and hasattr(data, "__len__") and not hasattr(data, "shape"):
+        pairs = [data[place] for place in range(len(data))]
+        data = torch.stack([torch.as_tensor(each[0]) for each in pairs])
+        target = np.array([each[1] for each in pairs])
+    if target is None:
+        raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None.")
+    inputs = data if isinstance(data, torch.Tensor) else torch.from_numpy(_numbers(data))
+    if inputs.dim() < 2:
+        raise ValueError("Expected 2D array, got 1D array instead. Reshape your data.")
+    inputs = inputs.float() if inputs.dtype.is_floating_point else inputs.long()
+    y = np.asarray(target).reshape(-1)
+    if len(y) != len(inputs):
+        raise parameters.refuse("X and y", "of one length", f"{len(inputs)} and {len(y)} rows")
+    classes: tuple[Any, ...] = ()
+    scale = (0.0, 1.0)
+    if kind == "class":
+        classes = classes_of(model.classes, y)
+        aim = _places(y, classes)
+    else:
+        if model.target_bounds is None:
+            hint = "They are public facts; the data are not looked at to find them."
+            raise parameters.refuse("target_bounds", "given as (low, high)", None, hint)
+        low, high = (float(each) for each in bounds_of("y", model.target_bounds))
+        scale = ((low + high) / 2, (high - low) / 2)
+        aim = np.clip((y.astype(np.float64) - scale[0]) / scale[1], -1.0, 1.0).astype(np.float32)
+    model.n_features_in_ = int(inputs.shape[1])
+
+    def people(opened: Opened) -> tuple[Any, Any]:
+        return inputs, torch.from_numpy(aim)
+
+    shape = tuple(inputs.shape[1:])
+    return Given(ArraySource((), {}, {}), shape, inputs.dtype, "y", (), (), classes, scale, people)
+
+
+def _numbers(data: Any) -> Any:
+    array = np.asarray(data)
+    if array.dtype.kind not in "fiub":
+        raise parameters.refuse("X", "numbers", f"the type {array.dtype}")
+    return np.ascontiguousarray(array)
+
+
+def _places(y: Any, classes: tuple[Any, ...]) -> NDArray[np.int64]:
+    known = {each: place for place, each in enumerate(classes)}
+    found = [known.get(each, -1) for each in y.tolist()]
+    if -1 in found:
+        raise parameters.refuse("y", f"labels among the classes {list(classes)}", y[found.index(-1)].item())
+    return np.array(found, dtype=np.int64)
+
+
+def vectors_of(model: Any, data: Any) -> Any:
+    """The rows to predict for."""
+    if model._features:
+        return torch.from_numpy(np.ascontiguousarray(model._vectors(data)))
+    found = data if isinstance(data, torch.Tensor) else torch.from_numpy(_numbers(data))
+    if tuple(found.shape[1:]) != model._shape:
+        expected = f"rows of the shape {model._shape}"
+        raise ValueError(f"X has {found.shape[1]} features: the model was fitted on {expected}.")
+    return found
