@@ -10,7 +10,6 @@ from tacit.doors.commands.formats import AsCsv, AsJson, Form, Format, chosen, sh
 from tacit.doors.commands.learning import opened, price_of
 from tacit.doors.commands.prices import Analyst, Delta, Epsilon
 from tacit.doors.commands.terminal import PolicyFile, aside
-from tacit.doors.periods import periods_content
 
 Moment = str | None
 
@@ -57,7 +56,21 @@ def watch(
     show(
         wanted,
         table=lambda: _table(rows, names),
-        content=lambda: {"periods": periods_content(periods)},
+        content=lambda: {
+            "periods": [
+                {
+                    "number": each.number,
+                    "start": each.start.isoformat(),
+                    "end": each.end.isoformat(),
+                    "keys": each.keys,
+                    "names": each.names,
+                    "totals": each.totals,
+                    "new": each.new,
+                    "within_95": each.within_95,
+                }
+                for each in periods
+            ]
+        },
         columns=lambda: _columns(rows, names),
     )
     if wanted is Format.TABLE:
