@@ -42,6 +42,7 @@ python3 go.py COMMAND [ARGUMENTS]
   test [PYTEST...]  ruff, mypy --strict, import-linter, the documentation, the walk and pytest; fails if any of
                     them fails. With arguments for pytest, only the first three and pytest
   spark [PYTEST...] the tests of the Spark engine, which need Java 17 or newer
+  browser [PYTEST.] the console in Debian's chromium: every page and flow, by day and by night, with script and without
   neural [PYTEST..] the tests of neural networks, which need torch
   check             ruff, mypy --strict and import-linter
   bench [NAME...]   measure against peers and write benchmarks/RESULTS.md
@@ -110,6 +111,9 @@ NEURAL = Environment(".venv-neural", "neural", apart=("torch==2.13.0",))
 TUMULT = Environment(".venv-tumult", "tumult", holds_tacit=False, built_here=("pyspark",))
 SMARTNOISE = Environment(".venv-smartnoise", "smartnoise", holds_tacit=False, built_here=("antlr4-python3-runtime",))
 DIFFPRIVLIB = Environment(".venv-diffprivlib", "diffprivlib", holds_tacit=False)
+LDP = Environment(".venv-ldp", "ldp", holds_tacit=False, built_here=("multi-freq-ldpy",))
+BROWSER = Environment(".venv-browser", "browser")
+SCHEMATHESIS = Environment(".venv-schemathesis", "schemathesis", holds_tacit=False)
 LOCK = Environment(".venv-lock", "lock", holds_tacit=False)
 
 # Which groups of pyproject.toml go into which lock file; "run" and "build" are what tacit itself needs.
@@ -122,6 +126,9 @@ LOCKED_GROUPS = {
     "tumult": ("tumult",),
     "smartnoise": ("smartnoise",),
     "diffprivlib": ("diffprivlib",),
+    "ldp": ("ldp",),
+    "browser": ("run", "build", "browser"),
+    "schemathesis": ("schemathesis",),
     "docs": ("docs",),
     "lock": ("lock",),
 }
@@ -135,6 +142,8 @@ PEERS: dict[str, tuple[Environment, ...]] = {
     "accuracy": (TUMULT, SMARTNOISE),
     "statistics": (DIFFPRIVLIB, TUMULT),
     "learning": (DIFFPRIVLIB,),
+    "local": (LDP,),
+    "server": (TEST,),
     "synthesis_large": (SPARK,),
 }
 
@@ -392,6 +401,25 @@ def spark(arguments: list[str]) -> int:
     return run(SPARK.tool("pytest"), "-m", "spark", *arguments)
 
 
+def browser(arguments: list[str]) -> int:
+    """The console's pages in a browser, which is installed where this may be done."""
+    prepare(BROWSER)
+    if shutil.which("chromium") is None:
+        install_chromium()
+    return run(BROWSER.tool("pytest"), "tests/browser", *arguments)
+
+
+def install_chromium() -> None:
+    """Debian's chromium, by apt; where that is not possible, one line says what is missing."""
+    missing = "The tests of the console need chromium: apt-get install chromium, then run the same command again."
+    if shutil.which("apt-get") is None or os.geteuid() != 0:
+        raise Stop(missing)
+    say("Installing chromium ...")
+    for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", "chromium"]):
+        if subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 0:
+            raise Stop(missing)
+
+
 def neural(arguments: list[str]) -> int:
     prepare(NEURAL)
     return run(NEURAL.tool("pytest"), *(arguments or ["tests/learning/neural"]))
@@ -471,6 +499,7 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "demo": demo,
     "test": test,
     "spark": spark,
+    "browser": browser,
     "neural": neural,
     "check": check,
     "bench": bench,

@@ -58,6 +58,7 @@ def test_the_names_of_tacit_are_frozen() -> None:
         "Answer",
         "Budget",
         "BudgetExceeded",
+        "Cancelled",
         "Curator",
         "EngineError",
         "LedgerError",

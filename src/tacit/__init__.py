@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tacit.doors.connect import connect
     from tacit.errors import (
         BudgetExceeded,
+        Cancelled,
         EngineError,
         LedgerError,
         ParameterError,
@@ -41,6 +42,7 @@ __all__ = [
     "Answer",
     "Budget",
     "BudgetExceeded",
+    "Cancelled",
     "Curator",
     "EngineError",
     "LedgerError",
@@ -74,6 +76,7 @@ _HOME: Final = {
     "Answer": ("tacit.answer", "Answer"),
     "Budget": ("tacit.loss", "Budget"),
     "BudgetExceeded": ("tacit.errors", "BudgetExceeded"),
+    "Cancelled": ("tacit.errors", "Cancelled"),
     "Curator": ("tacit.curator", "Curator"),
     "EngineError": ("tacit.errors", "EngineError"),
     "LedgerError": ("tacit.errors", "LedgerError"),

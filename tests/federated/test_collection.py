@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -265,3 +267,21 @@ def test_the_stated_error_holds() -> None:
     opened = steps.opened([steps.server(place, KEY).release() for place in range(2)])
     beyond = sum(abs(each) > steps.error("0.9") for each in opened)
     assert beyond <= 60 + 6 * 7.4
+
+
+@pytest.mark.parametrize("servers", [2, 3])
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "10"])
+def test_the_stated_error_is_one_that_the_exact_law_exceeds_as_rarely_as_said(epsilon: str, servers: int) -> None:
+    """The law of the servers' noise together, by convolution; and no wider than it needs to be by half."""
+    made = federated.Collection("sum", federated.Count(), key=KEY, epsilon=epsilon, servers=servers)
+    reach = math.ceil(60 / float(Fraction(epsilon)))
+    one = np.exp(-np.abs(np.arange(-reach, reach + 1)) * float(Fraction(epsilon)))
+    law = one / one.sum()
+    for _ in range(servers - 1):
+        law = np.convolve(law, one / one.sum())
+    away = np.abs(np.arange(len(law)) - len(law) // 2)
+    for level in (0.5, 0.9, 0.95, 0.999):
+        stated = made.error(str(level))
+        assert law[away > stated].sum() <= 1 - level + 1e-9
+        least = next(far for far in range(len(law)) if law[away > far].sum() <= 1 - level)
+        assert stated <= 1.5 * least + servers

@@ -145,7 +145,8 @@ def html_table(columns: Sequence[Drawn]) -> str:
     rows = ["<tr>" + "".join(cell(each, row) for each in columns) + "</tr>" for row in range(min(count, _MOST_ROWS))]
     more = f'<p class="soft">{count - _MOST_ROWS:,} more rows are in the CSV file.</p>' if count > _MOST_ROWS else ""
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    return f'<div class="wide">{table}</div>{more}'
+    named = html.escape(safe(", ".join(each.name for each in columns)), quote=True)
+    return f'<div class="wide" tabindex="0" role="region" aria-label="Values of {named}">{table}</div>{more}'
 
 
 def _like(value: Any, end: float) -> Any:

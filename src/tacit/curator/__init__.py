@@ -14,7 +14,7 @@ from tacit.curator.curator import Curator
 from tacit.curator.keys import Price
 from tacit.curator.ledgers import adopt_ledger, open_ledger, resume_ledger, verify_ledger
 from tacit.curator.opening import open_policy, protect
-from tacit.curator.owner import check_data, check_policy, describe_sources, refresh_policy, suggested_name
+from tacit.curator.owner import check_data, check_policy, check_text, describe_sources, refresh_policy, suggested_name
 from tacit.curator.planner import Planner
 from tacit.curator.publish import Publication
 from tacit.curator.studies import Rows
@@ -30,6 +30,7 @@ __all__ = [
     "adopt_ledger",
     "check_data",
     "check_policy",
+    "check_text",
     "describe_sources",
     "open_ledger",
     "open_policy",

@@ -5,10 +5,12 @@ One protocol, which the type checker holds both to: a program that takes a `Data
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from tacit.answer import Answer, Estimate, Standing
+from tacit.curator.publish import Publication
 from tacit.curator.suggest import Suggestion
 from tacit.ledger import Entry, Report
 from tacit.loss.spent import Spent
@@ -92,6 +94,40 @@ class Database(Protocol):
         analyst: str | None = None,
     ) -> Suggestion:
         """Bounds for a column that has none yet, bought."""
+        ...
+
+    def rows(self, sql: str, columns: Sequence[str] | None = None, *, rows_per_unit: int | None = None) -> Any:
+        """Rows for a study; free."""
+        ...
+
+    def publish(
+        self,
+        statistics: Mapping[str, object] | Iterable[object],
+        epsilon: Number,
+        *,
+        delta: Number = 0,
+        to: str | Path | None = None,
+        title: str = "Statistics",
+        level: Number = "0.95",
+        analyst: str | None = None,
+    ) -> Publication:
+        """Questions and planned studies together, for one charge, and as files."""
+        ...
+
+    def watch(
+        self,
+        sql: str,
+        epsilon: Number,
+        *,
+        every: str,
+        delta: Number = 0,
+        since: Any = None,
+        until: Any = None,
+        time: str | None = None,
+        wait: str | None = None,
+        analyst: str | None = None,
+    ) -> Any:
+        """Totals of a table that grows in time, told after every period."""
         ...
 
     def budget(self, analyst: str | None = None) -> Standing:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import html
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -53,16 +53,23 @@ class Lifetime(Purse):
         till = Till(self._ledger, engine, told_apart(stated), bool(stated.analysts), stated.timing)
         self.policy, self._engine, self._till = policy, engine, till
 
-    def seen_by(self, analyst: str) -> Self:
+    def seen_by(self, analyst: str, last_word: Callable[[], None] | None = None) -> Self:
         """The same database as this analyst sees it: whoever asks there is charged under this name, and nobody else.
 
         For the owner, who lets others in. It shares the engine and the ledger: close the owner's, not this one.
+        `last_word` is called right before anything is charged there; what it raises, `Cancelled` say, ends it for free.
         """
         if self.analyst != "owner":
             raise parameters.refuse("analyst", "the owner, who alone lets others in", self.analyst)
         seen = copy.copy(self)
         seen.analyst = analyst
+        if last_word is not None:
+            seen._till = self._till.unless(last_word)
         return seen
+
+    def state(self) -> tuple[str, ...]:
+        """Which tables are meant, and a digest that changes when a source does. Nothing in it comes from a row."""
+        return tuple(self._till.data())
 
     def widen(self, workers: int) -> None:
         """Answer so many questions at once, for those who ask from several threads: each has a worker's own memory.

@@ -22,6 +22,7 @@ from tacit.engines.quality import Quality
 from tacit.policy import Policy, Source
 from tacit.policy.check import check
 from tacit.policy.read import format_of
+from tacit.policy.read import parse as parse_policy
 from tacit.policy.read import read as read_policy
 from tacit.policy.write import write as write_policy
 
@@ -65,6 +66,22 @@ def check_data(path: str | os.PathLike[str]) -> Quality:
 def check_policy(path: str | os.PathLike[str]) -> Policy:
     """The policy of this file, if it holds together and speaks of tables and columns that are there."""
     policy = read_policy(Path(path))
+    check(policy, describe(policy))
+    return policy
+
+
+def check_text(text: str, path: str | os.PathLike[str]) -> Policy:
+    """The policy of this text, as if it stood in that file. No other source is looked at than those the file names."""
+    place = Path(path)
+    now = read_policy(place)
+    policy = parse_policy(text, file=place.name, directory=str(place.parent))
+    known = {(each.source.format, each.source.path) for each in now.tables.values()}
+    for name, table in policy.tables.items():
+        if (table.source.format, table.source.path) not in known:
+            how = "Put it into the file itself, and run: tacit check."
+            raise parameters.refuse(
+                f"source of table {name!r}", "one that the policy's file names", table.source.path, how
+            )
     check(policy, describe(policy))
     return policy
 

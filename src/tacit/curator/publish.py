@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from tacit import parameters
-from tacit.answer import Answer
+from tacit.answer import Answer, Standing
 from tacit.answer.report import Reported, reported, write_report
 from tacit.answer.shown import readable
 from tacit.curator.joint import Part, release_jointly
@@ -90,7 +90,7 @@ def publish(
     analyst: str | None,
 ) -> Publication:
     """What `Curator.publish` does."""
-    wanted = _named(statistics)
+    wanted = named_statistics(statistics)
     whole, slip = parameters.price("epsilon", epsilon), parameters.slip("delta", delta)
     exact_level = parameters.level("level", level)
     share = (whole / len(wanted), slip / len(wanted))
@@ -118,16 +118,27 @@ def publish(
     }
     files: tuple[Path, ...] = ()
     if folder is not None:
-        shown = {
-            name: reported(answers[name], float(exact_level)) if name in answers else found[name].reported()
-            for name in wanted
-        }
-        standing = curator.budget().for_readers
-        files = write_report(folder, str(title), shown, receipt, float(exact_level), standing)
+        files = written(folder, title, results, receipt, exact_level, curator.budget())
     return Publication(results, receipt, files, joint.repeated)
 
 
-def _named(statistics: object) -> dict[str, object]:
+def written(
+    folder: Path,
+    title: str,
+    results: Mapping[str, Answer | Released],
+    receipt: Mapping[str, str],
+    level: Fraction,
+    standing: Standing,
+) -> tuple[Path, ...]:
+    """The files of a publication, written to a folder that is there."""
+    shown = {
+        name: reported(each, float(level)) if isinstance(each, Answer) else each.reported()
+        for name, each in results.items()
+    }
+    return write_report(folder, str(title), shown, receipt, float(level), standing.for_readers)
+
+
+def named_statistics(statistics: object) -> dict[str, object]:
     """Each statistic with its name: a given one, or the study's own, or the question's text."""
     if isinstance(statistics, Mapping) and statistics:
         names = [str(name) for name in statistics]

@@ -20,6 +20,7 @@ analyst: the system kills for want of memory, and rows decide how much is wanted
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -60,8 +61,18 @@ class Order:
     """The price as it was asked for, for readers of the ledger: an epsilon (None where a rho was) and a delta."""
 
 
+def _go_on() -> None:
+    """Nobody takes anything back."""
+
+
 class Till:
-    """The ledger and the engine of one curator, and who asks there."""
+    """The ledger and the engine of one curator, and who asks there.
+
+    `last_word` is called right before a charge: what it raises ends the purchase, and nothing is charged, read or
+    stored. After it nothing can be taken back.
+    """
+
+    last_word: Callable[[], None] = staticmethod(_go_on)
 
     def __init__(
         self, ledger: Ledger, engine: Engine, tables: Sequence[str], enrolled: bool, timing: str = "open"
@@ -75,6 +86,12 @@ class Till:
     def stated(self) -> tuple[str, ...]:
         """Which tables are meant, whatever state they are in."""
         return tuple(self._tables)
+
+    def unless(self, last_word: Callable[[], None]) -> Till:
+        """The same till for one purchase that may be taken back until it is charged."""
+        own = copy.copy(self)
+        own.last_word = last_word
+        return own
 
     def data(self) -> list[str]:
         """Which tables are meant, in which state: part of every key, so that nobody can guess the state from a key."""
@@ -164,6 +181,7 @@ class Till:
         raise EngineError(STALE if self.engine.is_stale() else AWAY)
 
     def _charged(self, order: Order, asker: str, *, goes_on: bool = False) -> Receipt:
+        self.last_word()
         try:
             return self.ledger.charge(asker, order.key, order.text, order.event, goes_on=goes_on, asked=order.asked)
         except TacitError:

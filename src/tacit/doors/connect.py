@@ -8,35 +8,35 @@ stored, so that the same question is never charged or drawn twice.
 
 from __future__ import annotations
 
-import numbers
 import ssl
-import time
-from collections.abc import Mapping, Sequence
-from decimal import Decimal
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
 
 from tacit import __version__, parameters
 from tacit.answer import Answer, Standing
+from tacit.curator.elsewhere import Elsewhere
 from tacit.curator.expressions import sql_of
 from tacit.curator.fluent import AskedSteps
 from tacit.curator.planner import Planner
+from tacit.curator.publish import Publication
 from tacit.curator.suggest import Suggestion
-from tacit.doors.http import problems, wire
+from tacit.doors.http import wire
+from tacit.doors.remote.line import Line, sent
+from tacit.doors.remote.publications import publish
+from tacit.doors.remote.rows import About, RemoteRows, rows_behind
+from tacit.doors.remote.watches import RemoteWatch
 from tacit.errors import TacitError
 from tacit.ledger import Entry, Report
 from tacit.loss.spent import Spent
 from tacit.parameters import Number
 
 if TYPE_CHECKING:
-    import httpx
-
     from tacit.curator import Curator
     from tacit.curator.database import Database
 
-_TRIES: Final = 4
-_LONGEST_WAIT: Final = 5.0
 _MISSING: Final = "tacit.connect needs httpx, which is not installed: pip install 'tacit[server]'"
 
 
@@ -61,64 +61,18 @@ def connect(
         base_url=url, headers=headers, timeout=timeout, verify=verify, transport=transport, follow_redirects=False
     )
     try:
-        return RemoteCurator(_Wire(client))
+        return RemoteCurator(Line(client))
     except BaseException:
         client.close()
         raise
 
 
-class _Wire:
-    """Requests that are tried again where that is safe, and refusals as the exceptions they are."""
-
-    def __init__(self, client: httpx.Client) -> None:
-        self.client = client
-
-    def get(self, path: str, **query: str | int | None) -> Any:
-        """What is there."""
-        return self._sent("GET", path, params={name: each for name, each in query.items() if each is not None})
-
-    def post(self, path: str, content: Mapping[str, Any]) -> Any:
-        """What comes of it."""
-        return self._sent("POST", path, json={name: each for name, each in content.items() if each is not None})
-
-    def _sent(self, method: str, path: str, **options: Any) -> Any:
-        import httpx
-
-        for attempt in range(_TRIES):
-            try:
-                reply = self.client.request(method, path, **options)
-            except (httpx.ConnectError, httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
-                if attempt == _TRIES - 1:
-                    raise TacitError(
-                        f"The server at {self.client.base_url} does not answer. Ask again: what was charged is stored."
-                    ) from None
-                time.sleep(0.1 * 4**attempt)
-                continue
-            except httpx.HTTPError as failure:
-                raise TacitError(f"The server could not be asked: {type(failure).__name__}. Ask again.") from None
-            if reply.status_code != 429 or attempt == _TRIES - 1:
-                return _content(reply)
-            said = reply.headers.get("Retry-After", "1")
-            time.sleep(min(float(said) if said.isdigit() else 1.0, _LONGEST_WAIT))
-        raise TacitError("The server could not be asked.")
-
-
-def _content(reply: httpx.Response) -> Any:
-    try:
-        content = reply.json()
-    except ValueError:
-        raise TacitError(f"What answers there (status {reply.status_code}) is no server of tacit's.") from None
-    if reply.status_code == 200:
-        return content
-    raise problems.refusal_of(content if isinstance(content, dict) else {})
-
-
-class RemoteCurator(Planner):
+class RemoteCurator(Planner, Elsewhere):
     """A private database behind a server, as whoever holds the token sees it."""
 
-    def __init__(self, wire_to: _Wire) -> None:
-        self._wire = wire_to
-        me = wire_to.get("/v1/me")
+    def __init__(self, line: Line) -> None:
+        self.line = line
+        me = line.get("/v1/me")
         if me.get("version") != __version__:
             raise TacitError(
                 f"The server runs tacit {me.get('version')}, and this is {__version__}. Estimates are computed here: "
@@ -127,7 +81,7 @@ class RemoteCurator(Planner):
         self.analyst: str = me["pays_as"]
         self.role: str = me["role"]
         self.dataset: str = me["dataset"]
-        super().__init__(wire.policy_in(wire_to.get("/v1/tables"), self.analyst))
+        super().__init__(wire.policy_in(line.get("/v1/tables"), self.analyst))
 
     # -- asking ----------------------------------------------------------------------------------------
 
@@ -150,19 +104,19 @@ class RemoteCurator(Planner):
         analyst: str | None = None,
     ) -> Answer:
         """The answer, paid for; or the stored one, free, where the same was asked before."""
-        self._myself(analyst)
+        self.myself(analyst)
         said = {
             "sql": sql_of(sql),
-            "epsilon": _number(epsilon),
-            "delta": _number(delta),
-            "rho": _number(rho),
-            "within": _number(within),
-            "rows": _number(rows),
-            "weights": None if not weights else {name: _number(each) for name, each in weights.items()},
-            "rows_per_unit": _number(rows_per_unit),
-            "groups_per_unit": _number(groups_per_unit),
+            "epsilon": sent(epsilon),
+            "delta": sent(delta),
+            "rho": sent(rho),
+            "within": sent(within),
+            "rows": sent(rows),
+            "weights": None if not weights else {name: sent(each) for name, each in weights.items()},
+            "rows_per_unit": sent(rows_per_unit),
+            "groups_per_unit": sent(groups_per_unit),
         }
-        return wire.answer_in(self._wire.post("/v1/ask", said))
+        return wire.answer_in(self.line.post("/v1/ask", said))
 
     def ask_all(
         self,
@@ -173,13 +127,13 @@ class RemoteCurator(Planner):
         analyst: str | None = None,
     ) -> tuple[Answer, ...]:
         """The answers to several questions for one epsilon, planned together, paid once; asked again, free."""
-        self._myself(analyst)
+        self.myself(analyst)
         said = {
             "questions": [sql_of(each) for each in questions],
-            "epsilon": _number(epsilon),
-            "delta": _number(delta),
+            "epsilon": sent(epsilon),
+            "delta": sent(delta),
         }
-        return tuple(wire.answer_in(each) for each in self._wire.post("/v1/ask_all", said)["answers"])
+        return tuple(wire.answer_in(each) for each in self.line.post("/v1/ask_all", said)["answers"])
 
     def suggest(
         self,
@@ -190,34 +144,88 @@ class RemoteCurator(Planner):
         analyst: str | None = None,
     ) -> Suggestion:
         """Bounds for a column that has none yet, bought: `clinic.suggest("visits.charge", epsilon=0.1)`."""
-        self._myself(analyst)
-        said = {"column": column, "epsilon": _number(epsilon), "rows_per_unit": _number(rows_per_unit)}
-        found = self._wire.post("/v1/suggest", said)
+        self.myself(analyst)
+        said = {"column": column, "epsilon": sent(epsilon), "rows_per_unit": sent(rows_per_unit)}
+        found = self.line.post("/v1/suggest", said)
         return Suggestion(**{**found, "epsilon": Fraction(found["epsilon"])})
+
+    # -- studies, publications, watches ----------------------------------------------------------------
+
+    def rows(self, sql: str, columns: Sequence[str] | None = None, *, rows_per_unit: int | None = None) -> RemoteRows:
+        """Rows for a study, which is done there: `statistics.median(clinic.rows("SELECT age FROM visits"), ...)`."""
+        return rows_behind(self, sql, columns, rows_per_unit)
+
+    def studied(self, name: str, options: Mapping[str, Any]) -> Any:
+        """What a study of columns, written "table.column", finds there."""
+        return About(self).studied(name, options)
+
+    def fitted(self, model: Any, target: Any) -> Any:
+        """Refused, as a curator is: a model is fitted to rows."""
+        raise parameters.refuse("X", 'rows of a curator, curator.rows("SELECT ..."), or arrays', "a curator")
+
+    def estimated(
+        self, study: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any], rows: int | None
+    ) -> Any:
+        """What a study would cost there; free."""
+        return About(self).estimated(study, arguments, options, rows)
+
+    def publish(
+        self,
+        statistics: Mapping[str, object] | Iterable[object],
+        epsilon: Number,
+        *,
+        delta: Number = 0,
+        to: str | Path | None = None,
+        title: str = "Statistics",
+        level: Number = "0.95",
+        analyst: str | None = None,
+    ) -> Publication:
+        """Release questions and planned studies together there, for one charge, and write them `to` a folder here."""
+        self.myself(analyst)
+        return publish(self, statistics, epsilon, delta, to, title, level)
+
+    def watch(
+        self,
+        sql: str,
+        epsilon: Number,
+        *,
+        every: str,
+        delta: Number = 0,
+        since: Any = None,
+        until: Any = None,
+        time: str | None = None,
+        wait: str | None = None,
+        analyst: str | None = None,
+    ) -> RemoteWatch:
+        """Counts, sums and means of a table that grows in time, told after every period and paid for once."""
+        self.myself(analyst)
+        said = {"sql": sql, "epsilon": sent(epsilon), "delta": sent(delta), "every": every, "time": time, "wait": wait}
+        ends = {name: None if each is None else str(each) for name, each in (("since", since), ("until", until))}
+        return RemoteWatch(self.line, {**said, **ends})
 
     def stored(self, entry: int) -> Answer:
         """The answer that an entry of the ledger paid for, once more and free."""
-        return wire.answer_in(self._wire.get(f"/v1/answers/{quote(str(entry), safe='')}"))
+        return wire.answer_in(self.line.get(f"/v1/answers/{quote(str(entry), safe='')}"))
 
     # -- the budget ------------------------------------------------------------------------------------
 
     def budget(self, analyst: str | None = None) -> Standing:
         """How the dataset's budget stands, or one's own: which share is spent and which is left."""
-        return wire.standing_in(self._wire.get("/v1/budget", analyst=analyst)["standing"])
+        return wire.standing_in(self.line.get("/v1/budget", analyst=analyst)["standing"])
 
     def spent(self, analyst: str | None = None) -> Spent:
         """What has been spent, in the unit of the committed filter."""
-        return wire.spent_in(self._wire.get("/v1/budget", analyst=analyst)["spent"])
+        return wire.spent_in(self.line.get("/v1/budget", analyst=analyst)["spent"])
 
     def remaining(self, analyst: str | None = None) -> Spent:
         """What is left, in the unit of the committed filter."""
-        return wire.spent_in(self._wire.get("/v1/budget", analyst=analyst)["remaining"])
+        return wire.spent_in(self.line.get("/v1/budget", analyst=analyst)["remaining"])
 
     def ledger(self, analyst: str | None = None) -> tuple[Entry, ...]:
         """Who asked what, when, and what it cost: everything for the owner, an analyst's own for an analyst."""
         found: list[Entry] = []
         while True:
-            part = self._wire.get("/v1/ledger", analyst=analyst, after=found[-1].sequence if found else 0)
+            part = self.line.get("/v1/ledger", analyst=analyst, after=found[-1].sequence if found else 0)
             found += [wire.entry_in(each) for each in part["entries"]]
             if not part["more"]:
                 return tuple(found)
@@ -231,21 +239,21 @@ class RemoteCurator(Planner):
 
     def verify(self) -> Report:
         """Whether the ledger is as it was sealed. For the owner and the auditor."""
-        found = self._wire.get("/v1/ledger/check")
+        found = self.line.get("/v1/ledger/check")
         return Report(found["entries"], found["sealed"], tuple(found["findings"]))
 
     def resume(self, analyst: str | None = None, *, entry: int | None = None) -> tuple[Entry, ...]:
         """The owner's word, recorded, that what failed was looked at: one analyst, or all, may go on asking."""
         said = {"analyst": analyst, "entry": entry}
-        return tuple(wire.entry_in(each) for each in self._wire.post("/v1/resume", said)["entries"])
+        return tuple(wire.entry_in(each) for each in self.line.post("/v1/resume", said)["entries"])
 
     # -- coming and going ------------------------------------------------------------------------------
 
     def close(self) -> None:
         """Let go of the connection. Everything charged is durable already."""
-        self._wire.client.close()
+        self.line.client.close()
 
-    def _myself(self, analyst: str | None) -> None:
+    def myself(self, analyst: str | None) -> None:
         """The server charges the name of the token. Somebody else's name is refused here, before anything is sent."""
         if analyst not in (None, self.analyst):
             raise parameters.refuse("analyst", f"{self.analyst!r}, whose token this is", analyst)
@@ -254,12 +262,13 @@ class RemoteCurator(Planner):
         # only reached for what is not there
         raise AttributeError(
             f"A database behind a server has no {habit!r}. It answers .ask(...), .ask_all(...), .estimate(...), "
-            ".explain(...), .suggest(...), .budget() and .ledger(); studies and publications need the files."
+            ".explain(...), .suggest(...), .publish(...), .watch(...), .budget() and .ledger(). Studies are in "
+            "tacit.statistics."
         )
 
     def __str__(self) -> str:
         tables = ", ".join(self.policy.tables)
-        return f"A private database of {tables} at {self._wire.client.base_url}, asked by {self.analyst}."
+        return f"A private database of {tables} at {self.line.client.base_url}, asked by {self.analyst}."
 
     __repr__ = __str__
 
@@ -268,16 +277,6 @@ class RemoteCurator(Planner):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _number(value: Any) -> Any:
-    """A number as it was written: a float is its shortest text, so that 0.1 is a tenth there as well."""
-    said = parameters.written(value)
-    if isinstance(said, (Fraction, Decimal)):
-        return str(said)
-    if isinstance(said, numbers.Integral) and not isinstance(said, bool):
-        return int(said)  # also one of numpy's
-    return said
 
 
 if TYPE_CHECKING:

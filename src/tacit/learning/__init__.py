@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+from functools import cache
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -103,7 +105,14 @@ if not TYPE_CHECKING:  # a type checker reads the imports above, and so still no
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         if importlib.util.find_spec("sklearn") is None:
             raise ImportError(f"tacit.learning.{name} needs scikit-learn: pip install 'tacit[learn]'.")
-        return getattr(importlib.import_module(f"tacit.learning.{_HOME[name]}"), name)
+        return _fetched(name)
+
+    @cache
+    def _fetched(name: str) -> Any:
+        from tacit.curator.elsewhere import passed_on
+
+        found = getattr(importlib.import_module(f"tacit.learning.{_HOME[name]}"), name)
+        return passed_on(found) if isinstance(found, FunctionType) else found
 
     def __dir__() -> list[str]:
         return __all__

@@ -8,8 +8,9 @@ the same model.
 
 from __future__ import annotations
 
+import functools
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -20,6 +21,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tacit import parameters
+from tacit.curator.elsewhere import Elsewhere
 from tacit.learning.columns import Feature, Reals, vectors
 from tacit.learning.training import columns_of
 from tacit.statistics.estimating import StudyEstimate, estimate
@@ -32,6 +34,11 @@ class Model(BaseEstimator):
 
     epsilon: Any
     delta: Any
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "fit" in vars(cls):
+            cls.fit = _passed_on(cls.fit)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -102,6 +109,22 @@ class Model(BaseEstimator):
             return vectors(list(columns.values()), self._features)
         matrix = validate_data(self, data, reset=False, dtype="numeric")
         return vectors(list(np.asarray(matrix).T), self._features)
+
+
+def _passed_on(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """The same `fit`, which is done where the rows are, and leaves here what it leaves there."""
+
+    @functools.wraps(fit)
+    def called(self: Model, X: Any, y: Any = None, **options: Any) -> Any:  # noqa: N803
+        if not isinstance(X, Elsewhere):
+            return fit(self, X, y, **options)
+        there = X.fitted(self, y)
+        for name, value in vars(there).items():
+            if name not in self.get_params(deep=False):
+                setattr(self, name, value)
+        return self
+
+    return called
 
 
 def scales(features: Sequence[Feature]) -> tuple[Reals, Reals]:

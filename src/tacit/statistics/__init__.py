@@ -11,6 +11,8 @@ A name is fetched from its file when it is first used: some studies need large l
 from __future__ import annotations
 
 import importlib
+from functools import cache
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -174,7 +176,14 @@ if not TYPE_CHECKING:  # a type checker reads the imports above, and so still no
     def __getattr__(name: str) -> Any:
         if name not in _HOME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(f"tacit.statistics.{_HOME[name]}"), name)
+        return _fetched(name)
+
+    @cache
+    def _fetched(name: str) -> Any:
+        from tacit.curator.elsewhere import passed_on
+
+        found = getattr(importlib.import_module(f"tacit.statistics.{_HOME[name]}"), name)
+        return passed_on(found) if isinstance(found, FunctionType) else found
 
     def __dir__() -> list[str]:
         return __all__

@@ -28,6 +28,7 @@ from tacit.answer.pages import fragment
 from tacit.answer.release import guarded
 from tacit.answer.standing import price_of
 from tacit.curator import Curator, Rows
+from tacit.curator.elsewhere import Elsewhere
 from tacit.curator.rehearsal import Reached, rehearsed
 from tacit.curator.till import Order
 from tacit.errors import EngineError
@@ -102,12 +103,15 @@ class StudyEstimate:
 
 
 def estimate(
-    study: Callable[..., Any], at: Curator | Rows, *arguments: Any, rows: int | None = None, **options: Any
+    study: Callable[..., Any], at: Curator | Rows | Elsewhere, *arguments: Any, rows: int | None = None, **options: Any
 ) -> StudyEstimate:
     """What this study would cost with these arguments, and how far it would be off. Free: nothing is charged or read.
 
     rows: a guess of how many rows there are; without it the errors are told for some numbers of rows.
     """
+    if isinstance(at, Elsewhere):
+        there: StudyEstimate = at.estimated(study, arguments, options, rows)
+        return there
     sizes = EXAMPLES if rows is None else (parameters.whole("rows", rows, least=1),)
     curator = at.curator if isinstance(at, Rows) else at
     if not isinstance(curator, Curator):

@@ -16,6 +16,7 @@ from typing import Any, Final, get_args, get_type_hints
 
 from tacit import parameters
 from tacit.curator import Curator, Rows
+from tacit.curator.elsewhere import ElsewhereRows
 from tacit.curator.joint import Part
 from tacit.errors import QuestionError
 from tacit.noise import secure
@@ -33,14 +34,14 @@ class Planned:
     """A study to be made later: of which columns or rows, with which options but without a price."""
 
     study: Callable[..., Finding]
-    of: str | Sequence[str] | Rows
+    of: str | Sequence[str] | Rows | ElsewhereRows
     options: Mapping[str, Any]
 
     @property
     def label(self) -> str:
         """What it is called where it is given no name."""
         study = getattr(self.study, "__name__", "study").replace("_", " ")
-        if isinstance(self.of, Rows):
+        if isinstance(self.of, (Rows, ElsewhereRows)):
             columns = ", ".join(each.name for each in self.of.plan.variables)
         else:
             columns = self.of if isinstance(self.of, str) else ", ".join(map(str, self.of))
@@ -50,6 +51,8 @@ class Planned:
         """Its part of a joint release, priced for this epsilon and delta, with intervals of this level."""
         options = dict(self.options)
         rows = options.pop("rows_per_unit", None)
+        if isinstance(self.of, ElsewhereRows):
+            raise QuestionError(f"{name!r} is about rows that lie elsewhere.")
         source = source_of(self.of) if isinstance(self.of, Rows) else source_of(curator, self.of, rows_per_unit=rows)
         if not isinstance(source, CuratorSource) or source.rows.curator is not curator:
             raise QuestionError(f"{name!r} is about the rows of another curator.")
@@ -76,7 +79,7 @@ class Planned:
         return Finding.from_bytes(text.encode(), repeated=repeated)
 
 
-def planned(study: Callable[..., Finding], of: str | Sequence[str] | Rows, **options: Any) -> Planned:
+def planned(study: Callable[..., Finding], of: str | Sequence[str] | Rows | ElsewhereRows, **options: Any) -> Planned:
     """A study for `Curator.publish`: `planned(median, "visits.age")`. Its epsilon and delta are given there."""
     for name in ("epsilon", "delta", "level", "analyst"):
         if name in options:

@@ -28,6 +28,7 @@ import numpy as np
 
 from tacit import parameters
 from tacit.curator import Price
+from tacit.curator.elsewhere import passed_on
 from tacit.loss import events
 from tacit.loss.numbers.rounding import sqrt_up
 from tacit.mechanisms import Exponential, Gaussian
@@ -122,6 +123,7 @@ def noise_of(estimate: Table, sigma: float) -> float:
     return _MEAN_SIZE * float(np.minimum(sigma, np.nan_to_num(estimate)).sum())
 
 
+@passed_on
 def aim(
     data: Any,
     *,

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from tacit.curator.elsewhere import passed_on
 from tacit.parameters import Number
 from tacit.statistics.counts.counting_noise import budget
 from tacit.statistics.domains import Bins
@@ -28,6 +29,7 @@ from tacit.synthesis.synthetic import Synthetic
 MOST_COLUMNS: Final = 32
 
 
+@passed_on
 def best(
     data: Any,
     *,

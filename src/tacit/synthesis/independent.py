@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.curator.elsewhere import passed_on
 from tacit.mechanisms import Laplace
 from tacit.noise import BitSource
 from tacit.parameters import Number
@@ -28,6 +29,7 @@ from tacit.synthesis.released import Measurement, Release
 from tacit.synthesis.synthetic import Synthetic, synthesised
 
 
+@passed_on
 def independent(
     data: Any,
     *,

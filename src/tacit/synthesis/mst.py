@@ -25,6 +25,7 @@ import numpy as np
 
 from tacit import parameters
 from tacit.curator import Price
+from tacit.curator.elsewhere import passed_on
 from tacit.loss import events
 from tacit.loss.numbers.rounding import sqrt_up
 from tacit.mechanisms import Exponential, Gaussian
@@ -90,6 +91,7 @@ def _gaussian(rows: int, rho: Fraction, factor: Fraction) -> Gaussian:
     return Gaussian(sensitivity=rows, sigma=rows * sqrt_up(1 / (2 * rho)) * factor, size=_MANY)
 
 
+@passed_on
 def mst(
     data: Any,
     *,

@@ -33,6 +33,7 @@ import numpy as np
 
 from tacit import parameters
 from tacit.curator import Price
+from tacit.curator.elsewhere import passed_on
 from tacit.loss import events
 from tacit.mechanisms import Exponential, Laplace
 from tacit.noise import BitSource
@@ -82,6 +83,7 @@ def plan_small(epsilon: Fraction, rows_per_unit: int, size: int, databases: int,
     )
 
 
+@passed_on
 def small_database(
     data: Any,
     *,

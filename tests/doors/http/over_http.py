@@ -23,6 +23,7 @@ from tacit.doors.http.roles import Role
 from tacit.doors.http.tokens import Keyring, TokenFile
 
 OVER = ("ask", "ask_all", "suggest", "estimate", "explain", "why", "plan", "planned", "table", "number_of", "stored")
+OVER += ("rows", "publish", "watch")
 OF_SOMEBODY = ("budget", "spent", "remaining", "ledger", "verify", "resume")
 
 
@@ -48,7 +49,7 @@ class OverHttp:
         policy = Path(self.folder.name) / "policy.toml"
         policy.touch()
         self.file = TokenFile(policy)
-        self.server = Server([Dataset(local.policy.name, local, Keyring(self.file))], Limits(open_each=64))
+        self.server = Server([Dataset(local.policy.name, local, Keyring(self.file), policy)], Limits(open_each=64))
         self.client = TestClient(make_app(self.server), base_url="https://testserver")
         self.remotes: dict[str, RemoteCurator] = {}
 

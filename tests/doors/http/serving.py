@@ -68,7 +68,7 @@ def served_at(
     policy = clinic.make(folder, patients=200, keeps=True).policy
     policy.write_text(more + policy.read_text() + ANALYSTS if policy_text is None else policy_text)
     file = TokenFile(policy)
-    people = {"owner": Role.OWNER, "ana": Role.ANALYST, "bob": Role.ANALYST, "aud": Role.AUDITOR}
+    people = {"owner": Role.OWNER, "ana": Role.ANALYST, "bob": Role.ANALYST, "aud": Role.AUDITOR, "rea": Role.READER}
     tokens = {name: file.add(name, role, 1)[1] for name, role in people.items()}
     datasets = open_all([policy])
     log, mistakes = Lines(), []
@@ -110,6 +110,8 @@ class Visitor:
         """Log in with somebody's token."""
         self.send("GET", "/login")
         reply = self.send("POST", "/login", token=self.served.tokens[who])
-        assert (reply.status_code, reply.headers["location"]) == (303, "/"), reply.text
-        self.send("GET", "/")
+        assert (reply.status_code, reply.headers["location"]) == (303, "/published" if who == "rea" else "/"), (
+            reply.text
+        )
+        self.send("GET", reply.headers["location"])
         return reply

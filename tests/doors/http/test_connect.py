@@ -48,7 +48,7 @@ class Way(httpx.BaseTransport):
 
 
 def test_what_is_free_is_the_same_without_asking_the_server(remote: RemoteCurator, local: Curator) -> None:
-    remote._wire.client.close()
+    remote.line.client.close()
     for sql, options in (
         (BY_SEX, {"epsilon": 0.1}),
         ("SELECT department, avg(charge) FROM visits GROUP BY department", {"epsilon": 0.5, "rows": 1000}),

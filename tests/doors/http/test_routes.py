@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from tacit.doors.http.handlers import HANDLERS
+from tacit.doors.http.other_routes import OTHERS
 from tacit.doors.http.roles import ROUTES, Role, Route
 from tests.doors.http.serving import COUNT, Served, Visitor
 
-PEOPLE = {Role.OWNER: "owner", Role.ANALYST: "ana", Role.AUDITOR: "aud"}
+PEOPLE = {Role.OWNER: "owner", Role.ANALYST: "ana", Role.AUDITOR: "aud", Role.READER: "rea"}
 BODIES: dict[str, Any] = {
     "estimate": {"sql": COUNT},
     "explain": {"sql": COUNT},
@@ -18,10 +19,15 @@ BODIES: dict[str, Any] = {
     "ask_all": {"questions": [COUNT], "epsilon": "0.01"},
     "suggest": {"column": "visits.charge"},
     "resume": {},
+    "study": {"columns": ["visits.charge"], "options": {"epsilon": "0.01"}},
+    "study_estimate": {"columns": ["visits.charge"], "options": {"epsilon": "0.01"}, "rows": 100},
+    "publish": {"statistics": [{"name": "n", "sql": COUNT}], "epsilon": "0.01"},
+    "watch": {"sql": COUNT, "epsilon": "0.01", "every": "200 days"},
+    "job_cancel": {},
 }
 
 EXPECTED = {  # written once more, by hand, so that a slip in the table is noticed
-    "me": {"owner", "analyst", "auditor"},
+    "me": {"owner", "analyst", "auditor", "reader"},
     "tables": {"owner", "analyst"},
     "estimate": {"owner", "analyst"},
     "explain": {"owner", "analyst"},
@@ -34,6 +40,10 @@ EXPECTED = {  # written once more, by hand, so that a slip in the table is notic
     "answers": {"owner", "analyst"},
     "resume": {"owner"},
     "metrics": {"owner", "auditor"},
+    **{each: {"owner", "analyst"} for each in ("studies", "study", "study_estimate", "publish", "watch")},
+    **{each: {"owner", "analyst"} for each in ("jobs", "job", "job_events", "job_result", "job_cancel")},
+    "published": {"owner", "analyst", "auditor", "reader"},
+    "published_file": {"owner", "analyst", "auditor", "reader"},
 }
 PAGES = {
     "page_overview": {"owner", "analyst", "auditor"},
@@ -44,6 +54,11 @@ PAGES = {
     "page_stored": {"owner", "analyst"},
     "page_download": {"owner", "analyst"},
     "page_ledger": {"owner", "analyst", "auditor"},
+    **{f"page_{each}": {"owner", "analyst"} for each in ("studies", "study", "study_estimate", "study_run")},
+    **{f"page_{each}": {"owner", "analyst"} for each in ("jobs", "job", "job_cancel", "job_file", "watch", "watched")},
+    **{f"page_{each}": {"owner", "analyst", "auditor", "reader"} for each in ("published", "published_file")},
+    **{f"page_{each}": {"owner"} for each in ("publish", "publish_now", "policy", "policy_checked")},
+    **{f"page_{each}": {"owner"} for each in ("people", "people_add", "people_revoke")},
 }
 OPEN = {"health", "described", "page_login", "page_logged_in", "page_logged_out", "page_static"}
 GUARDED = [route for route in ROUTES if route.kind != "open" and not route.page]
@@ -52,17 +67,32 @@ BEHIND_LOG_IN = [route for route in ROUTES if route.kind != "open" and route.pag
 
 def send(served: Served, route: Route, headers: dict[str, str]) -> Any:
     asked = served.post("/v1/ask", {"sql": COUNT, "epsilon": "0.01"}, "ana").json()
-    path = route.path.replace("{entry}", asked["receipt"]["entry"])
+    path = route.path.replace("{entry}", asked["receipt"]["entry"]).replace("{name}", "median")
+    if "{job}" in path:
+        path = path.replace("{job}", job_of(served, headers))
+    if "{page}" in path:
+        path = path.replace("{page}/{file}", published(served))
     if route.method == "GET":
         return served.client.get(path, headers=headers)
     return served.client.post(path, headers=headers, json=BODIES[route.does])
+
+
+def job_of(served: Served, headers: dict[str, str]) -> str:
+    """A job of theirs that is over, or where they may have none, somebody's."""
+    begun = served.client.post("/v1/ask", headers={**headers, "Prefer": "respond-async"}, json=BODIES["ask"])
+    if begun.status_code != 202:
+        return "x"
+    number = str(begun.json()["id"])
+    while served.client.get(f"/v1/jobs/{number}", headers=headers).json()["state"] != "done":
+        pass
+    return number
 
 
 def test_the_table_is_what_it_is_meant_to_be() -> None:
     assert {route.does: {str(role) for role in route.roles} for route in GUARDED} == EXPECTED
     assert {route.does: {str(role) for role in route.roles} for route in BEHIND_LOG_IN} == PAGES
     assert {route.does for route in ROUTES if route.kind == "open"} == OPEN
-    assert set(HANDLERS) == set(EXPECTED) - {"metrics"}
+    assert set(HANDLERS) | set(OTHERS) == set(EXPECTED)
 
 
 def test_the_application_has_the_routes_of_the_table_and_no_other(served: Served) -> None:
@@ -75,7 +105,8 @@ def test_the_application_has_the_routes_of_the_table_and_no_other(served: Served
 def test_a_role_gets_in_exactly_where_the_table_says_so(served: Served, route: Route, role: Role) -> None:
     reply = send(served, route, served.headers(PEOPLE[role]))
     if str(role) in EXPECTED[route.does]:
-        assert reply.status_code == 200, reply.text
+        # a job that is over cannot be cancelled
+        assert reply.status_code == (409 if route.does == "job_cancel" else 200), reply.text
     else:
         assert reply.status_code == 403
         assert reply.json()["detail"].startswith(f"{route.method} {route.path} is for ")
@@ -111,6 +142,22 @@ def test_the_description_has_every_route_with_its_keys(served: Served) -> None:
     assert served.post("/v1/estimate", asked["example"]).status_code == 200
 
 
+def job_page(visitor: Visitor, fields: dict[str, str]) -> str:
+    """The number of a job that is over, or of none where somebody may have none."""
+    begun = visitor.send("POST", "/studies/median", **fields)
+    if begun.status_code != 303:
+        return "x"
+    while 'data-state="done"' not in (shown := visitor.send("GET", begun.headers["location"])).text:
+        assert shown.status_code == 200
+    return str(begun.headers["location"]).removeprefix("/jobs/")
+
+
+def published(served: Served) -> str:
+    """The address of a page for readers."""
+    assert served.post("/v1/publish", {**BODIES["publish"], "page": "numbers"}, "owner").status_code == 200
+    return "numbers/index.html"
+
+
 @pytest.mark.parametrize("role", Role)
 @pytest.mark.parametrize("route", BEHIND_LOG_IN, ids=lambda route: str(route.does))
 def test_a_page_opens_for_whoever_is_logged_in_exactly_where_the_table_says_so(
@@ -118,11 +165,16 @@ def test_a_page_opens_for_whoever_is_logged_in_exactly_where_the_table_says_so(
 ) -> None:
     asked = served.post("/v1/ask", {"sql": COUNT, "epsilon": "0.01"}, "ana").json()
     path = route.path.replace("{entry}", asked["receipt"]["entry"]).replace("{ending}", "csv")
-    visitor = Visitor(served)
-    assert visitor.send(route.method, path, sql=COUNT, epsilon="0.01").status_code == 303  # to the log-in
+    path = path.replace("{name}", "median").replace("{page}/{file}", published(served))
+    visitor, fields = Visitor(served), {"sql": "SELECT charge FROM visits", "o_epsilon": "0.01"}
+    asks = fields if "studies" in path else {"sql": COUNT, "epsilon": "0.01"}
+    assert visitor.send(route.method, path, **asks).status_code == 303  # to the log-in
     visitor.log_in(PEOPLE[role])
-    reply = visitor.send(route.method, path, sql=COUNT, epsilon="0.01")
-    assert reply.status_code == (200 if str(role) in PAGES[route.does] else 403), reply.text
+    if "{job}" in path:
+        path = path.replace("{job}", job_page(visitor, fields))
+    reply = visitor.send(route.method, path, **asks)
+    fine = {"page_study_run": 303, "page_job_cancel": 409}.get(route.does, 200)  # what is over cannot be cancelled
+    assert reply.status_code == (fine if str(role) in PAGES[route.does] else 403), reply.text
     if route.method == "POST":
         for word in ("", "x", "é"):
             assert visitor.send("POST", path, sql=COUNT, word=word).status_code == 403

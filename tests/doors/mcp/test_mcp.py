@@ -37,15 +37,17 @@ def talk(tools: Tools, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
     return asyncio.run(conversation())
 
 
-def test_the_client_sees_five_tools_that_say_what_is_free(people: Curator) -> None:
+def test_the_client_sees_tools_that_say_what_is_free(people: Curator) -> None:
     async def listed() -> Any:
         async with Client(make_server(Tools(people), "people")) as client:
             return (await client.list_tools()).tools
 
     tools = {each.name: each for each in asyncio.run(listed())}
-    assert set(tools) == {"list_tables", "estimate", "explain", "ask", "budget"}
-    assert "SPENDS" in tools["ask"].description
-    assert all("Free" in tools[name].description for name in set(tools) - {"ask"})
+    studies = {"list_studies", "estimate_study", "run_study"}
+    assert set(tools) == {"list_tables", "estimate", "explain", "ask", "budget", *studies}
+    spending = {"ask", "run_study"}
+    assert all("SPENDS" in tools[name].description for name in spending)
+    assert all("Free" in tools[name].description for name in set(tools) - spending)
     assert set(tools["ask"].input_schema["properties"]) == {"sql", "epsilon", "delta"}
 
 
@@ -151,3 +153,25 @@ def test_the_command_speaks_the_protocol_over_its_pipes(tmp_path: Path) -> None:
     first, second = asyncio.run(conversation())
     assert first.structured_content["columns"] == [{"name": "n", "kind": "integer"}]
     assert second.is_error
+
+
+def test_an_agent_runs_a_study_within_its_limit(people: Curator) -> None:
+    said = {"name": "median", "sql": "SELECT age FROM people", "options": {"epsilon": "0.2"}}
+    listed, told, found, again, too_much, model, wrong = talk(
+        Tools(people, "0.3"),
+        ("list_studies", {}),
+        ("estimate_study", said),
+        ("run_study", said),
+        ("run_study", said),
+        ("run_study", {**said, "options": {"epsilon": "0.25"}}),
+        ("run_study", {**said, "name": "KMeans"}),
+        ("run_study", {**said, "options": {"epsilon": "0.1", "analyst": "bob"}}),
+    )
+    assert "needed" in listed.structured_content["median"]["options"]["epsilon"]
+    assert told.structured_content["fits_this_conversation"] is True
+    assert found.structured_content["left_in_this_conversation"] == "0.1"
+    assert again.structured_content["finding"] == found.structured_content["finding"]
+    assert again.structured_content["left_in_this_conversation"] == "0.1"
+    assert "0.1 is left of what this conversation may spend" in too_much.content[0].text
+    assert "no statistic" in model.content[0].text
+    assert "option of median" in wrong.content[0].text

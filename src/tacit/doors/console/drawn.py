@@ -6,6 +6,7 @@ carries the page's own one-time word, so that the policy stays strict: what slip
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
@@ -51,3 +52,12 @@ def share(standing: Standing) -> int:
     epsilon = standing.budget.epsilon
     part = Fraction(standing.worth) / epsilon if epsilon else Fraction(0)
     return min(1000, -(-1000 * part.numerator // part.denominator))
+
+
+def bar(reach: float, usual: float) -> dict[str, int | bool]:
+    """An error bar around the middle of a drawing that is 1,000 wide, on which the usual one takes half of the width.
+
+    A bar that does not fit ends at the edges, and `beyond` says so.
+    """
+    half = round(250 * reach / usual) if math.isfinite(reach) else 500
+    return {"from": 500 - min(half, 500), "to": 500 + min(half, 500), "beyond": half > 500}

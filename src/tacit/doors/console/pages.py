@@ -8,38 +8,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tacit import parameters
-from tacit.answer import Answer
+from tacit.answer import Answer, Estimate
 from tacit.answer.shown import readable, safe
 from tacit.answer.standing import charges_of, price_of
-from tacit.doors.console import drawn
+from tacit.doors.console import drawn, other_pages, owner_pages, study_pages
+from tacit.doors.console.page import Page, sentence
+from tacit.doors.console.words import facts, receipt_of, tables_of
 from tacit.doors.http import forms
 from tacit.doors.http.datasets import Seat
-from tacit.doors.http.handlers import Request
+from tacit.doors.http.replies import Request
 from tacit.doors.http.roles import ASKERS
 from tacit.doors.readable import in_words
 from tacit.errors import TacitError
 from tacit.ledger import Entry
 from tacit.plan import UnitedPlan
-from tacit.policy import Column, ColumnUnit, PathUnit, Policy, Table
 
 _PRICE: Final = ("epsilon", "delta", "within")
-_MOST_LISTED: Final = 12
 _MOST_ENTRIES: Final = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A template and its content; or, with `raw`, a file."""
-
-    template: str
-    content: Mapping[str, Any] = field(default_factory=dict)
-    status: int = 200
-    raw: tuple[bytes, str, str] | None = None
-    """Bytes, media type, file name."""
 
 
 def overview(seat: Seat, request: Request) -> Page:
@@ -68,7 +56,7 @@ def estimate(seat: Seat, request: Request) -> Page:
 def preview(seat: Seat, request: Request) -> Page:
     """The same, without the page around it, for the script."""
     said = _said(request)
-    return Page("estimate.html", {"said": said, **_estimated(seat, said)})
+    return Page("estimate.html", {"said": said, "policy": facts(seat), **_estimated(seat, said)})
 
 
 def ask(seat: Seat, request: Request) -> Page:
@@ -78,7 +66,7 @@ def ask(seat: Seat, request: Request) -> Page:
         answer = seat.curator.ask(said["sql"], **_price(said))
     except TacitError as refusal:
         content = {"said": said, "tables": tables_of(seat.curator.policy), "policy": facts(seat)}
-        return Page("ask.html", {**content, "refusal": _sentence(refusal, seat)})
+        return Page("ask.html", {**content, "refusal": sentence(refusal, seat)})
     several = isinstance(seat.curator.planned(said["sql"], **_price(said)), UnitedPlan)
     return _answered(answer, said, several=several)
 
@@ -123,49 +111,12 @@ PAGES: Final[Mapping[str, Handler]] = {
     "page_stored": stored,
     "page_download": download,
     "page_ledger": ledger,
+    "page_studies": study_pages.gallery,
+    "page_study": study_pages.form,
+    "page_study_estimate": study_pages.estimate,
+    **other_pages.PAGES,
+    **owner_pages.PAGES,
 }
-
-
-def tables_of(policy: Policy) -> list[dict[str, Any]]:
-    """Tables and columns with what is public about them, in words."""
-    return [
-        {
-            "name": safe(name),
-            "unit": _unit(table),
-            "columns": [{"name": safe(each), "facts": _facts(column)} for each, column in table.columns.items()],
-        }
-        for name, table in policy.tables.items()
-    ]
-
-
-def facts(seat: Seat) -> dict[str, str]:
-    """Prices that the policy names."""
-    policy = seat.curator.policy
-    return {
-        "default": readable(parameters.as_text(policy.default_epsilon)),
-        "largest": readable(parameters.as_text(policy.largest_epsilon)),
-    }
-
-
-def _unit(table: Table) -> str:
-    if table.public:
-        return "public: says nothing about anyone"
-    unit = table.unit
-    if isinstance(unit, ColumnUnit):
-        return safe(f"protects everyone by {unit.column}, at most {table.rows_per_unit:,} rows each")
-    if isinstance(unit, PathUnit):
-        return safe(f"protects everyone through {unit.table}, at most {table.rows_per_unit:,} rows each")
-    return "protects every row"
-
-
-def _facts(column: Column) -> str:
-    if column.values is not None:
-        listed = ", ".join(safe(str(each)) for each in column.values[:_MOST_LISTED])
-        more = f", and {len(column.values) - _MOST_LISTED:,} more" if len(column.values) > _MOST_LISTED else ""
-        return f"{column.kind}: {listed}{more}"
-    if column.lower is not None:
-        return f"{column.kind} from {column.lower} to {column.upper}"
-    return f"{column.kind}, bounds to be bought" if column.auto else column.kind
 
 
 def _said(request: Request) -> dict[str, str]:
@@ -183,22 +134,38 @@ def _estimated(seat: Seat, said: Mapping[str, str]) -> dict[str, Any]:
         found = seat.curator.estimate(said["sql"], **_price(said))
         steps = list(found.plan.sentences)
     except TacitError as refusal:
-        return {"refusal": _sentence(refusal, seat)}
-    errors = [
-        {"name": safe(e.name), "within": f"{e.within_95:,.4g}", "rows": None if e.rows is None else f"{e.rows:,}"}
-        for e in (*found.errors, *found.for_example)
-    ]
+        return {"refusal": sentence(refusal, seat)}
+    errors = _bars(found, _at_default(seat, said))
     notes = [*found.picked, *(f"{note}." for note in found.plan.notes)]
     price = readable(parameters.as_text(found.epsilon))
     return {"estimate": {"cost": found.cost, "errors": errors, "notes": notes, "steps": steps, "price": price}}
 
 
+def _at_default(seat: Seat, said: Mapping[str, str]) -> dict[tuple[str, int | None], float]:
+    """How far each column would be off at the policy's default price: what the drawn error bars are compared with."""
+    try:
+        found = seat.curator.estimate(said["sql"], seat.curator.policy.default_epsilon, delta=said["delta"] or None)
+    except TacitError:
+        return {}
+    return {(each.name, each.rows): each.within_95 for each in (*found.errors, *found.for_example)}
+
+
+def _bars(found: Estimate, usual: Mapping[tuple[str, int | None], float]) -> list[dict[str, Any]]:
+    """Each column's error in words, and the ends of its bar and of the usual one in thousandths of the drawing."""
+    bars = []
+    for each in (*found.errors, *found.for_example):
+        other = usual.get((each.name, each.rows), 0.0)
+        drawing = drawn.bar(each.within_95, other) if other > 0 else None
+        rows = None if each.rows is None else f"{each.rows:,}"
+        bars.append({"name": safe(each.name), "within": f"{each.within_95:,.4g}", "rows": rows, "bar": drawing})
+    return bars
+
+
 def _answered(answer: Answer, said: Mapping[str, str] | None, *, several: bool = False) -> Page:
     drawing, entry = drawn.of_answer(answer), answer.facts.get("entry", "")
-    receipt = {name: safe(value) for name, value in answer.receipt.items() if name not in ("notes", "chosen")}
     content = {
         "drawing": drawing,
-        "receipt": receipt,
+        "receipt": receipt_of(answer.receipt),
         "notes": [safe(each) for each in answer.notes],
         "repeated": answer.repeated,
         "entry": entry,
@@ -229,9 +196,3 @@ def _entry(request: Request) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 15:
         raise parameters.refuse("entry", "a whole number", text[:20])
     return int(text)
-
-
-def _sentence(refusal: TacitError, seat: Seat) -> str:
-    from tacit.doors.http.problems import content_of
-
-    return str(content_of(refusal, to_owner=seat.is_owner)["detail"])

@@ -20,19 +20,35 @@ from starlette.requests import Request as Incoming
 from starlette.responses import Response
 
 from tacit.answer.pages import STYLE
-from tacit.doors.console.pages import PAGES, Page
+from tacit.doors.console.job_pages import JOB_PAGES
+from tacit.doors.console.page import Page
+from tacit.doors.console.pages import PAGES
 from tacit.doors.console.sessions import IDLE, Session, Sessions
-from tacit.doors.http.app import HEADERS, Server, guarded, limited, note
+from tacit.doors.http.app import Server, add_route, guarded, limited, note
 from tacit.doors.http.datasets import Seat
-from tacit.doors.http.handlers import Request
 from tacit.doors.http.problems import Problem
-from tacit.doors.http.roles import ASKERS, ROUTES, Route
+from tacit.doors.http.replies import Request
+from tacit.doors.http.roles import ASKERS, EVERYONE, INSIDERS, OWNERS, ROUTES, Route
+from tacit.doors.http.sending import HEADERS
 
 LONGEST: Final = 200_000
 _MOST_FIELDS: Final = 20
 _STATIC: Final = {"console.css": "text/css", "console.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _NOT_OURS: Final = "This form is too old, or was not sent by this page. Load the page again."
 _HTML: Final = "text/html"
+_PUBLISHED: Final = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'"
+"""A published page has its style inside, and nothing else: no script, no picture, no address, no form."""
+_PLACES: Final = (
+    ("/", "Overview", INSIDERS),
+    ("/ask", "Ask", ASKERS),
+    ("/studies", "Studies", ASKERS),
+    ("/watch", "Watch", ASKERS),
+    ("/ledger", "Ledger", INSIDERS),
+    ("/published", "Published", EVERYONE),
+    ("/publish", "Publish", OWNERS),
+    ("/policy", "Policy", OWNERS),
+    ("/people", "People", OWNERS),
+)
 
 
 @dataclass(slots=True)
@@ -48,9 +64,12 @@ class Console:
     def rendered(self, page: Page, seat: Seat | None, word: str, here: str = "") -> Response:
         """The page as it is sent."""
         nonce = secrets.token_urlsafe(16)
+        if page.to:
+            return _to(page.to)
         if page.raw is not None:
             content, kind, name = page.raw
-            return Response(content, 200, {**HEADERS, "Content-Disposition": f'attachment; filename="{name}"'}, kind)
+            shown = {"Content-Security-Policy": _PUBLISHED} if not name else _as_file(name)
+            return Response(content, 200, {**HEADERS, **shown}, kind)
         around = {
             "nonce": nonce,
             "word": word,
@@ -58,7 +77,9 @@ class Console:
             "who": None if seat is None else seat.token.name,
             "dataset": None if seat is None else seat.dataset.name,
             "may_ask": seat is not None and seat.token.role in ASKERS,
-            "script": here == "ask",
+            "may_see": seat is None or seat.token.role in INSIDERS,
+            "places": () if seat is None else [(path, name) for path, name, who in _PLACES if seat.token.role in who],
+            "script": here in ("ask", "policy"),
         }
         body = self.templates.get_template(page.template).render({**around, **page.content})
         policy = (
@@ -92,7 +113,7 @@ def add_pages(app: Any, server: Server) -> None:
         if route.page:
             is_plain = route.does in plain
             does = _plain_page(console, route, plain[route.does]) if is_plain else _guarded_page(console, route)
-            app.add_api_route(route.path, does, methods=[route.method], include_in_schema=False)
+            add_route(app, route, does)
 
 
 def cookie_name(incoming: Incoming) -> str:
@@ -118,11 +139,14 @@ def _guarded_page(console: Console, route: Route) -> Callable[[Incoming], Any]:
                     raise Problem(403, "not sent by this page", _NOT_OURS)
             request = Request(b"", dict(incoming.path_params), query)
             here = route.path.split("/")[1] or "overview"
+            if route.does in JOB_PAGES:
+                page = JOB_PAGES[route.does](console.server, route, seat, incoming, request)
+                return console.rendered(page, seat, session.word, here)
 
             def shown() -> Response:
                 return console.rendered(PAGES[route.does](seat, request), seat, session.word, here)
 
-            sent: Response = await console.server.run(route.kind, shown, f"{seat.dataset.name} {seat.token.name}")
+            sent: Response = await console.server.run(route.kind, shown, seat.who)
             return sent
 
         def refused(content: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
@@ -171,7 +195,7 @@ async def _log_in(console: Console, incoming: Incoming) -> Response:
         return _login_page(console, incoming, wrong.detail, wrong.status)
     console.sessions.end(incoming.cookies.get(cookie_name(incoming), ""))
     number = console.sessions.begin(seat.dataset.name, seat.token.id)
-    sent = _to("/")
+    sent = _to("/" if seat.token.role in INSIDERS else "/published")
     _set_cookie(sent, incoming, cookie_name(incoming), number)
     return sent
 
@@ -234,6 +258,10 @@ async def _form(incoming: Incoming, seconds: float) -> dict[str, str]:
     if len(found) < len(pairs):
         raise Problem(400, "malformed", "A field of the form is given twice.")
     return found
+
+
+def _as_file(name: str) -> dict[str, str]:
+    return {"Content-Disposition": f'attachment; filename="{name}"'}
 
 
 def _to(place: str) -> Response:

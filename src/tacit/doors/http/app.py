@@ -11,34 +11,33 @@ changes nothing: what was begun is finished and stored, and asked again it is fr
 from __future__ import annotations
 
 import asyncio
-import json
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
 from fastapi import FastAPI
 from starlette.requests import Request as Incoming
 from starlette.responses import Response
+from starlette.routing import Route as Way
 
 from tacit import __version__
 from tacit.doors.http import bodies, forms, openapi, problems
 from tacit.doors.http.counters import Counters
 from tacit.doors.http.datasets import Dataset, Seat
 from tacit.doors.http.gate import Gate, Throttle
-from tacit.doors.http.handlers import HANDLERS, Reply, Request
+from tacit.doors.http.handlers import HANDLERS
+from tacit.doors.http.jobs import Job, Jobs
+from tacit.doors.http.other_routes import OTHERS
 from tacit.doors.http.problems import BROKEN, MEDIA_TYPE, Problem
+from tacit.doors.http.remembered import Remembered
+from tacit.doors.http.replies import Reply, Request
 from tacit.doors.http.roles import ROUTES, Role, Route
+from tacit.doors.http.sending import sent, to_json
 from tacit.errors import TacitError
 
-HEADERS: Final = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
 NO_TOKEN: Final = "A token is wanted: Authorization: Bearer tacit-... The owner makes one with: tacit token add."  # noqa: S105
 WRONG_TOKEN: Final = "This token is not known, has expired, or was revoked. The owner makes one with: tacit token add."  # noqa: S105
 
@@ -65,6 +64,9 @@ class Server:
     report: Callable[[str], None] = lambda _: None
     """Told of a mistake of the program: where it happened, without values."""
     throttle: Throttle = field(default_factory=Throttle)
+    remembered: Remembered = field(default_factory=Remembered)
+    jobs: Jobs = field(default_factory=Jobs)
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
     gates: dict[str, Gate] = field(default_factory=dict)
     pools: dict[str, ThreadPoolExecutor] = field(default_factory=dict)
 
@@ -72,6 +74,7 @@ class Server:
         for kind in ("free", "paid"):
             self.gates[kind] = Gate(self.limits.open_each, self.limits.open_all)
             self.pools[kind] = ThreadPoolExecutor(self.limits.threads, thread_name_prefix=f"tacit-{kind}")
+        self.gates["streams"] = Gate(self.limits.open_each, self.limits.open_all)
         self.pools["token"] = ThreadPoolExecutor(1, thread_name_prefix="tacit-token")
 
     def close(self) -> None:
@@ -81,11 +84,15 @@ class Server:
 
     async def run(self, kind: str, work: Callable[[], Any], who: str | None = None) -> Any:
         """Work in a thread of this queue, counted as this person's until it ends, also when the client goes away."""
+        return await asyncio.shield(self.begin(kind, work, who))
+
+    def begin(self, kind: str, work: Callable[[], Any], who: str | None = None) -> asyncio.Future[Any]:
+        """The same, begun and not waited for; 429 where this person has too many open."""
         leave = None if who is None else self.gates[kind].enter(who)
         begun = asyncio.get_running_loop().run_in_executor(self.pools[kind], work)
         if leave is not None:
             begun.add_done_callback(lambda _: leave())
-        return await asyncio.shield(begun)
+        return begun
 
     async def seat(self, incoming: Incoming) -> Seat:
         """Who sits here: whose token came with the request."""
@@ -118,10 +125,17 @@ def make_app(server: Server) -> FastAPI:
     )
     for route in ROUTES:
         if not route.page:
-            app.add_api_route(route.path, _endpoint(server, route), methods=[route.method], include_in_schema=False)
+            add_route(app, route, _endpoint(server, route))
     app.add_exception_handler(404, _nothing_there(server))
     app.add_exception_handler(405, _nothing_there(server))
     return app
+
+
+def add_route(app: FastAPI, route: Route, endpoint: Callable[[Incoming], Any]) -> None:
+    """A route as it stands in the table: what it takes is read by our own readers, so nothing reads it before them."""
+    way = Way(route.path, endpoint, methods=[route.method], include_in_schema=False)
+    way.methods = {route.method}  # HEAD comes along with GET otherwise, and is not in the table
+    app.router.routes.append(way)
 
 
 def _endpoint(server: Server, route: Route) -> Callable[[Incoming], Any]:
@@ -151,40 +165,86 @@ async def guarded(
 ) -> Response:
     """What comes of the work, or of its refusal; counted. What the house did not foresee is one fixed sentence."""
     try:
-        sent = await work()
+        reply = await work()
     except Problem as problem:
-        sent = refused(problems.door_content(problem), problem.headers)
+        reply = refused(problems.door_content(problem), problem.headers)
     except TacitError as refusal:
         sitting = seat()
-        sent = refused(problems.content_of(refusal, to_owner=sitting is not None and sitting.is_owner), {})
+        reply = refused(problems.content_of(refusal, to_owner=sitting is not None and sitting.is_owner), {})
     except Exception as mistake:  # noqa: BLE001  # one fixed sentence, whatever it was
         server.report(where(mistake))
-        sent = refused({"type": "about:blank", "title": "mistake", "status": 500, "detail": BROKEN}, {})
-    note(server, route.path, incoming.method, seat(), sent.status_code)
-    return sent
+        reply = refused({"type": "about:blank", "title": "mistake", "status": 500, "detail": BROKEN}, {})
+    note(server, route.path, incoming.method, seat(), reply.status_code)
+    return reply
 
 
 async def _handled(server: Server, route: Route, seat: Seat, incoming: Incoming) -> Response:
-    if route.does == "metrics":
-        return _sent(server.counters.exposition(seat.dataset.name).encode(), "text/plain; version=0.0.4")
+    if route.does in OTHERS:
+        return await OTHERS[route.does](server, seat, incoming)
     form = forms.wanted(incoming.headers.get("accept", ""))
     body = await _body(incoming, server.limits.body_seconds) if route.method == "POST" else b""
     request = Request(body, dict(incoming.path_params), dict(incoming.query_params))
-    who = f"{seat.dataset.name} {seat.token.name}"
-    content, kind = await server.run(route.kind, lambda: _written(HANDLERS[route.does](seat, request), form), who)
-    return _sent(content, kind)
+    if route.kind == "paid" and "respond-async" in incoming.headers.get("prefer", "").lower():
+        job = begin_job(server, route, seat, incoming, lambda own, told: _done(server, route, own, told, form), request)
+        return sent(to_json(job.content()), forms.JSON, 202, {"Location": f"/v1/jobs/{job.id}"})
+    content, kind = await server.run(route.kind, lambda: _done(server, route, seat, request, form), seat.who)
+    return sent(content, kind)
+
+
+def begin_job(
+    server: Server,
+    route: Route,
+    seat: Seat,
+    incoming: Incoming,
+    does: Callable[[Seat, Request], tuple[bytes, str]],
+    request: Request,
+) -> Job:
+    """Begin work that is looked at later. It is charged as its request would be, and may be taken back until then."""
+    job = server.jobs.add(seat.who, route.path, request.path.get("name", ""))
+    own = Seat.of(seat.dataset, seat.token, job.last_word)
+
+    def work() -> tuple[bytes, str]:
+        job.begin()
+        return does(own, replace(request, progress=job.progress))
+
+    try:
+        begun = server.begin(route.kind, work, seat.who)
+    except Problem:
+        server.jobs.drop(job)
+        raise
+
+    async def ended() -> Response:
+        return sent(*await begun)
+
+    async def watched() -> None:
+        job.end(await guarded(server, route, incoming, lambda: seat, ended, _problem))
+
+    task = asyncio.get_running_loop().create_task(watched())
+    server.tasks.add(task)
+    task.add_done_callback(server.tasks.discard)
+    return job
+
+
+def _done(server: Server, route: Route, seat: Seat, request: Request, form: str) -> tuple[bytes, str]:
+    """What a handler makes of a request, written down; a stored answer as it was written before."""
+
+    def made() -> tuple[tuple[bytes, str], bool]:
+        reply = HANDLERS[route.does](seat, request)
+        return _written(reply, form), reply.table is not None and reply.table.repeated
+
+    return server.remembered.reply(seat, request.body, form, made) if route.does == "ask" else made()[0]
 
 
 def _written(reply: Reply, form: str) -> tuple[bytes, str]:
     """The bytes of a reply, and of which kind they are: a released table in the form wanted, all else as JSON."""
     if form != forms.JSON and reply.table is not None:
         return forms.encoded(reply.table, form), form
-    return _json(reply.content), forms.JSON
+    return to_json(reply.content), forms.JSON
 
 
 def _open(route: Route) -> Response:
     content = {"status": "ok", "version": __version__} if route.does == "health" else openapi.description()
-    return _sent(_json(content), forms.JSON)
+    return sent(to_json(content), forms.JSON)
 
 
 async def _body(incoming: Incoming, seconds: float) -> bytes:
@@ -244,13 +304,5 @@ def note(server: Server, path: str, method: str, seat: Seat | None, status: int)
     server.counters.note(method, path, dataset, role, name, status)
 
 
-def _json(content: Any) -> bytes:
-    return json.dumps(content, default=str, allow_nan=False).encode()
-
-
-def _sent(content: bytes, media_type: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    return Response(content, status, {**HEADERS, **(headers or {})}, media_type)
-
-
 def _problem(content: dict[str, Any], headers: Mapping[str, str] | None = None) -> Response:
-    return _sent(_json(content), MEDIA_TYPE, int(content["status"]), headers)
+    return sent(to_json(content), MEDIA_TYPE, int(content["status"]), headers)

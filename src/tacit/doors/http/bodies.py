@@ -45,6 +45,18 @@ def _weights(name: str, value: Any) -> dict[str, Any]:
     return {key: _number(name, each) for key, each in value.items()}
 
 
+def _object_of(name: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise parameters.refuse(name, 'an object such as {"epsilon": "0.1"}', value)
+    return value
+
+
+def _objects(name: str, value: Any) -> list[dict[str, Any]]:
+    if not isinstance(value, list) or not 0 < len(value) <= MOST_QUESTIONS:
+        raise parameters.refuse(name, f"a list of 1 to {MOST_QUESTIONS} objects", value)
+    return [_object_of(name, each) for each in value]
+
+
 def _texts(name: str, value: Any) -> list[str]:
     if not isinstance(value, list) or len(value) > MOST_QUESTIONS:
         raise parameters.refuse(name, f"a list of at most {MOST_QUESTIONS} texts", value)
@@ -64,12 +76,32 @@ QUESTION: Final[Mapping[str, Read]] = {
 }
 QUESTIONS: Final[Mapping[str, Read]] = {"questions": _texts, **PRICE}
 COLUMN: Final[Mapping[str, Read]] = {"column": _text, "epsilon": _number, "rows_per_unit": _whole}
+ROWS: Final[Mapping[str, Read]] = {"sql": _text, "columns": _texts, "rows_per_unit": _whole}
+STUDY: Final[Mapping[str, Read]] = {**ROWS, "target": _text, "options": _object_of}
+STUDY_ESTIMATE: Final[Mapping[str, Read]] = {**STUDY, "rows": _whole}
+STATISTIC: Final[Mapping[str, Read]] = {"name": _text, "study": _text, **ROWS, "options": _object_of}
+PUBLICATION: Final[Mapping[str, Read]] = {
+    "statistics": _objects,
+    **PRICE,
+    "level": _number,
+    "page": _text,
+    "title": _text,
+}
+WATCH: Final[Mapping[str, Read]] = {
+    "sql": _text,
+    **PRICE,
+    **dict.fromkeys(("every", "since", "until", "time", "wait"), _text),
+}
 RESUME: Final[Mapping[str, Read]] = {"analyst": _text, "entry": _whole}
 
 
 def read(body: bytes, known: Mapping[str, Read], *needed: str) -> dict[str, Any]:
     """The object in this body, each value read by the reader of its key. A null is the same as nothing."""
-    content = parse(body)
+    return taken(parse(body), known, *needed)
+
+
+def taken(content: Mapping[str, Any], known: Mapping[str, Read], *needed: str) -> dict[str, Any]:
+    """The same for an object that was read already."""
     for key in content:
         if key not in known:
             raise Problem(

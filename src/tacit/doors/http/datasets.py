@@ -10,7 +10,7 @@ at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,8 @@ class Dataset:
     name: str
     curator: Curator
     keyring: Keyring
+    path: Path
+    """The policy's file; what belongs to the dataset lies beside it."""
 
     @classmethod
     def open(cls, path: Path, workers: int = 1) -> Dataset:
@@ -37,7 +39,7 @@ class Dataset:
         except BaseException:
             curator.close()
             raise
-        return cls(curator.policy.name, curator, Keyring(TokenFile(path.absolute())))
+        return cls(curator.policy.name, curator, Keyring(TokenFile(path.absolute())), path.absolute())
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +51,25 @@ class Seat:
     curator: Curator
 
     @classmethod
-    def of(cls, dataset: Dataset, token: Token) -> Seat:
-        """The place of whoever holds this token. An auditor sees what the owner sees of the ledger, and cannot ask."""
+    def of(cls, dataset: Dataset, token: Token, last_word: Callable[[], None] | None = None) -> Seat:
+        """The place of whoever holds this token. An auditor sees what the owner sees of the ledger, and cannot ask.
+
+        `last_word` is called right before anything is charged here, and may still refuse it.
+        """
         sees_all = token.role in (Role.OWNER, Role.AUDITOR)
         if token.name == OWNER and not sees_all:  # a file of tokens that was written by hand
             raise PolicyError(f"The name {OWNER!r} is the owner's, and this token is not.")
-        return cls(dataset, token, dataset.curator.seen_by(OWNER if sees_all else token.name))
+        return cls(dataset, token, dataset.curator.seen_by(OWNER if sees_all else token.name, last_word))
 
     @property
     def is_owner(self) -> bool:
         """Whether the owner sits here."""
         return self.token.role is Role.OWNER
+
+    @property
+    def who(self) -> str:
+        """Whose questions are counted together: this name at this dataset."""
+        return f"{self.dataset.name} {self.token.name}"
 
     @property
     def pays_as(self) -> str:

@@ -7,7 +7,6 @@ charge anybody else.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tacit import __version__, parameters
@@ -15,26 +14,12 @@ from tacit.answer import Answer
 from tacit.doors.contents import answer_content, estimate_content, plan_content
 from tacit.doors.http import bodies, wire
 from tacit.doors.http.datasets import Seat
+from tacit.doors.http.published import pages
+from tacit.doors.http.replies import Reply, Request
+from tacit.doors.http.study_handlers import STUDY_HANDLERS
 from tacit.question.stack import room
 
 MOST_ENTRIES: Final = 5_000
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What a handler may know of a request."""
-
-    body: bytes = b""
-    path: Mapping[str, str] = field(default_factory=dict)
-    query: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What is sent: JSON, and where the reply is one released table, the table, to be sent in other forms."""
-
-    content: Any
-    table: Answer | None = None
 
 
 def me(seat: Seat, request: Request) -> Reply:
@@ -150,11 +135,14 @@ def resume(seat: Seat, request: Request) -> Reply:
     return Reply({"entries": [each.to_dict() for each in resumed]})
 
 
+def published(seat: Seat, request: Request) -> Reply:
+    """The pages for readers, and their files; free."""
+    return Reply({"pages": pages(seat.dataset)})
+
+
 Handler = Callable[[Seat, Request], Reply]
-HANDLERS: Final[Mapping[str, Handler]] = {
-    each.__name__: each
-    for each in (me, tables, estimate, explain, ask, ask_all, suggest, budget, ledger, check, answers, resume)
-}
+_OWN: Final = (me, tables, estimate, explain, ask, ask_all, suggest, budget, ledger, check, answers, resume, published)
+HANDLERS: Final[Mapping[str, Handler]] = {**{each.__name__: each for each in _OWN}, **STUDY_HANDLERS}
 
 
 def _answered(answer: Answer) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -28,7 +29,23 @@ _SCHEMAS: Final[Mapping[str, Any]] = {
     "column": {"type": "string", "description": "table.column"},
     "analyst": _TEXT,
     "entry": _WHOLE,
+    "columns": {"type": "array", "items": _TEXT, "maxItems": bodies.MOST_QUESTIONS, "description": "table.column"},
+    "target": {"type": "string", "description": "Which column a model predicts."},
+    "options": {"type": "object", "description": "What the study takes; GET /v1/studies lists it."},
+    "statistics": {"type": "array", "items": {"type": "object"}, "minItems": 1, "maxItems": bodies.MOST_QUESTIONS},
+    "level": _NUMBER,
+    "page": {"type": "string", "description": "The name of a page for readers, for the owner."},
+    "title": _TEXT,
+    **dict.fromkeys(("every", "since", "until", "time", "wait"), _TEXT),
 }
+_PUBLICATION: Final = {
+    "statistics": [
+        {"name": "Visits", "sql": "SELECT count(*) AS n FROM visits"},
+        {"name": "Median charge", "study": "median", "columns": ["visits.charge"]},
+    ],
+    "epsilon": "0.2",
+}
+_WATCH: Final = {"sql": "SELECT count(*) AS n FROM visits", "epsilon": "0.1", "every": "30 days"}
 _BODIES: Final[Mapping[str, tuple[Mapping[str, Any], tuple[str, ...], Any]]] = {
     "estimate": (bodies.QUESTION, ("sql",), {"sql": "SELECT count(*) FROM visits", "epsilon": "0.1"}),
     "explain": (bodies.QUESTION, ("sql",), {"sql": "SELECT count(*) FROM visits", "epsilon": "0.1"}),
@@ -36,6 +53,10 @@ _BODIES: Final[Mapping[str, tuple[Mapping[str, Any], tuple[str, ...], Any]]] = {
     "ask_all": (bodies.QUESTIONS, ("questions",), {"questions": ["SELECT count(*) FROM visits"], "epsilon": "0.1"}),
     "suggest": (bodies.COLUMN, ("column",), {"column": "visits.charge", "epsilon": "0.1"}),
     "resume": (bodies.RESUME, (), {"analyst": "ana"}),
+    "study": (bodies.STUDY, (), {"columns": ["visits.charge"], "options": {"epsilon": "0.1"}}),
+    "study_estimate": (bodies.STUDY_ESTIMATE, (), {"columns": ["visits.charge"], "options": {"epsilon": "0.1"}}),
+    "publish": (bodies.PUBLICATION, ("statistics", "epsilon"), _PUBLICATION),
+    "watch": (bodies.WATCH, ("sql", "epsilon", "every"), _WATCH),
 }
 _QUERIES: Final[Mapping[str, tuple[str, ...]]] = {"budget": ("analyst",), "ledger": ("analyst", "after")}
 
@@ -67,18 +88,28 @@ def _operation(route: Route) -> dict[str, Any]:
     if route.does in _BODIES:
         operation["requestBody"] = _body(*_BODIES[route.does])
     parameters = [_parameter(name, "query") for name in _QUERIES.get(route.does, ())]
-    if "{entry}" in route.path:
-        parameters.append(_parameter("entry", "path"))
+    parameters += [_parameter(name, "path") for name in re.findall(r"{(\w+)}", route.path)]
     return {**operation, "parameters": parameters} if parameters else operation
 
 
+_OTHER_MEDIA: Final[Mapping[str, tuple[str, ...]]] = {
+    "metrics": ("text/plain",),
+    "job_events": ("text/event-stream",),
+    "published_file": ("text/html", "application/json", "text/csv"),
+}
+
+
 def _responses(route: Route) -> dict[str, Any]:
-    media = forms.WRITERS if route.does in ("ask", "answers") else ()
+    media = forms.WRITERS if route.does in ("ask", "answers", "study") else ()
     content: dict[str, Any] = {"application/json": {}, **{each: {} for each in media}}
-    if route.does == "metrics":
-        content = {"text/plain": {}}
+    if route.does in _OTHER_MEDIA:
+        content = {each: {} for each in _OTHER_MEDIA[route.does]}
     refused = {"description": "A refusal, in the house's own words.", "content": {MEDIA_TYPE: {}}}
-    return {"200": {"description": "Done.", "content": content}, "default": refused}
+    found: dict[str, Any] = {"200": {"description": "Done.", "content": content}, "default": refused}
+    if route.kind == "paid":
+        begun = "With `Prefer: respond-async`: begun as a job, whose address is in Location."
+        found["202"] = {"description": begun, "content": {forms.JSON: {}}}
+    return found
 
 
 def _body(known: Mapping[str, Any], needed: tuple[str, ...], example: Any) -> dict[str, Any]:
@@ -92,5 +123,5 @@ def _body(known: Mapping[str, Any], needed: tuple[str, ...], example: Any) -> di
 
 
 def _parameter(name: str, place: str) -> dict[str, Any]:
-    schema = {"type": "string"} if name == "analyst" else {"type": "integer", "minimum": 0}
+    schema = {"type": "integer", "minimum": 0} if name in ("entry", "after") else {"type": "string"}
     return {"name": name, "in": place, "required": place == "path", "schema": schema}

@@ -23,6 +23,7 @@ _STATUS: Final = {
     "ParameterError": 400,
     "QuestionError": 400,
     "BudgetExceeded": 402,
+    "Cancelled": 409,
     "Stopped": 409,
     "PolicyError": 409,
     "LedgerError": 503,

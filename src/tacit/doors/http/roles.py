@@ -3,6 +3,7 @@
     owner     everything that anyone may do; asks as `owner`
     analyst   asks, and pays; sees the budget, and the ledger's entries of its own
     auditor   sees the whole ledger and checks it; asks nothing
+    reader    sees the pages that the owner published, and nothing else
 
 Promise: a route that is not in the table does not exist, and a role that is not named beside a route is refused there
 before anything is read of what was sent. Whoever asks is charged under the token's name, whatever the request says.
@@ -21,13 +22,16 @@ class Role(StrEnum):
     OWNER = "owner"
     ANALYST = "analyst"
     AUDITOR = "auditor"
+    READER = "reader"
 
 
 Kind = Literal["open", "free", "paid"]
 """Whether it needs no token, costs nothing, or may charge: the last two wait in queues of their own."""
 
 EVERYONE: Final = frozenset(Role)
+INSIDERS: Final = EVERYONE - {Role.READER}
 ASKERS: Final = frozenset({Role.OWNER, Role.ANALYST})
+OWNERS: Final = frozenset({Role.OWNER})
 CHECKERS: Final = frozenset({Role.OWNER, Role.AUDITOR})
 
 
@@ -54,22 +58,53 @@ ROUTES: Final = (
     Route("POST", "/v1/ask", "ask", ASKERS, "paid"),
     Route("POST", "/v1/ask_all", "ask_all", ASKERS, "paid"),
     Route("POST", "/v1/suggest", "suggest", ASKERS, "paid"),
-    Route("GET", "/v1/budget", "budget", EVERYONE),
-    Route("GET", "/v1/ledger", "ledger", EVERYONE),
+    Route("GET", "/v1/budget", "budget", INSIDERS),
+    Route("GET", "/v1/ledger", "ledger", INSIDERS),
     Route("GET", "/v1/ledger/check", "check", CHECKERS),
     Route("GET", "/v1/answers/{entry}", "answers", ASKERS),
-    Route("POST", "/v1/resume", "resume", frozenset({Role.OWNER})),
+    Route("POST", "/v1/resume", "resume", OWNERS),
+    Route("GET", "/v1/studies", "studies", ASKERS),
+    Route("POST", "/v1/studies/{name}/estimate", "study_estimate", ASKERS),
+    Route("POST", "/v1/studies/{name}", "study", ASKERS, "paid"),
+    Route("POST", "/v1/publish", "publish", ASKERS, "paid"),
+    Route("POST", "/v1/watch", "watch", ASKERS, "paid"),
+    Route("GET", "/v1/jobs", "jobs", ASKERS),
+    Route("GET", "/v1/jobs/{job}", "job", ASKERS),
+    Route("GET", "/v1/jobs/{job}/events", "job_events", ASKERS),
+    Route("GET", "/v1/jobs/{job}/result", "job_result", ASKERS),
+    Route("POST", "/v1/jobs/{job}/cancel", "job_cancel", ASKERS),
+    Route("GET", "/v1/published", "published", EVERYONE),
+    Route("GET", "/v1/published/{page}/{file}", "published_file", EVERYONE),
     Route("GET", "/v1/metrics", "metrics", CHECKERS),
     Route("GET", "/login", "page_login", frozenset(), "open", page=True),
     Route("POST", "/login", "page_logged_in", frozenset(), "open", page=True),
     Route("POST", "/logout", "page_logged_out", frozenset(), "open", page=True),
     Route("GET", "/static/{name}", "page_static", frozenset(), "open", page=True),
-    Route("GET", "/", "page_overview", EVERYONE, page=True),
+    Route("GET", "/", "page_overview", INSIDERS, page=True),
     Route("GET", "/ask", "page_ask", ASKERS, page=True),
     Route("POST", "/ask/estimate", "page_estimate", ASKERS, page=True),
     Route("POST", "/ask/preview", "page_preview", ASKERS, page=True),
     Route("POST", "/ask", "page_asked", ASKERS, "paid", page=True),
     Route("GET", "/answers/{entry}", "page_stored", ASKERS, page=True),
     Route("GET", "/answers/{entry}/{ending}", "page_download", ASKERS, page=True),
-    Route("GET", "/ledger", "page_ledger", EVERYONE, page=True),
+    Route("GET", "/ledger", "page_ledger", INSIDERS, page=True),
+    Route("GET", "/studies", "page_studies", ASKERS, page=True),
+    Route("GET", "/studies/{name}", "page_study", ASKERS, page=True),
+    Route("POST", "/studies/{name}/estimate", "page_study_estimate", ASKERS, page=True),
+    Route("POST", "/studies/{name}", "page_study_run", ASKERS, "paid", page=True),
+    Route("GET", "/jobs", "page_jobs", ASKERS, page=True),
+    Route("GET", "/jobs/{job}", "page_job", ASKERS, page=True),
+    Route("POST", "/jobs/{job}/cancel", "page_job_cancel", ASKERS, page=True),
+    Route("GET", "/jobs/{job}/{ending}", "page_job_file", ASKERS, page=True),
+    Route("GET", "/watch", "page_watch", ASKERS, page=True),
+    Route("POST", "/watch", "page_watched", ASKERS, "paid", page=True),
+    Route("GET", "/published", "page_published", EVERYONE, page=True),
+    Route("GET", "/published/{page}/{file}", "page_published_file", EVERYONE, page=True),
+    Route("GET", "/publish", "page_publish", OWNERS, page=True),
+    Route("POST", "/publish", "page_publish_now", OWNERS, "paid", page=True),
+    Route("GET", "/policy", "page_policy", OWNERS, page=True),
+    Route("POST", "/policy", "page_policy_checked", OWNERS, page=True),
+    Route("GET", "/people", "page_people", OWNERS, page=True),
+    Route("POST", "/people/add", "page_people_add", OWNERS, page=True),
+    Route("POST", "/people/revoke", "page_people_revoke", OWNERS, page=True),
 )

@@ -31,6 +31,13 @@ Epsilon = Annotated[
 Delta = Annotated[str | None, Field(description='Needed only to show group names that are not public, such as "1e-7".')]
 
 
+Name = Annotated[str, Field(description='The name of a study as list_studies has it, such as "median".')]
+Rows = Annotated[str, Field(description="Which rows and columns: a SELECT without aggregates. No row is shown.")]
+Options = Annotated[
+    dict[str, Any], Field(description='What the study takes, such as {"epsilon": "0.1"}; list_studies lists it.')
+]
+
+
 def make_server(tools: Tools, name: str) -> MCPServer:
     """The server of one conversation."""
 
@@ -54,8 +61,20 @@ def make_server(tools: Tools, name: str) -> MCPServer:
         """What is spent and left, of the data's budget and of this conversation's limit. Free."""
         return _told(tools.budget)
 
+    def list_studies() -> dict[str, Any]:
+        """Statistics beyond SQL (medians with intervals, histograms, tests, regressions), with their options. Free."""
+        return _told(tools.list_studies)
+
+    def estimate_study(name: Name, sql: Rows, options: Options) -> dict[str, Any]:
+        """What a study would cost and how far it would be off. Free, reads no row. Call it before run_study."""
+        return _told(lambda: tools.estimate_study(name, sql, options))
+
+    def run_study(name: Name, sql: Rows, options: Options) -> dict[str, Any]:
+        """A study, with intervals where it has them. SPENDS budget that never comes back: estimate_study first."""
+        return _told(lambda: tools.run_study(name, sql, options))
+
     server: MCPServer = MCPServer(name=f"tacit: {name}", instructions=INSTRUCTIONS, version=__version__)
-    for tool in (list_tables, estimate, explain, ask, budget):
+    for tool in (list_tables, estimate, explain, ask, list_studies, estimate_study, run_study, budget):
         server.add_tool(tool)
     return server
 

@@ -8,16 +8,25 @@ All else is the curator's: its refusals are told in its own sentences, which say
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from tacit import parameters
+from tacit.answer import Answer
 from tacit.answer.shown import readable
 from tacit.curator import Curator
 from tacit.doors.contents import answer_content, estimate_content, plan_content
 from tacit.doors.http import wire
+from tacit.doors.studies.registry import Named, named, registry
+from tacit.doors.studies.running import Wanted, finding_content, run
+from tacit.doors.studies.running import estimate_content as study_estimate_content
+from tacit.doors.studies.running import price as price_of
 from tacit.errors import EngineError, ParameterError, TacitError
 from tacit.parameters import Number
+from tacit.statistics.finding import Finding
+
+Bought = TypeVar("Bought", Answer, Finding)
 
 
 class Tools:
@@ -48,20 +57,29 @@ class Tools:
     def ask(self, sql: str, epsilon: str | None = None, delta: str | None = None) -> dict[str, Any]:
         """The answer, paid for."""
         price = self._curator.estimate(sql, epsilon, delta=delta).epsilon
-        asked = repr((sql, epsilon, delta))
-        self._set_aside(price, asked)
-        try:
-            answer = self._curator.ask(sql, epsilon, delta=delta)
-        except EngineError:
-            raise  # it may have been charged: what was set aside stays spent
-        except TacitError:
-            self._give_back(price, asked)
-            raise
-        if answer.repeated:
-            self._give_back(price, asked)
-        with self._lock:
-            self._paid.add(asked)
+        answer = self._bought(price, repr((sql, epsilon, delta)), lambda: self._curator.ask(sql, epsilon, delta=delta))
         return {**answer_content(answer), "notes": list(answer.notes), "left_in_this_conversation": self._left()}
+
+    def list_studies(self) -> dict[str, Any]:
+        """The statistics that can be named, with what each takes."""
+        return {each.name: _taken(each) for each in registry().values() if each.room == "statistics"}
+
+    def estimate_study(self, name: str, sql: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        """What a study would cost and how far it would be off."""
+        told = price_of(_wanted(name, sql, options), self._curator)
+        fits = told.asked.epsilon is not None and told.asked.epsilon <= self.limit - self._spent
+        return {**study_estimate_content(told), "fits_this_conversation": fits}
+
+    def run_study(self, name: str, sql: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The study, paid for."""
+        wanted = _wanted(name, sql, options)
+        price = price_of(wanted, self._curator).asked.epsilon
+        if price is None:
+            raise ParameterError("A study is paid for with an epsilon here. Give one.")
+        made = self._bought(
+            price, repr((name, sql, sorted(options.items()))), lambda: run(wanted, self._curator).finding
+        )
+        return {**finding_content(made), "text": str(made), "left_in_this_conversation": self._left()}
 
     def budget(self) -> dict[str, Any]:
         """How the budget stands, and what this conversation may still spend."""
@@ -71,6 +89,22 @@ class Tools:
             "limit_of_this_conversation": readable(parameters.as_text(self.limit)),
             "left_in_this_conversation": self._left(),
         }
+
+    def _bought(self, price: Fraction, asked: str, buy: Callable[[], Bought]) -> Bought:
+        """What is bought, its price set aside before."""
+        self._set_aside(price, asked)
+        try:
+            found = buy()
+        except EngineError:
+            raise  # it may have been charged: what was set aside stays spent
+        except TacitError:
+            self._give_back(price, asked)
+            raise
+        if found.repeated:
+            self._give_back(price, asked)
+        with self._lock:
+            self._paid.add(asked)
+        return found
 
     def _set_aside(self, price: Fraction, asked: str) -> None:
         with self._lock:
@@ -91,3 +125,15 @@ class Tools:
 
     def _left(self) -> str:
         return readable(parameters.as_text(self.limit - self._spent))
+
+
+def _taken(each: Named) -> dict[str, Any]:
+    options = {one.name: f"{one.kind}{', needed' if one.needed else ''}" for one in each.parameters}
+    return {"says": each.says, "options": options}
+
+
+def _wanted(name: str, sql: str, options: Mapping[str, Any]) -> Wanted:
+    one = named(name)
+    if one.room != "statistics":
+        raise ParameterError(f"{name} is no statistic. list_studies lists those that there are.")
+    return Wanted(one, sql, options=dict(options))

@@ -31,6 +31,7 @@ import dataclasses
 import hashlib
 import hmac
 import json
+import math
 import os
 import secrets
 from collections.abc import Sequence
@@ -53,6 +54,7 @@ from tacit.loss.events import Event
 from tacit.loss.numbers.rounding import sqrt_up
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.parameters import Number, as_text
+from tacit.statistics.moments.noise_sum import combination
 
 _VERSION = 1
 _KINDS: dict[str, type[Any]] = {each.__name__: each for each in (Count, Sum, SumVec, Histogram, MultihotCountVec)}
@@ -184,11 +186,15 @@ class Collection:
     def error(self, confidence: Number) -> int | float:
         """A number that the noise of one opened sum exceeds with probability at most 1 - confidence.
 
-        The noises of all servers together; a bound, because their tails are added.
+        The whole noise X of a server and the continuous law L of its scale can be drawn together such that both have
+        one sign and |X - L| <= 1: Pr[|L| >= j + 1] <= Pr[|X| >= j] <= Pr[|L| >= j - 1]. So the sum over servers is
+        within their number of the sum of the L, whose quantile is known. Where noise is narrow, adding tails is less.
         """
-        servers = self.scheme.servers
-        each = 1 - (1 - parameters.level("confidence", confidence)) / servers
-        return servers * self.mechanism.error(each)
+        exact, servers = parameters.level("confidence", confidence), self.scheme.servers
+        added = servers * self.mechanism.error(1 - (1 - exact) / servers)
+        laplace = isinstance(self.mechanism, Laplace)
+        whole = combination([1.0] * servers, laplace, float(self.mechanism.scale), 0.0).quantile(float(exact)) + servers
+        return min(added, math.floor(whole))
 
 
 class Client:

@@ -1,0 +1,28 @@
+"""What a handler gets and gives: what may be known of a request, and what is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tacit.answer import Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a handler may know of a request."""
+
+    body: bytes = b""
+    path: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+    progress: Callable[[float], None] | None = None
+    """Told which share is done, where there is somebody to tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What is sent: JSON, and where the reply is one released table, the table, to be sent in other forms."""
+
+    content: Any
+    table: Answer | None = None

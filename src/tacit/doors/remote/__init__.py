@@ -1,0 +1,1 @@
+"""A curator behind a server, piece by piece: the line to it, rows and studies, publications, watches."""
