@@ -11,7 +11,7 @@ import pytest
 import tacit
 from tacit import local
 from tacit.local.laws import told_variance
-from tacit.local.mean_ends import least_variance
+from tacit.local.mean_ends import least_variance, variance_of_half
 from tacit.local.numbers import steps_told
 from tests.local.laws_by_enumeration import law_of
 from tests.local.test_client import EITHER, SMALL
@@ -43,6 +43,14 @@ def test_no_answers_of_a_mean_have_less_variance_than_is_said(name: str, epsilon
         answers = steps * rng.beta(*rng.uniform(0.1, 3, 2), 5)
         found = float(np.mean([told_variance(law, each) for each in answers]))
         assert least_variance(law, float(answers.mean()), steps) <= found * (1 + 1e-9)
+
+
+def test_a_random_half_counts_one_more_answer_at_each_end() -> None:
+    """50 reports that all tell 0: two more, at both ends, would add this spread around their middle."""
+    law = local.Survey(tacit.between(0, 1), epsilon=20, protocol="piecewise").law
+    ends = np.array([0.0, float(law["steps"])])
+    least = float(np.sum((ends - ends.mean()) ** 2)) / 52
+    assert least / 50 <= variance_of_half(law, np.zeros(50)) <= 1.1 * least / 50
 
 
 @pytest.mark.statistical
