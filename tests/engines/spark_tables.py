@@ -20,13 +20,13 @@ class Worker(spark_worker.Worker):
         return {"rows": [[_plain(value) for value in row] for row in self._spark.sql(request["sql"]).collect()]}
 
     def _profile(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Run a query over a working copy, and say what Spark did: its final plan, rows by operator, jobs and tasks."""
+        """Run a query over a working copy, and say what Spark did: final plans, rows by operator, jobs and tasks."""
         self._view(request["views"])
         context, group = self._spark.sparkContext, f"profile {self._profiled}"
         self._profiled += 1
         context.setJobGroup(group, group)
-        frame = self._query(request["sql"])
-        frame.collect()
+        self._frames = ()
+        frame, _ = self._stepped(request)
         tracker = context.statusTracker()
         jobs: list[Any] = []
         while not jobs or any(job is None or job.status == "RUNNING" for job in jobs):
@@ -35,15 +35,20 @@ class Worker(spark_worker.Worker):
         # Jobs that run side by side may wait for one stage, which then is in the list of each: it ran once.
         stages = [tracker.getStageInfo(stage) for stage in {stage for job in jobs for stage in job.stageIds}]
         ran = [stage.numCompletedTasks for stage in stages if stage is not None and stage.numCompletedTasks]
-        plan = frame._jdf.queryExecution().executedPlan()
+        plans = [each._jdf.queryExecution().executedPlan() for each in (*self._frames, frame)]
         return {
-            "plan": plan.toString(),
-            "operators": _operators(plan),
+            "plan": "\n".join(plan.toString() for plan in plans),
+            "operators": [operator for plan in plans for operator in _operators(plan)],
             "jobs": len(jobs),
             "stages": len(ran),
             "tasks": sum(ran),
         }
 
+    def _kept(self, frame: Any) -> Any:
+        self._frames += (frame,)
+        return super()._kept(frame)
+
+    _frames: tuple[Any, ...] = ()
     _profiled = 0
 
 

@@ -256,3 +256,22 @@ def test_postgres_reads_the_same_rows_of_all_others_with_and_without_the_bomber(
         most = len(bomb_tables.bomber().get(table, [])) * scans[table]
         assert other[table] > 0
         assert 0 <= rows - other[table] <= most, (table, one, other)
+
+
+def test_postgres_plans_alike_with_and_without_the_bomber(in_database: Pair) -> None:
+    """What the server knows of a column's values is one person's too: it must not choose another kind of plan."""
+    for sql in bombs.every(bombs.ANSWERED):
+        shapes = []
+        for curator in in_database:
+            engine: Any = curator._engine
+            engine.is_stale()  # opens the session
+            connection = engine._session._open()
+            plan = curator.planned(sql, 1, delta="1e-9" if "GROUP BY 1" in sql else None)
+            texts = [f"EXPLAIN (FORMAT json) {engine._text(query.ast)}" for query in plan.queries]  # type: ignore[union-attr]
+            shapes.append([_kinds(connection.execute(text.encode()).fetchone()[0][0]["Plan"]) for text in texts])
+        assert shapes[0] == shapes[1], sql
+
+
+def _kinds(node: dict[str, Any]) -> Any:
+    told = [node.get(part) for part in ("Node Type", "Join Type", "Strategy", "Workers Planned", "Relation Name")]
+    return told, [_kinds(each) for each in node.get("Plans", [])]

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from tacit.curator import Curator
-from tacit.engines.dialects import Place, text
 from tacit.engines.spark.engine import Session
 from tacit.engines.spark.settings import MEANING, WORK
 from tests.curator import bomb_tables, bombs
@@ -44,13 +43,7 @@ def done_by_spark(curator: Curator, sql: str) -> list[dict[str, Any]]:
     """What Spark says it did, for every query of a plan."""
     engine: Any = curator._engine
     return [
-        engine._session.worker.ask(
-            {
-                "task": "profile",
-                "sql": text(query.ast, "spark", Place(views=engine._views)),
-                "views": engine._folders,
-            }
-        )
+        engine._session.worker.ask({**engine._request(query), "task": "profile"})
         for query in curator.planned(sql, 1).queries  # type: ignore[union-attr]
     ]
 

@@ -57,6 +57,7 @@ class Session:
             "work_mem": "128MB",
             "hash_mem_multiplier": "4",
             "enable_nestloop": "off",  # it reads a whole table again for every row of one person that it starts from
+            "enable_mergejoin": "off",  # one person decides how few rows are expected: joins of one kind
             "idle_in_transaction_session_timeout": "0",  # a study may compute for long between two queries
             **({} if role is None else {"role": role}),
         }

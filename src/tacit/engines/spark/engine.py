@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tacit.engines import leases
 from tacit.engines.dialects import Place, text
@@ -33,6 +33,7 @@ from tacit.engines.spark import copy as working_copy
 from tacit.engines.spark import describing, sources
 from tacit.engines.spark.copy import Copy
 from tacit.engines.spark.registration import columns_of
+from tacit.engines.spark.steps import in_steps
 from tacit.errors import EngineError
 from tacit.policy.check import Schema
 from tacit.policy.policy import Policy, Source
@@ -168,17 +169,19 @@ class SparkEngine:
         """The exact result of a query that has been paid for."""
         if self.is_stale():
             raise EngineError(STALE)
-        keys, measures = list(query.key_columns), list(query.measure_columns)
-        request = {
+        return exact_of(self._session.worker.ask(self._request(query)), list(query.measure_columns))
+
+    def _request(self, query: Pushed) -> dict[str, Any]:
+        steps, place = in_steps(query.ast, f"tacit_{self._token}_step"), Place(views=self._views)
+        return {
             "task": "run",
-            "sql": text(query.ast, "spark", Place(views=self._views)),
+            "steps": [[name, text(each, "spark", place)] for name, each in steps.kept],
+            "sql": text(steps.last, "spark", place),
             "views": self._folders,
             "seconds": self._session.limits.seconds,
-            "keys": keys,
-            "measures": measures,
+            "keys": list(query.key_columns),
+            "measures": list(query.measure_columns),
         }
-        reply = self._session.worker.ask(request)
-        return exact_of(reply, measures)
 
     def moment(self) -> AbstractContextManager[Run]:
         """Runs queries that all see the rows of one moment: those of the copy, which nobody changes."""

@@ -29,6 +29,7 @@ _ATTEMPTS: Final = 10  # at cancelling a query, half a second apart
 _CHAR: Final = "__CHAR_VARCHAR_TYPE_STRING"  # under which Spark remembers that a text was declared char(n)
 _LINES: Final = {"lineSep": "\n", "wholetext": "false"}
 _READABLE: Final = ("parquet", "orc")
+_REMOTE: Final = "sc://"
 _BY_CHANCE: Final = re.compile(
     r"\b(?:rand|randn|uuid|shuffle|randstr|uniform)\(|"
     r"^[\s:+*()\d-]*(?:Sample|CollectLimit|GlobalLimit|LocalLimit|CollectTail|TakeOrderedAndProject)\b",
@@ -41,6 +42,7 @@ class Worker:
 
     def __init__(self, setup: Mapping[str, Any]) -> None:
         self._spark = _session(setup)
+        self._remote = str(setup["master"]).startswith(_REMOTE)
         for key, value in SETTINGS.items():
             self._spark.conf.set(key, value)
             if str(self._spark.conf.get(key)).lower() != value.lower():
@@ -110,14 +112,31 @@ class Worker:
         return {"written": True}
 
     def _run(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """The keys and measures of a query over a working copy."""
+        """The keys and measures of a query over a working copy, which may take several steps."""
         self._view(request["views"])
-        frame = self._query(request["sql"])
-        rows = self._within(request["seconds"], frame.collect)
+        frame, rows = self._within(request["seconds"], lambda: self._stepped(request))
         names = {name: place for place, name in enumerate(frame.columns)}
         keys = [[_key(row[names[name]]) for row in rows] for name in request["keys"]]
         measures = [[_measure(row[names[name]]) for row in rows] for name in request["measures"]]
         return {"rows": len(rows), "keys": keys, "measures": measures}
+
+    def _stepped(self, request: Mapping[str, Any]) -> tuple[Any, list[Any]]:
+        """What the last step gives. What the others gave is kept until then; its size decides nothing about a plan."""
+        names = [name for name, _ in request["steps"]]
+        try:
+            for name, sql in request["steps"]:
+                self._kept(self._query(sql)).createOrReplaceTempView(name)
+            frame = self._query(request["sql"])
+            return frame, frame.collect()
+        finally:
+            for name in names:
+                self._spark.catalog.dropTempView(name)
+            if names and not self._remote:
+                for kept in self._spark.sparkContext._jsc.getPersistentRDDs().values():
+                    kept.unpersist()
+
+    def _kept(self, frame: Any) -> Any:
+        return frame.localCheckpoint()
 
     def _open_views(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Open the views of a working copy, and see that Spark's processes can read them."""
@@ -228,7 +247,7 @@ def _session(setup: Mapping[str, Any]) -> Any:
     from pyspark.sql import SparkSession
 
     master, home = setup["master"], setup["home"]
-    if master.startswith("sc://"):
+    if master.startswith(_REMOTE):
         return SparkSession.builder.remote(master).getOrCreate()
     builder = SparkSession.builder.master(master).appName("tacit")
     builder = builder.config("spark.ui.enabled", "false").config("spark.eventLog.enabled", "false")
