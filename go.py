@@ -111,6 +111,7 @@ NEURAL = Environment(".venv-neural", "neural", apart=("torch==2.13.0",))
 TUMULT = Environment(".venv-tumult", "tumult", holds_tacit=False, built_here=("pyspark",))
 SMARTNOISE = Environment(".venv-smartnoise", "smartnoise", holds_tacit=False, built_here=("antlr4-python3-runtime",))
 DIFFPRIVLIB = Environment(".venv-diffprivlib", "diffprivlib", holds_tacit=False)
+LDP = Environment(".venv-ldp", "ldp", holds_tacit=False, built_here=("multi-freq-ldpy",))
 BROWSER = Environment(".venv-browser", "browser")
 SCHEMATHESIS = Environment(".venv-schemathesis", "schemathesis", holds_tacit=False)
 LOCK = Environment(".venv-lock", "lock", holds_tacit=False)
@@ -125,6 +126,7 @@ LOCKED_GROUPS = {
     "tumult": ("tumult",),
     "smartnoise": ("smartnoise",),
     "diffprivlib": ("diffprivlib",),
+    "ldp": ("ldp",),
     "browser": ("run", "build", "browser"),
     "schemathesis": ("schemathesis",),
     "docs": ("docs",),
@@ -140,6 +142,7 @@ PEERS: dict[str, tuple[Environment, ...]] = {
     "accuracy": (TUMULT, SMARTNOISE),
     "statistics": (DIFFPRIVLIB, TUMULT),
     "learning": (DIFFPRIVLIB,),
+    "local": (LDP,),
     "server": (TEST,),
     "synthesis_large": (SPARK,),
 }

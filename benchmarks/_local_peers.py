@@ -10,22 +10,16 @@ import sys
 import time
 from collections.abc import Callable
 from typing import Any
-from unittest.mock import MagicMock
 
 import numpy as np
-
-# pure-ldp's RAPPOR decoder, which is not measured, imports these and does not declare them
-for missing in ("sklearn", "sklearn.linear_model", "sklearn.feature_selection", "statsmodels", "statsmodels.api"):
-    sys.modules.setdefault(missing, MagicMock())
-
-from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Aggregator_MI, GRR_Client  # noqa: E402
-from multi_freq_ldpy.pure_frequency_oracles.LH import LH_Aggregator_MI, LH_Client  # noqa: E402
-from multi_freq_ldpy.pure_frequency_oracles.SS import SS_Aggregator_MI, SS_Client  # noqa: E402
-from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Aggregator_MI, UE_Client  # noqa: E402
-from pure_ldp.frequency_oracles.direct_encoding import DEClient, DEServer  # noqa: E402
-from pure_ldp.frequency_oracles.hadamard_response import HadamardResponseClient, HadamardResponseServer  # noqa: E402
-from pure_ldp.frequency_oracles.local_hashing import LHClient, LHServer  # noqa: E402
-from pure_ldp.frequency_oracles.unary_encoding import UEClient, UEServer  # noqa: E402
+from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Aggregator_MI, GRR_Client
+from multi_freq_ldpy.pure_frequency_oracles.LH import LH_Aggregator_MI, LH_Client
+from multi_freq_ldpy.pure_frequency_oracles.SS import SS_Aggregator_MI, SS_Client
+from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Aggregator_MI, UE_Client
+from pure_ldp.frequency_oracles.direct_encoding import DEClient, DEServer
+from pure_ldp.frequency_oracles.hadamard_response import HadamardResponseClient, HadamardResponseServer
+from pure_ldp.frequency_oracles.local_hashing import LHClient, LHServer
+from pure_ldp.frequency_oracles.unary_encoding import UEClient, UEServer
 
 Way = tuple[Callable[[list[int]], list[Any]], Callable[[list[Any], int], Any]]
 
@@ -54,14 +48,13 @@ def ways(options: int, epsilon: float) -> dict[str, Way]:
         server = HadamardResponseServer(epsilon, options)
         return HadamardResponseClient(epsilon, options, server.get_hash_funcs()), server
 
-    def multi(client: Any, aggregator: Any, *more: Any) -> Way:
+    def multi(client: Any, aggregator: Any, *more: Any, sized: bool = True) -> Way:
         def encode(truths: list[int]) -> list[Any]:
             return [client(each, options, epsilon, *more) for each in truths]
 
         def aggregate(reports: list[Any], _: int) -> Any:
-            return aggregator(
-                np.asarray(reports) if aggregator is not SS_Aggregator_MI else reports, options, epsilon, *more
-            )
+            found = reports if aggregator is SS_Aggregator_MI else np.asarray(reports)
+            return aggregator(found, *([options] if sized else []), epsilon, *more)
 
         return encode, aggregate
 
@@ -71,7 +64,7 @@ def ways(options: int, epsilon: float) -> dict[str, Way]:
         "optimal unary, pure-ldp": pure(
             lambda: (UEClient(epsilon, options, use_oue=True), UEServer(epsilon, options, use_oue=True))
         ),
-        "optimal unary, multi-freq-ldpy": multi(UE_Client, UE_Aggregator_MI, True),
+        "optimal unary, multi-freq-ldpy": multi(UE_Client, UE_Aggregator_MI, True, sized=False),
         "hashing, pure-ldp": pure(
             lambda: (LHClient(epsilon, options, use_olh=True), LHServer(epsilon, options, use_olh=True))
         ),

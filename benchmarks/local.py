@@ -3,7 +3,7 @@
 The peers run in an environment of their own (`.venv-ldp`) on fewer users, because they handle one at a time; both
 speeds are in users a second of CPU. Errors are the mean squared error of estimated shares over all answers, of the same
 people; multi-freq-ldpy cuts its estimates at 0 and rescales them, so its errors are compared with `consistent`.
-No package that estimates means or distributions of numbers was found to install; theirs are compared with formulas.
+Numbers are compared with the papers (`_local_numbers`).
 
     python benchmarks/run.py local
 """
@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+import _local_numbers
 import tacit
 from tacit import local
 from tacit.local import crowd, laws
@@ -65,7 +66,7 @@ def peers() -> dict[str, Any]:
     return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {}
 
 
-def variances(runs: int = 60) -> dict[str, float]:
+def variances(runs: int = 200) -> dict[str, float]:
     """Measured over stated variance, over all answers and runs: within 6/sqrt(runs * answers) by chance."""
     found = {}
     truths = np.random.default_rng(1).zipf(1.5, FEW) % OPTIONS
@@ -95,21 +96,6 @@ def errors(runs: int = 20) -> dict[str, tuple[float, float]]:
             for kind in (raw, [consistent(each) for each in raw])
         )
     return found
-
-
-def numbers() -> list[str]:
-    """Means against the formulas of their papers, in units of the half width, for answers spread evenly."""
-    lines = ["| epsilon | hybrid, measured | Duchi | piecewise |", "|---|---|---|---|"]
-    truths = np.linspace(-1, 1, 2_000)
-    for epsilon in (0.5, 1.0, 4.0):
-        survey = local.Survey(tacit.between(-1, 1), epsilon=epsilon)
-        told = [survey.collect(survey.simulate(truths)).value for _ in range(200)]
-        half = math.exp(epsilon / 2)
-        duchi = ((math.exp(epsilon) + 1) / (math.exp(epsilon) - 1)) ** 2 - np.mean(truths**2)
-        piecewise = np.mean(truths**2 / (half - 1)) + (half + 3) / (3 * (half - 1) ** 2)
-        measured = float(np.mean(np.square(told))) * len(truths)
-        lines.append(f"| {epsilon:g} | {measured:.3f} | {duchi:.3f} | {piecewise:.3f} |")
-    return lines
 
 
 def wide() -> str:
@@ -155,8 +141,8 @@ def main() -> str:
         )
         lines.append(f"| {name} | {raw * 1e6:.0f} | {kept * 1e6:.0f} | {others or '-'} |")
     ratios = ", ".join(f"{name} {each:.3f}" for name, each in stated.items())
-    lines += ["", f"Measured over stated variance: {ratios}.", "", "Variance of a mean, times the people:", ""]
-    return "\n".join([*lines, *numbers()])
+    lines += ["", f"Measured over stated variance of shares: {ratios}.", ""]
+    return "\n".join([*lines, *_local_numbers.main()])
 
 
 if __name__ == "__main__":

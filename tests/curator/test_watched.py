@@ -110,8 +110,8 @@ def test_a_unit_moves_the_columns_by_no_more_than_is_paid_for(tmp_path: Path, un
         with tacit.open(folder / "p.toml") as curator:
             watch = curator.watch(SQL, 1, delta=delta, every="1 day")
             seen: list[list[int]] = []
-            step = watch._journal.step
-            watch._journal.step = lambda number, values: (seen.append(list(values)), step(number, values))[1]
+            extend = watch._journal.extend
+            watch._journal.extend = lambda first, rows: (seen.extend(map(list, rows)), extend(first, rows))[1]
             watch.catch_up("2026-01-01")
             asked.update(change=watch.totals.change, scales=watch._plans.watched.scales)
             watch.close()
@@ -156,8 +156,8 @@ def test_totals_and_means_are_within_what_is_said(clinic: Any, delta: float) -> 
     rows = some_rows()
     seen: list[list[int]] = []
     watch = clinic.watch(SQL, 20_000, every="1 day")
-    step = watch._journal.step
-    watch._journal.step = lambda number, values: (seen.append(list(values)), step(number, values))[1]
+    extend = watch._journal.extend
+    watch._journal.extend = lambda first, rows: (seen.extend(map(list, rows)), extend(first, rows))[1]
     watch.catch_up("2026-01-01")
     watch.close()
     held = np.zeros(4)

@@ -13,7 +13,8 @@ import pytest
 import tacit
 from tacit import local
 from tacit.local import laws
-from tacit.local.client import Refused, cell, is_within, ratio, text_report
+from tacit.local.checks import Refused, is_within, ratio
+from tacit.local.client import cell, text_report
 from tests.local.laws_by_enumeration import law_of
 
 SMALL: dict[str, tuple[dict[str, Any], int]] = {
@@ -125,15 +126,59 @@ def test_a_client_refuses_a_survey_that_tells_more_than_it_states() -> None:
     [
         ({"version": 2}, "version 2"),
         ({"law": {"kind": "k-ary", "options": 2, "keep": 1, "other": 2}}, "at least as much"),
-        ({"law": {"kind": "k-ary", "options": 2, "keep": 2.5, "other": 1}}, "whole numbers"),
+        ({"law": {"kind": "k-ary", "options": 2, "keep": 2.5, "other": 1}}, "whole number"),
         ({"law": {"kind": "unary", "options": 2, "one": [1, 1], "zero": [1, 2]}}, "0 < q < p < 1"),
-        ({"law": {"kind": "either", "parts": []}}, "two randomisers"),
+        ({"law": {"kind": "unary", "options": 2, "one": [-3, -4], "zero": [1, 2]}}, "0 < q < p < 1"),
+        ({"law": {"kind": "unary", "options": 2, "one": [0.5, 1], "zero": [1, 4]}}, "0 < q < p < 1"),
+        (
+            {"question": {"low": "0", "high": "1", "steps": 4}, "law": {"kind": "either", "parts": []}},
+            "two randomisers",
+        ),
+        ({"law": {"kind": "magic"}}, "no randomiser 'magic'"),
         ({"law": {"kind": "rappor", "kept": {"kind": "k-ary"}, "one": [3, 4], "zero": [1, 4]}}, "another randomiser"),
     ],
 )
 def test_a_malformed_description_is_refused_with_a_sentence(change: dict[str, Any], words: str) -> None:
     description = {**json.loads(local.Survey(tacit.one_of("a", "b"), epsilon=1).to_json()), **change}
     with pytest.raises(Refused, match=words):
+        local.Client(description)
+
+
+TWO, NINE = {"values": ["a", "b"]}, {"values": list("abcdefghi")}
+STEPS = {"low": "0", "high": "1", "steps": 8}
+UNFIT: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[int, int]]] = {
+    # name: the question, a law that is not made for it, and two true answers that it tells apart
+    "k-ary of two": (NINE, {**SMALL["k-ary"][0], "options": 2}, (3, 5)),
+    "unary of three": (NINE, SMALL["unary"][0], (1, 8)),
+    "subset of five": (NINE, SMALL["subset"][0], (7, 8)),
+    "hadamard with few rows": (NINE, {**SMALL["hadamard"][0], "rows": 4}, (3, 7)),
+    "hashing to an odd word": (NINE, {**SMALL["hashing"][0], "word": 3, "cells": 5}, (0, 1)),
+    "sign of answers": (NINE, SMALL["sign"][0], (0, 8)),
+    "sign of fewer steps": (STEPS, SMALL["sign"][0], (0, 8)),
+    "window of fewer steps": (STEPS, SMALL["window"][0], (0, 8)),
+    "either of fewer steps": (STEPS, EITHER, (0, 8)),
+    "rappor of three": (NINE, RAPPOR, (1, 8)),
+    "two questions in one": ({**NINE, **STEPS, "steps": 4}, SMALL["sign"][0], (0, 8)),
+}
+
+
+@pytest.mark.parametrize("name", UNFIT)
+def test_a_law_that_is_not_made_for_its_question_tells_more_than_its_ratio_and_is_refused(name: str) -> None:
+    question, law, pair = UNFIT[name]
+    one, other = (law_of(law, truth) for truth in pair)
+    told = max(chance / other[report] if report in other else float("inf") for report, chance in one.items())
+    back = max(chance / one[report] if report in one else float("inf") for report, chance in other.items())
+    harmless = name in ("unary of three", "rappor of three", "hashing to an odd word")  # at these two answers
+    assert harmless or max(told, back) > ratio(law)
+    with pytest.raises(Refused):
+        local.Client({"version": 1, "name": "", "question": question, "epsilon": "30", "law": law})
+
+
+@pytest.mark.parametrize("name", ["law", "question", "epsilon"])
+def test_a_description_with_a_part_missing_is_refused(name: str) -> None:
+    description = json.loads(local.Survey(tacit.one_of("a", "b"), epsilon=1).to_json())
+    del description[name]
+    with pytest.raises(Refused, match=name):
         local.Client(description)
 
 

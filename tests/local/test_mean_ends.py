@@ -10,7 +10,8 @@ import pytest
 
 import tacit
 from tacit import local
-from tacit.local.mean_ends import least_variance, variance_told
+from tacit.local.laws import told_variance
+from tacit.local.mean_ends import least_variance
 from tacit.local.numbers import steps_told
 from tests.local.laws_by_enumeration import law_of
 from tests.local.test_client import EITHER, SMALL
@@ -29,7 +30,7 @@ def test_the_variance_of_a_report_is_that_of_its_law(name: str) -> None:
         told = steps_told(law, reports if name == "either" else reports[:, 0])
         chances = np.array([float(each) for each in exact.values()])
         assert chances @ told == pytest.approx(answer)
-        assert variance_told(law, answer) == pytest.approx(chances @ (told - answer) ** 2)
+        assert told_variance(law, answer) == pytest.approx(chances @ (told - answer) ** 2)
 
 
 @pytest.mark.parametrize("epsilon", ["0.7", "2", "8"])
@@ -40,7 +41,7 @@ def test_no_answers_of_a_mean_have_less_variance_than_is_said(name: str, epsilon
     rng = np.random.default_rng(1)
     for _ in range(200):
         answers = steps * rng.beta(*rng.uniform(0.1, 3, 2), 5)
-        found = float(np.mean([variance_told(law, each) for each in answers]))
+        found = float(np.mean([told_variance(law, each) for each in answers]))
         assert least_variance(law, float(answers.mean()), steps) <= found * (1 + 1e-9)
 
 

@@ -14,7 +14,8 @@ import tacit
 from tacit import local
 from tacit.errors import ParameterError
 from tacit.local import contents, crowd, laws
-from tacit.local.client import Refused, direction, ratio, squared
+from tacit.local.checks import Refused, ratio
+from tacit.local.client import direction, squared
 from tests.local.laws_by_enumeration import law_of
 
 NEAREST = {

@@ -8,7 +8,7 @@ import pytest
 
 import tacit
 from tacit import local
-from tacit.local.client import Refused
+from tacit.local.checks import Refused
 
 
 def _survey(name: str, epsilon: str = "1") -> local.Survey:

@@ -12,7 +12,7 @@ import pytest
 
 import tacit
 from tacit import local
-from tacit.local.client import Refused
+from tacit.local.checks import Refused
 from tacit.local.page import Page, Serving, believed, serving
 from tests.local.laws_by_enumeration import law_of
 

@@ -12,7 +12,7 @@ import pytest
 
 import tacit
 from tacit import local
-from tacit.local.client import Refused
+from tacit.local.checks import Refused
 from tacit.local.shuffler import Shuffler, main, shuffle_lines
 
 SURVEY = local.Survey(tacit.one_of("a", "b", "c"), epsilon=1, protocol="k-ary")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import tacit
 from tacit import local
 from tacit.errors import ParameterError
 from tacit.local import crowd, laws
+from tacit.local.numbers import steps_told
 from tacit.local.shares import consistent, falling, shares
 from tacit.noise import secure
 from tests.local.laws_by_enumeration import law_of
@@ -39,6 +41,27 @@ def test_many_people_at_once_follow_the_client_s_law(name: str) -> None:
     chi = sum((found[r] - people * float(c)) ** 2 / (people * float(c)) for r, c in exact.items())
     many = len(exact) - 1
     assert chi < many + 8 * math.sqrt(2 * many) + 40  # beyond the 1e-8 quantile
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("options", "size"), [(3, 1), (5, 4), (9, 3), (66, 2)])
+def test_sets_of_many_people_are_uniform_besides_the_truth(options: int, size: int) -> None:
+    """Every set of others equally often: chi square below its 1e-8 quantile; for 66 options every pair of places."""
+    law = {"kind": "subset", "options": options, "size": size, "keep": 3, "other": 1}
+    truth = options - 1
+    people = 60_000
+    drawn = crowd.encode(law, np.full(people, truth, dtype=np.int64), secure())
+    bits = np.unpackbits(drawn, axis=1, count=options, bitorder="little")
+    assert (bits.sum(axis=1) == size).all()
+    inside = bits[:, truth] == 1
+    chance = 3 * size / (3 * size + options - size)
+    assert abs(inside.mean() - chance) < 6 * math.sqrt(chance * (1 - chance) / people)
+    for own, others in ((bits[inside, :truth], size - 1), (bits[~inside, :truth], size)):
+        sets, counts = np.unique(own, axis=0, return_counts=True)
+        many = math.comb(truth, others)
+        expected = len(own) / many
+        chi = float(((counts - expected) ** 2 / expected).sum() + (many - len(sets)) * expected)
+        assert chi < many + 8 * math.sqrt(2 * many) + 40
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
@@ -146,8 +169,58 @@ def test_questions_asked_together_are_answered_together() -> None:
     assert finding["answer"] == ("F / yes", "F / no", "M / yes", "M / no")
 
 
+@pytest.mark.parametrize("name", ["sign", "piecewise", "hybrid", "fitted", "distribution"])
+@pytest.mark.parametrize("epsilon", ["0.3", "1", "5"])
+def test_the_stated_variance_of_a_mean_is_that_of_the_enumerated_law(name: str, epsilon: str) -> None:
+    made = laws.NUMBERS[name](6, Fraction(epsilon))
+    rough = _rough(made)
+    for truth in range(7):
+        exact = law_of(rough, truth)
+        told = {
+            report: float(steps_told(rough, np.array([report if len(report) > 1 else report[0]]))[0])
+            for report in exact
+        }
+        mean = sum(float(chance) * told[report] for report, chance in exact.items())
+        spread = sum(float(chance) * (told[report] - mean) ** 2 for report, chance in exact.items())
+        assert mean == pytest.approx(truth, abs=1e-9)
+        assert laws.told_variance(rough, truth) == pytest.approx(spread, rel=1e-9)
+
+
+def _rough(law: dict[str, Any]) -> dict[str, Any]:
+    """The same law with weights of a few bits, so that every draw can be tried."""
+    if law["kind"] == "either":
+        return {**law, "chance": [2, 3], "parts": [_rough(part) for part in law["parts"]]}
+    return {**law, "keep": max(2, min(round(law["keep"] / law["other"]), 9)), "other": 1}
+
+
+def test_fitted_windows_are_the_best_and_best_is_never_worse_than_the_published_ones() -> None:
+    """On average over answers spread evenly, against the formulas of the papers (bounds -1 and 1)."""
+    for epsilon in (0.1, 0.5, 1.0, 2.0, 4.0, 8.0):
+        exact = Fraction(str(epsilon))
+        even = laws.STEPS / 2, laws.STEPS * (2 * laws.STEPS + 1) / 6
+        half, e = math.exp(epsilon / 2), math.exp(epsilon)
+        duchi = ((e + 1) / (e - 1)) ** 2 - 1 / 3
+        piecewise = 1 / 3 / (half - 1) + (half + 3) / (3 * (half - 1) ** 2)
+        best = laws.NUMBERS[laws.best_for_means(laws.STEPS, exact)](laws.STEPS, exact)
+        found = laws.told_variance(best, *even) * 4 / laws.STEPS**2
+        assert found <= 1.003 * min(duchi, piecewise)  # the grid has 1,024 steps
+        window = laws.fitted(laws.STEPS, exact)["window"]
+        for other in (window - 20, window + 20):
+            law = {**laws.fitted(laws.STEPS, exact), "window": max(other, 1)}
+            assert laws.told_variance(law, *even) >= 0.9999 * laws.told_variance(laws.fitted(laws.STEPS, exact), *even)
+
+
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", ["sign", "piecewise", "hybrid", "distribution"])
+def test_quantiles_of_a_distribution_are_found_again() -> None:
+    """Seeded; 20,000 reports at epsilon 4 place a quartile within 0.02 of the bounds' width."""
+    survey = local.Survey(tacit.between(0, 10), epsilon=4, protocol="distribution")
+    truths = np.random.default_rng(4).beta(2, 5, 20_000) * 10
+    finding = survey.collect(survey.simulate(truths), quantiles=("0.1", "0.5", "0.9"))
+    assert np.abs(np.array(finding["quantiles"]) - np.quantile(truths, [0.1, 0.5, 0.9])).max() < 0.2
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", ["sign", "piecewise", "hybrid", "fitted", "distribution"])
 @pytest.mark.parametrize("epsilon", ["0.5", "4"])
 def test_means_are_unbiased_and_their_intervals_cover(name: str, epsilon: str) -> None:
     survey = local.Survey(tacit.between(10, 20), epsilon=epsilon, protocol=name)

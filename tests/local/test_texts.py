@@ -7,7 +7,7 @@ import pytest
 
 from tacit import local
 from tacit.errors import ParameterError
-from tacit.local.client import Refused
+from tacit.local.checks import Refused
 
 
 @pytest.mark.statistical

@@ -75,12 +75,15 @@ class Watched:
         keys = {each.name for each in self.keys.columns}
         return tuple(each for each in self.plan.outputs if each.name not in keys)
 
-    def counted(self, plan: Plan, keys: Any, columns: Mapping[str, Any]) -> list[int]:
+    def counted(self, keys: Any, columns: Mapping[str, Any]) -> list[int]:
         """The exact numbers of one period, one for each measure and cell: for the journal's noise, and nobody else."""
-        rows = {key: row for row, key in enumerate(keys)}
+        return self.numbers({key: row for row, key in enumerate(keys)}, columns)
+
+    def numbers(self, rows: Mapping[Any, int], columns: Mapping[str, Any]) -> list[int]:
+        """The same, where the rows of cells are known."""
         return [
             int(columns[measure.name][rows[cell]]) * scale if cell in rows else 0
-            for measure, scale in zip(plan.measures, self.scales, strict=True)
+            for measure, scale in zip(self.plan.measures, self.scales, strict=True)
             for cell in self.keys.cells
         ]
 

@@ -24,35 +24,27 @@ must not move a row from a period that is over to one that is not: it would be c
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
-
-import sqlglot
-from sqlglot import exp
+from typing import TYPE_CHECKING, Any
 
 from tacit import parameters
 from tacit.curator.held import beside_ledger
 from tacit.curator.keys import Price, order_of_study
-from tacit.curator.watched import Reach, reach_of, watched
+from tacit.curator.periods import Periods, Span, length, moment
+from tacit.curator.watched import Reach, reach_of
 from tacit.engines.exact import Columns, Keys
 from tacit.engines.process import FAILED
-from tacit.errors import EngineError, LedgerError, QuestionError
+from tacit.errors import EngineError, LedgerError
 from tacit.ledger import Receipt
 from tacit.ledger.journal import Journal
 from tacit.mechanisms.continual import RunningTotals, one_event, one_user
-from tacit.plan import Plan
 from tacit.plan.make import affordable
 from tacit.policy import RowUnit
 from tacit.question import canonical
 
 if TYPE_CHECKING:
     from tacit.curator.curator import Curator
-
-_EVERY: Final = re.compile(r"\s*(\d+)\s*(day|week|hour)s?\s*")
-_TIMES: Final = ("date", "timestamp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +67,7 @@ class Watch:
     """A question that was paid for, and its periods."""
 
     def __init__(
-        self, curator: Curator, plans: _Plans, totals: RunningTotals, journal: Journal, receipt: Receipt
+        self, curator: Curator, plans: Periods, totals: RunningTotals, journal: Journal, receipt: Receipt
     ) -> None:
         self._curator, self._plans, self.totals = curator, plans, totals
         self._journal, self.receipt = journal, receipt
@@ -99,31 +91,33 @@ class Watch:
         """As `catch_up`, one period after the other."""
         if self._failed:
             raise EngineError(FAILED)  # also where not even that could be stored
-        moment = dt.datetime.now() if now is None else _moment("now", now)  # as the table's times are
+        now_is = dt.datetime.now() if now is None else moment("now", now)  # as the table's times are
+        over = self._plans.over_by(now_is)
         before = [0.0] * self.totals.width
-        for number in range(1, self.periods + 1):
-            _, end = self._plans.span(number)
-            if number > self._journal.time and end + self._plans.wait > moment:
-                return
-            sent = self._journal.sent(number) if number <= self._journal.time else self._counted(number)
+        for number in range(1, max(over, self._journal.time) + 1):
+            if number > self._journal.time:
+                self._count(number, min(over, number + self._plans.at_once - 1))
+            sent = self._journal.sent(number)
             yield self._told(number, sent, before)
             before = sent
 
-    def _counted(self, number: int) -> list[float]:
-        plan = self._plans.of(number)
+    def _count(self, first: int, last: int) -> None:
+        """Count these periods, and keep what leaves for them: one flush for all."""
+        stretch, own = self._plans.stretch(first, last), self._plans.watched
 
-        def counts(keys: Keys, columns: Columns) -> list[int]:
-            return self._plans.watched.counted(plan, keys, columns)
+        def counted(keys: Keys, columns: Columns) -> list[list[int]]:
+            return stretch.counted(own, keys, columns)
 
         till = self._curator._till  # that of the tables as they were last copied
         till.fresh()
         session = till.go_on(self.receipt)
         self._journal.begin()
         self._failed = True
-        exact = session.run(plan.query)
-        sent = session.guarded(lambda: self._journal.step(number, exact.open_for(counts)))
+        exact = [session.run(query) for query in stretch.queries]
+        session.guarded(
+            lambda: self._journal.extend(first, [row for found in exact for row in found.open_for(counted)])
+        )
         self._failed = False
-        return sent
 
     def _told(self, number: int, sent: list[float], before: list[float]) -> Period:
         own = self._plans.watched
@@ -145,72 +139,6 @@ class Watch:
         return f"Watch({self.over} of {self.periods} periods counted)"
 
 
-class _Plans:
-    """The question of each period."""
-
-    def __init__(self, curator: Curator, sql: str, epsilon: Fraction, time: str | None, span: _Span) -> None:
-        self._curator, self._sql, self._epsilon, self._span = curator, sql, epsilon, span
-        whole = curator.plan(sql, epsilon)
-        if sqlglot.parse_one(sql, dialect="duckdb").find(exp.Distinct) is not None:
-            raise QuestionError(
-                "A watch adds up its periods: what is in two of them would count twice. Leave out DISTINCT."
-            )
-        self.base, self.watched = whole, watched(whole)
-        self.names = tuple(each.name for each in self.watched.outputs)
-        table = curator.policy.tables[whole.tables[0]]
-        times = [name for name, each in table.columns.items() if each.kind in _TIMES]
-        if time is None and len(times) != 1:
-            raise parameters.refuse("time", f"one of {', '.join(times) or 'no columns: the table has no times'}", time)
-        self.time = times[0] if time is None else str(time)
-        if self.time not in times:
-            raise parameters.refuse("time", f"a column of dates or timestamps: {', '.join(times) or 'none'}", time)
-        column = table.columns[self.time]
-        if column.lower is None or column.upper is None:
-            raise parameters.refuse("time", "a column with bounds in the policy", self.time)
-        self._kind = column.kind
-        self.since = span.since or _moment("since", column.lower)
-        last = dt.timedelta(days=1) if self._kind == "date" else dt.timedelta(microseconds=1)  # the bound is included
-        self.until = span.until or _moment("until", column.upper) + last
-        if self.until <= self.since:
-            raise parameters.refuse("until", f"after {self.since}", self.until)
-        self.periods = -((self.since - self.until) // span.every)
-        if self._kind == "date" and (span.every % dt.timedelta(days=1) or self.since.time() != dt.time()):
-            raise parameters.refuse("every", "whole days, where the time is a date", span.every)
-
-    def span(self, number: int) -> tuple[dt.datetime, dt.datetime]:
-        """When a period begins and ends."""
-        start = self.since + (number - 1) * self._span.every
-        return start, start + self._span.every
-
-    @property
-    def wait(self) -> dt.timedelta:
-        """How long after its end a period is counted."""
-        return self._span.wait
-
-    def of(self, number: int) -> Plan:
-        """The plan of one period; the same cells, and no more sensitive than what was paid for."""
-        asked = sqlglot.parse_one(self._sql, dialect="duckdb")
-        assert isinstance(asked, exp.Select)
-        column = exp.column(self.time, quoted=True)
-        start, end = (self._literal(each) for each in self.span(number))
-        plan = self._curator.plan(asked.where(column >= start, column < end).sql("duckdb"), self._epsilon)
-        if not self.watched.same(plan):
-            raise QuestionError("The policy has changed since this watch was paid for. Begin another watch.")
-        return plan
-
-    def _literal(self, moment: dt.datetime) -> exp.Expression:
-        text = moment.date().isoformat() if self._kind == "date" else moment.isoformat(sep=" ")
-        return exp.cast(exp.Literal.string(text), self._kind)
-
-
-@dataclass(frozen=True, slots=True)
-class _Span:
-    every: dt.timedelta
-    wait: dt.timedelta
-    since: dt.datetime | None
-    until: dt.datetime | None
-
-
 def watch(
     curator: Curator,
     sql: str,
@@ -226,16 +154,16 @@ def watch(
     """Pay for a watch, or go on with one that was paid for."""
     exact, slip = parameters.price("epsilon", epsilon), parameters.slip("delta", delta)
     affordable(curator.policy, exact, "epsilon", epsilon)
-    span = _Span(
-        _length("every", every),
-        dt.timedelta(0) if wait is None else _length("wait", wait),
-        None if since is None else _moment("since", since),
-        None if until is None else _moment("until", until),
+    span = Span(
+        length("every", every),
+        dt.timedelta(0) if wait is None else length("wait", wait),
+        None if since is None else moment("since", since),
+        None if until is None else moment("until", until),
     )
-    plans = _Plans(curator, sql, exact, time, span)
+    plans = Periods(curator, sql, exact, time, span)
     alone = isinstance(curator.policy.unit_of(plans.base.tables[0]).unit, RowUnit)
     for number in (1, plans.periods):
-        plans.of(number)  # a question whose periods are not planned alike is refused before the charge
+        plans.stretch(number, number)  # a question whose periods are not planned alike is refused before the charge
     totals = RunningTotals(
         plans.periods,
         epsilon=exact,
@@ -276,21 +204,3 @@ def watch(
         journal.close(forget=journal.is_new)
         raise
     return Watch(curator, plans, totals, journal, receipt)
-
-
-def _length(name: str, said: str) -> dt.timedelta:
-    found = _EVERY.fullmatch(str(said))
-    if found is None or int(found[1]) == 0:
-        raise parameters.refuse(name, 'a length such as "1 day", "2 weeks" or "6 hours"', said)
-    return dt.timedelta(**{f"{found[2]}s": int(found[1])})
-
-
-def _moment(name: str, value: Any) -> dt.datetime:
-    if isinstance(value, dt.datetime):
-        return value.replace(tzinfo=None)
-    if isinstance(value, dt.date):
-        return dt.datetime.combine(value, dt.time())
-    try:
-        return dt.datetime.fromisoformat(str(value)).replace(tzinfo=None)
-    except ValueError:
-        raise parameters.refuse(name, "a date or a time, e.g. 2026-01-31", value) from None

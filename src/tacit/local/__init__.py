@@ -14,7 +14,8 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from tacit.local.client import Client, Refused, Report
+    from tacit.local.checks import Refused
+    from tacit.local.client import Client, Report
     from tacit.local.odometer import Odometer
     from tacit.local.survey import Batch, Survey, Vector
     from tacit.local.texts import TextSurvey
@@ -26,7 +27,7 @@ _HOME: Final = {
     "Batch": "survey",
     "Client": "client",
     "Odometer": "odometer",
-    "Refused": "client",
+    "Refused": "checks",
     "Report": "client",
     "Survey": "survey",
     "TextSurvey": "texts",

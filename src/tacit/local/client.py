@@ -1,4 +1,5 @@
-"""What runs at a person's home: it randomises one answer and sends a few bytes. Standard library only; read it whole.
+"""What runs at a person's home: it randomises one answer and sends a few bytes. Standard library only; read it whole,
+and `checks` after it.
 
     client = Client(description)          # the survey's public description, as JSON text or a mapping
     client.epsilon                        # what one answer may tell at most: stated, and checked here, not believed
@@ -36,15 +37,12 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
 
+from tacit.local.checks import LARGEST_EPSILON, Refused, checked, is_within, ratio
+
 VERSION = 1
-LARGEST_EPSILON = 30  # beyond it nothing is hidden
 _TICKET = 8  # bytes that tell two reports apart
 _INVERSE = NormalDist().inv_cdf
 _times = float.__mul__
-
-
-class Refused(ValueError):
-    """The client does not answer: the sentence says why."""
 
 
 def canonical(description: Mapping[str, Any]) -> str:
@@ -105,7 +103,7 @@ def randomised(law: Mapping[str, Any], truth: Any) -> tuple[int, ...]:
             return (truth + drawn // a,)
         place = (drawn - a * window) // b
         return (place if place < truth else place + window,)
-    raise Refused(f"This client knows no randomiser {kind!r}. It may be older than the survey: update it.")
+    raise AssertionError(kind)  # refused by `checked`
 
 
 def squared(steps: int, truth: int) -> int:
@@ -168,18 +166,6 @@ def cell(law: Mapping[str, Any], multiplier: int, shift: int, option: int) -> in
     return int(upper * law["cells"] >> (word // 2))
 
 
-def ratio(law: Mapping[str, Any]) -> Fraction:
-    """The largest ratio of the probabilities of one report under two answers, exactly."""
-    if law["kind"] == "unary":
-        p, q = Fraction(*law["one"]), Fraction(*law["zero"])
-        return p * (1 - q) / (q * (1 - p))
-    if law["kind"] in ("either", "moments"):
-        return max(ratio(part) for part in law["parts"])
-    if law["kind"] in ("rappor", "prefixes"):  # however many reports show the same kept bits; whatever length was drawn
-        return ratio(law["kept" if law["kind"] == "rappor" else "inner"])
-    return Fraction(law["keep"], law["other"])
-
-
 def radices(law: Mapping[str, Any]) -> tuple[int, ...]:
     """How many values each number of a report can have."""
     kind = law["kind"]
@@ -199,16 +185,6 @@ def radices(law: Mapping[str, Any]) -> tuple[int, ...]:
     if kind in sizes:
         return (law[sizes[kind]],)
     return (2,) if kind == "sign" else (law["steps"] + law["window"],)
-
-
-def is_within(found: Fraction, epsilon: Fraction) -> bool:
-    """Whether a ratio is at most exp(epsilon): some first part of the exponential's series reaches it. Exact."""
-    term, total, order = Fraction(1), Fraction(1), 0
-    while total < found and (order <= epsilon or term > Fraction(1, 1 << 200)):
-        order += 1
-        term *= epsilon / order
-        total += term
-    return total >= found
 
 
 class Report:
@@ -244,8 +220,11 @@ class Client:
         )
         if self.description.get("version") != VERSION:
             raise Refused(f"This survey has version {self.description.get('version')!r}; this client knows {VERSION}.")
+        missing = [name for name in ("question", "law", "epsilon") if name not in self.description]
+        if missing:
+            raise Refused(f"This is no survey: it has no {missing[0]!r}.")
         self.law: dict[str, Any] = self.description["law"]
-        checked(self.law)
+        checked(self.law, self.description["question"])
         self.epsilon = Fraction(self.description["epsilon"])
         if not 0 < self.epsilon <= LARGEST_EPSILON:
             raise Refused(f"A survey's epsilon is above 0 and at most {LARGEST_EPSILON}. Got {self.epsilon} instead.")
@@ -331,41 +310,3 @@ class _Remembered:
         if survey not in self._told:
             self._told[survey] = draw()
         return self._told[survey]
-
-
-def checked(law: Mapping[str, Any]) -> None:
-    """Refuse a law whose numbers are not what its randomiser needs."""
-    kind = law.get("kind")
-    if kind == "nearest":
-        whole = all(type(law.get(name)) is int for name in ("dimensions", "words", "near", "seed"))
-        if not whole or law["dimensions"] < 2 or not 1 <= law["near"] < law["words"] or law["seed"] < 1:
-            raise Refused("A survey of vectors needs 2 dimensions or more, and fewer near words than words.")
-    if kind in ("either", "moments"):
-        if len(law["parts"]) != 2:
-            raise Refused("A coin decides between two randomisers.")
-        for part in law["parts"]:
-            if part.get("kind") not in ("sign", "window"):
-                raise Refused("A coin decides between randomisers of one number.")
-            checked(part)
-        if law["parts"][0]["steps"] != law["parts"][1]["steps"]:
-            raise Refused("Both randomisers must have the same steps.")
-        return
-    if kind in ("rappor", "prefixes"):
-        part = law["kept" if kind == "rappor" else "inner"]
-        if part.get("kind") != ("unary" if kind == "rappor" else "hashing"):
-            raise Refused(f"A survey of kind {kind} has another randomiser inside: {part.get('kind')!r}.")
-        checked(part)
-    if kind == "prefixes":
-        lengths, longest = law["lengths"], law["longest"]
-        if not lengths or any(not 1 <= each <= 8 * longest for each in lengths) or law["inner"]["options"] != 1 << 32:
-            raise Refused("The lengths of prefixes must lie between 1 and the bits of the longest text.")
-        return
-    if kind in ("unary", "rappor"):
-        ends = [Fraction(*law["one"]), Fraction(*law["zero"])]
-        if not (0 < ends[1] < ends[0] < 1):
-            raise Refused("The bits of a unary report need probabilities 0 < q < p < 1.")
-        return
-    if not all(isinstance(law.get(name), int) and law[name] >= 1 for name in ("keep", "other")):
-        raise Refused("The weights of a survey must be whole numbers of at least 1.")
-    if law["keep"] < law["other"]:
-        raise Refused("The truth must weigh at least as much as anything else.")

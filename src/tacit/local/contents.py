@@ -16,6 +16,7 @@ k largest numbers of [-1, 1] is -k plus the integral of how many of them exceed 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Final
@@ -26,7 +27,7 @@ from scipy.special import bdtrc, betainc, ndtri
 
 from tacit.local import crowd, laws
 from tacit.local.mean_ends import mean_ends, variance_of_half
-from tacit.local.numbers import distribution, steps_told
+from tacit.local.numbers import distribution, quantiles_of, steps_told
 from tacit.local.reading import Read
 from tacit.local.shares import consistent, falling, shares
 from tacit.loss.numbers.rounding import float_up
@@ -63,15 +64,17 @@ def of_shares(asked: Description, law: laws.Law, read: Read, level: float, *, is
     return Content("Shares", table, notes, arrays)
 
 
-def of_number(asked: Description, law: laws.Law, read: Read, level: float) -> Content:
-    """The mean of a number; for a window also the whole distribution."""
+def of_number(asked: Description, law: laws.Law, read: Read, level: float, quantiles: Sequence[float] = ()) -> Content:
+    """The mean of a number; for a window also the whole distribution, and quantiles of it, without an interval."""
     people = len(read.reports)
     low, step = _scale(asked)
     mean = low + step * float(np.mean(steps_told(law, read.reports)))
     enough = people >= LEAST
     arrays: dict[str, Any] = {"people": people}
     if law["kind"] == "window":
-        arrays["distribution"] = distribution(law, crowd.support(law, read.reports))
+        found = distribution(law, crowd.support(law, read.reports))
+        arrays["distribution"] = found
+        arrays["quantiles"] = [low + step * each for each in quantiles_of(found, quantiles)]
     high = float(Fraction(asked["high"]))
     ends: tuple[Any, Any] = (None, None)
     if enough:

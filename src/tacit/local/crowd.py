@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from tacit.local.laws import Law
+from tacit.local.sets import encode_subset
 from tacit.noise import BitSource, bernoulli, uniform_below
 
 Whole = NDArray[np.int64]
@@ -166,44 +167,6 @@ def _encode_rappor(law: Law, truths: Whole, bits: BitSource) -> NDArray[np.uint8
     return _sets(part, truths, options)
 
 
-def _encode_subset(law: Law, truths: Whole, bits: BitSource) -> NDArray[np.uint8]:
-    options, size = law["options"], law["size"]
-    weight = law["keep"] * size
-    chance = Fraction(weight, weight + law["other"] * (options - size))
-
-    def part(own: Whole) -> NDArray[np.uint8]:
-        inside = bernoulli(chance, len(own), bits)
-        order = _uniform_order(len(own), options - 1, size, bits)
-        chosen = np.zeros((len(own), options), dtype=bool)
-        rows = np.arange(len(own))
-        for place in range(size):
-            taken = np.ones(len(own), dtype=bool) if place < size - 1 else ~inside
-            other = order[taken, place]
-            chosen[rows[taken], other + (other >= own[taken])] = True
-        chosen[rows[inside], own[inside]] = True
-        return np.packbits(chosen, axis=1, bitorder="little")
-
-    return _sets(part, truths, options)
-
-
-def _uniform_order(rows: int, places: int, size: int, bits: BitSource) -> Whole:
-    """Rows of places of which the first size - 1, and the first size, are uniform sets.
-
-    The places of the least of independent words are a uniform set given that no word inside equals one outside,
-    an event that treats all places alike; rows where it fails are drawn again.
-    """
-    ends = [end for end in (size - 2, size - 1, size) if 0 <= end < places]
-    found = np.empty((rows, places), dtype=np.int64)
-    missing = np.arange(rows)
-    while missing.size:
-        words = bits.words(len(missing) * places).reshape(len(missing), places)
-        order = np.argpartition(words, ends, axis=1)
-        found[missing] = order
-        values = np.take_along_axis(words, order[:, ends], axis=1)
-        missing = missing[(values[:, 1:] == values[:, :-1]).any(axis=1)]
-    return found
-
-
 def _sets(part: Callable[[Whole], NDArray[np.uint8]], truths: Whole, options: int) -> NDArray[np.uint8]:
     step = max(1, (1 << 22) // options)
     blocks = [part(truths[start : start + step]) for start in range(0, len(truths), step)]
@@ -308,7 +271,7 @@ _ENCODERS: Final[dict[str, Callable[[Law, Any, BitSource], Any]]] = {
     "hadamard": _encode_hadamard,
     "hashing": _encode_hashing,
     "unary": _encode_unary,
-    "subset": _encode_subset,
+    "subset": encode_subset,
     "rappor": _encode_rappor,
     "sign": _encode_sign,
     "window": _encode_window,

@@ -11,6 +11,7 @@ Sources: k-ary: Kairouz, Oh, Viswanath 2014. Unary: Erlingsson et al. 2014 (symm
 also have hashing. Hadamard: Acharya, Sun, Zhang 2019. Subsets: Wang et al. 2016; Ye and Barg 2018. Sign: Duchi, Jordan,
 Wainwright 2013. Window: Wang et al. 2019 (piecewise, for means) and Li et al. 2020 (square wave, for distributions),
 here on a grid: sums over a window of whole numbers are linear in where it starts, so means stay exactly unbiased.
+Fitted: the same window, of the width that has the least variance for answers spread evenly between the bounds.
 Nearest: Bhowmick et al. 2018 and Asi, Feldman, Talwar 2022 (directions in a cap around the vector); Isik, Chen, Ozgur,
 Weissman, No 2023 (the k nearest of a random codebook, which makes the ratio exact).
 """
@@ -23,7 +24,8 @@ from fractions import Fraction
 from typing import Any, Final
 
 from tacit import parameters
-from tacit.local.client import LARGEST_EPSILON, radices
+from tacit.local.checks import LARGEST_EPSILON
+from tacit.local.client import radices
 from tacit.noise.reals import exp_enclosure
 
 Law = dict[str, Any]
@@ -150,10 +152,18 @@ def _window(steps: int, epsilon: Fraction, share: float) -> Law:
     return {"kind": "window", "steps": steps, "window": window, "keep": a, "other": b}
 
 
+def fitted(steps: int, epsilon: Fraction) -> Law:
+    """A window of the width that tells means best, for answers spread evenly: a search over a closed form."""
+    e = math.exp(float(epsilon))
+    coarse = min(range(1, 2 * steps, max(1, steps // 64)), key=lambda window: _even(steps, window, e))
+    near = range(max(1, coarse - steps // 64), coarse + steps // 64 + 1)
+    return _window(steps, epsilon, min(near, key=lambda window: _even(steps, window, e)) / steps)
+
+
 def moments(steps: int, epsilon: Fraction) -> Law:
-    """The number or its square; the window is the better one for either where epsilon is large."""
-    make = sign if epsilon <= Fraction(129, 100) else piecewise
-    return {"kind": "moments", "parts": [make(steps, epsilon), make(steps, epsilon)]}
+    """The number or its square, each by the randomiser that is best for a mean."""
+    part = NUMBERS[best_for_means(steps, epsilon)](steps, epsilon)
+    return {"kind": "moments", "parts": [part, part]}
 
 
 def nearest(dimensions: int, epsilon: Fraction) -> Law:
@@ -195,6 +205,7 @@ NUMBERS: Final[dict[str, Callable[[int, Fraction], Law]]] = {
     "sign": sign,
     "piecewise": piecewise,
     "hybrid": hybrid,
+    "fitted": fitted,
     "distribution": square_wave,
     "variance": moments,
 }
@@ -237,6 +248,43 @@ def variance(law: Law, share: float, people: int) -> float:
     """The variance of one option's estimated share, given everyone's answers."""
     p, q = (float(each) for each in supports(law))
     return (share * p * (1 - p) + (1 - share) * q * (1 - q)) / (people * (p - q) ** 2)
+
+
+def told_variance(law: Law, step: float, square: float | None = None) -> float:
+    """The variance of what a report tells of a number, in squared steps (`numbers.steps_told`); exactly its law's.
+
+    Of an answer of `step` steps; or, with the mean of squared steps, of answers whose mean is `step`, on average.
+    Sign: what is told is m (a + b)/(a - b) times a bit of probability r = (b m + (a - b) t)/((a + b) m), moved.
+    Window: a report is a cell of G = m + w; of weight W = a w + b m, the cells t, ..., t + w - 1 have a each. Sums of c
+    and c**2 over cells are polynomials in t, and the mean of a report is alpha + beta t with beta = (a - b) w/W.
+    """
+    t, t2 = float(step), float(step) ** 2 if square is None else square
+    if law["kind"] == "either":
+        share = float(Fraction(*law["chance"]))
+        first, second = (told_variance(part, t, t2) for part in law["parts"])
+        return share * first + (1 - share) * second
+    a, b, m = float(law["keep"]), float(law["other"]), law["steps"]
+    if law["kind"] == "sign":
+        low, rise = b / (a + b), (a - b) / ((a + b) * m)
+        return float((low + rise * t - (low**2 + 2 * low * rise * t + rise**2 * t2)) / rise**2)
+    w = law["window"]
+    cells, weight = m + w, a * w + b * m
+    beta = (a - b) * w / weight
+    alpha = (b * cells * (cells - 1) / 2 + (a - b) * w * (w - 1) / 2) / weight
+    near = w * t2 + w * (w - 1) * t + w * (w - 1) * (2 * w - 1) / 6
+    squares = (b * (cells - 1) * cells * (2 * cells - 1) / 6 + (a - b) * near) / weight
+    return float((squares - (alpha**2 + 2 * alpha * beta * t + beta**2 * t2)) / beta**2)
+
+
+def _even(steps: int, window: int, odds_: float) -> float:
+    law = {"kind": "window", "steps": steps, "window": window, "keep": odds_, "other": 1.0}
+    return told_variance(law, steps / 2, steps * (2 * steps + 1) / 6)
+
+
+def best_for_means(steps: int, epsilon: Fraction) -> str:
+    """The least variance of a mean, for answers spread evenly between the bounds."""
+    even = steps / 2, steps * (2 * steps + 1) / 6
+    return min(("sign", "fitted"), key=lambda name: told_variance(NUMBERS[name](steps, epsilon), *even))
 
 
 def best(options: int, epsilon: Fraction) -> str:

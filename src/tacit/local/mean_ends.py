@@ -4,10 +4,10 @@ Sign. A report is a coin whose probability is a line in the answer, so the numbe
 whose mean is that line at the mean answer. Clopper and Pearson's exact interval covers it (`shares` has the argument).
 
 Window, or one of two by a coin. An answer t gives a report that tells t with a variance v(t) which the law says
-(`variance_told`). The mean of n reports has the variance V/n, V the mean of v(t_i). The spread S**2 of the reports is V
-and the spread of the answers, on average. But where wide reports are rare, some dozen reports show none of them, and
-S**2 says next to nothing. What is known without looking is V >= v*(mean t), v* the greatest convex function below v: v
-itself, which is a parabola, where it opens upwards, else its chord. So an end e of the normal interval solves
+(`laws.told_variance`). The mean of n reports has the variance V/n, V the mean of v(t_i). The spread S**2 of the reports
+is V and the spread of the answers, on average. But where wide reports are rare, some dozen reports show none of them,
+and S**2 says next to nothing. What is known without looking is V >= v*(mean t), v* the greatest convex function below
+v: v itself, which is a parabola, where it opens upwards, else its chord. So an end e of the normal interval solves
     e = mean +/- z (max(S**2, v*(e))/n)**(1/2),
 and both ends are taken within the bounds of the answers. This is the normal approximation; below 30 reports there is
 no interval.
@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from tacit.local.laws import Law
+from tacit.local.laws import Law, told_variance
 from tacit.local.numbers import steps_told
 from tacit.local.shares import exact_ends
 
@@ -48,29 +48,11 @@ def mean_ends(law: Law, reports: Whole, level: float) -> Ends:
     return _solved(law, mean, spread, -z, len(told), steps), _solved(law, mean, spread, z, len(told), steps)
 
 
-def variance_told(law: Law, t: float) -> float:
-    """Of what the report of an answer of t steps tells, in steps squared."""
-    if law["kind"] == "either":
-        chance, whole = law["chance"]
-        first, second = (variance_told(part, t) for part in law["parts"])
-        return float((chance * first + (whole - chance) * second) / whole)  # both tell t on average
-    a, b, m = law["keep"], law["other"], law["steps"]
-    if law["kind"] == "sign":
-        one = (b * m + (a - b) * t) / ((a + b) * m)
-        return float((m * (a + b) / (a - b)) ** 2 * one * (1 - one))
-    w = law["window"]
-    cells, weight = m + w, a * w + b * m
-    inside = w * t * t + t * w * (w - 1) + (w - 1) * w * (2 * w - 1) / 6  # the window's cells, squared and summed
-    square = (b * ((cells - 1) * cells * (2 * cells - 1) / 6) + (a - b) * inside) / weight
-    first = (b * cells * (cells - 1) / 2 + (a - b) * (w * t + w * (w - 1) / 2)) / weight
-    return float((square - first * first) * (weight / ((a - b) * w)) ** 2)
-
-
 def least_variance(law: Law, mean: float, steps: float) -> float:
     """The least mean of variances that answers of this mean can have: v*."""
-    low, middle, high = (variance_told(law, share * steps) for share in (0.0, 0.5, 1.0))
+    low, middle, high = (told_variance(law, share * steps) for share in (0.0, 0.5, 1.0))
     if middle <= (low + high) / 2:
-        return variance_told(law, mean)
+        return told_variance(law, mean)
     return low + (high - low) * mean / steps
 
 

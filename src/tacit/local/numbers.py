@@ -10,11 +10,13 @@ Either of the two by a coin that has nothing to do with t: each report is read b
 The interval of a mean is in `mean_ends`.
 
 The distribution is the one under which the reports are likeliest, found by expectation maximisation with a smoothing
-step (Li et al. 2020). It is work on reports that are private already. No interval is shown for it: none is known to
-cover.
+step (Li et al. 2020). It is work on reports that are private already. No interval is shown for it, and none for its
+quantiles: none is known to cover.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +62,13 @@ def distribution(law: Law, counts: Whole) -> Reals:
         found = found * (low * ratio[-1] + extra * (ratio[w:] - ratio[:-w]))
         found = _smooth(found / found.sum())
     return found
+
+
+def quantiles_of(found: Reals, wanted: Sequence[float]) -> list[float]:
+    """Where the distribution over 0..m reaches these shares: each step's share spread evenly half a step around it."""
+    ends = np.arange(len(found) + 1) - 0.5
+    reached = np.concatenate([[0.0], np.cumsum(found)])
+    return [min(max(float(np.interp(each, reached, ends)), 0.0), len(found) - 1.0) for each in wanted]
 
 
 def _smooth(found: Reals) -> Reals:

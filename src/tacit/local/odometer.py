@@ -20,7 +20,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from tacit.local.client import Refused
+from tacit.local.checks import Refused
 
 
 class Odometer:

@@ -21,7 +21,8 @@ from typing import Any, Final
 from urllib.parse import parse_qs
 
 from tacit.local import laws
-from tacit.local.client import Refused, Report
+from tacit.local.checks import Refused
+from tacit.local.client import Report
 from tacit.local.survey import Survey
 
 _MOST_BYTES: Final = 4_096
@@ -32,6 +33,7 @@ _STYLE: Final = """
 *{box-sizing:border-box}body{margin:0 auto;max-width:42rem;padding:1rem;font:16px/1.5 system-ui,sans-serif;
 color:var(--ink);background:var(--paper)}h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:2rem}
 form,.box{border:1px solid var(--line);border-radius:8px;padding:1rem;background:var(--soft)}
+fieldset{border:0;margin:0;padding:0}legend{padding:0;font-weight:600}
 label{display:block;padding:.4rem 0}button{font:inherit;padding:.5rem 1rem;margin-top:.6rem;border-radius:6px;
 border:1px solid var(--mark);background:var(--mark);color:var(--paper)}a{color:var(--mark)}
 code{overflow-wrap:anywhere;font-size:.9rem}table{border-collapse:collapse;width:100%}
@@ -70,7 +72,8 @@ class Page:
             fields = f'<label>A number from {low} to {high}<input type="text" name="answer" required></label>'
         bits = laws.report_bits(self.survey.law)
         return self._whole(
-            f'<form method="post" action="/">{fields}<button>Answer</button></form>'
+            f'<form method="post" action="/"><fieldset><legend>Your answer</legend>{fields}</fieldset>'
+            "<button>Answer</button></form>"
             f"<p>Your answer stays here. What leaves is a report of {bits} bits, drawn at random around it.</p>"
             + self._bound()
             + self._found()
@@ -97,7 +100,8 @@ class Page:
         )
         bits = " ".join(f"{byte:08b}" for byte in raw[16:])
         return self._whole(
-            f"<h2>This leaves</h2><table>{rows}</table><p>Bit by bit: <code>{bits}</code></p>"
+            f"<h2>This leaves</h2><table>{rows}</table>"
+            f"<p>The report bit by bit, in whole bytes: <code>{bits}</code></p>"
             f"<p>As numbers: <code>{html.escape(str(list(report.numbers)))}</code></p>"
             + self._bound()
             + '<p><a href="/">Answer as somebody else</a>. At home nobody answers twice: the client sends '
@@ -117,8 +121,8 @@ class Page:
         )
         return (
             f"<h2>What it can tell</h2><p>Epsilon is {epsilon:g}. How sure somebody may be of your answer before "
-            "the report, and after it, whatever it is:</p><table><tr><th>before</th><th>at least</th>"
-            f"<th>at most</th></tr>{rows}</table>"
+            "the report, and after it, whatever the report is:</p><table><tr><th>before</th><th>after: at least</th>"
+            f"<th>after: at most</th></tr>{rows}</table>"
         )
 
     def _found(self) -> str:

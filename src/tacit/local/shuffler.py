@@ -22,7 +22,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import IO, Any
 
-from tacit.local.client import Client, Refused, radices
+from tacit.local.checks import Refused
+from tacit.local.client import Client, radices
 
 _HEAD, _TICKET = 8, 8
 

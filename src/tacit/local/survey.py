@@ -19,7 +19,7 @@ import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final
@@ -64,7 +64,7 @@ class Survey:
 
     question: `one_of(...)`, `between(low, high)`, `Vector(n)`, or names of several `one_of`, asked together.
     protocol: "best", or for listed answers one of k-ary, symmetric unary, optimal unary, hashing, hadamard, subset; for
-    numbers sign, piecewise, hybrid (means), variance, or distribution.
+    numbers sign, piecewise, hybrid, fitted (means), variance, or distribution.
     """
 
     def __init__(self, question: Any, *, epsilon: Any, protocol: str = "best", name: str = "") -> None:
@@ -147,17 +147,24 @@ class Survey:
         return np.minimum(whole + up, asked["steps"]).astype(np.int64)
 
     def collect(
-        self, reports: Batch | Iterable[Any], *, level: parameters.Number = "0.95", falling: bool = False
+        self,
+        reports: Batch | Iterable[Any],
+        *,
+        level: parameters.Number = "0.95",
+        falling: bool = False,
+        quantiles: Sequence[parameters.Number] = ("0.25", "0.5", "0.75"),
     ) -> Finding:
         """What all reports together tell.
 
         falling: answers are listed from the most to the least frequent, which everyone knows: 'consistent' keeps to it.
+        quantiles: which ones are told of a number whose distribution the reports tell (every protocol but sign).
         """
         exact = float(parameters.level("level", level))
         read = self._read(reports)
         if len(read.reports) == 0:
             raise parameters.refuse("reports", "at least one report of this survey", "none")
-        content = self._content(read, exact, falling)
+        wanted = tuple(float(parameters.level("quantiles", each)) for each in quantiles)
+        content = self._content(read, exact, falling, wanted)
         name = self.description["name"]
         titled = replace(content, title=f"{content.title} of {name!r}" if name else content.title)
         return finding_of_reports(titled, self.epsilon, exact)
@@ -169,7 +176,7 @@ class Survey:
             return Read(reports.reports, Counter())
         return read_reports(self.id, self.law, reports)
 
-    def _content(self, read: Read, level: float, is_falling: bool) -> Content:
+    def _content(self, read: Read, level: float, is_falling: bool, quantiles: Sequence[float] = ()) -> Content:
         asked, law = self.description["question"], self.law
         if "values" in asked:
             return contents.of_shares(asked, law, read, level, is_falling=is_falling)
@@ -179,7 +186,7 @@ class Survey:
             return contents.of_vectors(asked, law, read, level)
         if law["kind"] == "moments":
             return contents.of_moments(asked, law, read, level)
-        return contents.of_number(asked, law, read, level)
+        return contents.of_number(asked, law, read, level, quantiles)
 
     def shuffled(self, people: int) -> events.Shuffled:
         """The event of `people` reports whose order and origin a shuffler drops; `loss.compose` prices it."""
@@ -283,7 +290,7 @@ def _number_asked(question: Facts, epsilon: Fraction, protocol: str) -> tuple[di
     low, high = (parameters.as_written("question", end) for end in (question.lower, question.upper))
     if low >= high:
         raise parameters.refuse("question", "bounds with the lower one below the upper one", (low, high))
-    chosen = "hybrid" if protocol == "best" else protocol
+    chosen = laws.best_for_means(laws.STEPS, epsilon) if protocol == "best" else protocol
     if chosen not in laws.NUMBERS:
         raise parameters.refuse("protocol", f"best, or one of {', '.join(laws.NUMBERS)}", protocol)
     asked = {"low": str(low), "high": str(high), "steps": laws.STEPS}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-WITHOUT_TORCH = {"test_pricing.py", "test_sampling.py"}
+WITHOUT_TORCH = {"test_floats.py", "test_pricing.py", "test_sampling.py"}
 collect_ignore: list[str] = []
 
 if importlib.util.find_spec("torch") is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from tacit.errors import ParameterError
@@ -54,6 +56,11 @@ def test_the_noise_is_the_least_for_the_budget(
     run = plan_run(epsilon, delta, rate=rate, steps=steps, buys_count=buys_count)
     assert epsilon * 0.999 < compose([run.event]).epsilon(run.delta) <= epsilon
     assert (run.count_sigma is not None) is buys_count
+    step = events.PoissonSampled(events.Gaussian(1, run.multiplier), Fraction(str(rate)))
+    whole: list[events.Event] = [events.Repeated(step, steps)]
+    if run.count_sigma is not None:
+        whole.insert(0, events.Gaussian(1, run.count_sigma))
+    assert run.event == (events.Composed(tuple(whole)) if buys_count else whole[0])
 
 
 def test_samples_of_nearly_nobody_have_a_price() -> None:

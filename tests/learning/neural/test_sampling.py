@@ -27,6 +27,12 @@ def test_everybody_is_in_with_the_stated_probability_whoever_else_is() -> None:
         assert abs((seen[:, one] * seen[:, other]).mean() - 0.09) < 6 * math.sqrt(0.09 * 0.91 / draws)
 
 
+@pytest.mark.statistical
+def test_samples_stand_in_random_order() -> None:
+    """False alarms: one in 50! that everybody stands in order."""
+    assert list(poisson_sample(50, Fraction(1), secure())) != list(range(50))
+
+
 def test_nobody_and_everybody() -> None:
     assert len(poisson_sample(0, Fraction(1, 2), secure())) == 0
     assert sorted(poisson_sample(50, Fraction(1), secure())) == list(range(50))

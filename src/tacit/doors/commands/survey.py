@@ -55,7 +55,7 @@ def shuffle(
 
     Lines are the hexadecimal digits of reports. Other lines, and reports that came before, are dropped and counted.
     """
-    from tacit.local.client import Refused
+    from tacit.local.checks import Refused
     from tacit.local.shuffler import shuffle_lines
 
     try:
@@ -67,7 +67,8 @@ def shuffle(
 
 def _read(file: Path) -> str:
     """The description, checked as a client checks it."""
-    from tacit.local.client import Client, Refused
+    from tacit.local.checks import Refused
+    from tacit.local.client import Client
 
     try:
         text = file.read_text()

@@ -48,9 +48,9 @@ def checked(kind: Any) -> str:
     return str(kind)
 
 
-def clipped_sum(forms: Sequence[Form], clip: float, kind: str) -> Any:
-    """The sum of everybody's clipped gradient: one float64 vector for all parameters."""
+def clipped_sums(forms: Sequence[Form], clip: float, kind: str) -> list[Any]:
+    """The sum of everybody's clipped gradient, parameter by parameter, each flat."""
     own, finite = weights(forms, clip, kind)
     if not bool(finite.all()):
         forms = [each.without(finite) for each in forms]  # nothing times what is no number is no number
-    return torch.cat([each.weighted(own) for each in forms])
+    return [each.weighted(own) for each in forms]

@@ -37,7 +37,7 @@ class Form(ABC):
 
     @abstractmethod
     def weighted(self, weights: Any) -> Any:
-        """The sum of weight times gradient: float64, flat. `weights` are float32."""
+        """The sum of weight times gradient, flat: float32 where it is one block's, else float64."""
 
     @abstractmethod
     def rows(self) -> Any:
@@ -77,6 +77,8 @@ class RankOne(Form):
     def weighted(self, weights: Any) -> Any:
         """Products of blocks in float32, added in float64."""
         b = self.b * weights[:, None]
+        if len(b) <= BLOCK:
+            return (b.T @ self.a).reshape(-1)
         total = torch.zeros(self.shape, dtype=torch.float64)
         for start in range(0, len(b), BLOCK):
             part = slice(start, start + BLOCK)
@@ -206,6 +208,8 @@ class Rows(Form):
     def weighted(self, weights: Any) -> Any:
         """Blocks in float32, added in float64."""
         flat = self.own.flatten(1)
+        if len(flat) <= BLOCK:
+            return weights @ flat
         total = torch.zeros(flat.shape[1], dtype=torch.float64)
         for start in range(0, len(flat), BLOCK):
             part = slice(start, start + BLOCK)

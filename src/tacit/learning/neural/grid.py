@@ -2,7 +2,8 @@
 
 Theorem. A step's sum on the grid has sensitivity S (`floats`); it gets round(sigma Z) on each coordinate with sigma at
 least z S, so a step is PoissonSampled(Gaussian(1, z), q): rounding a Gaussian number that is added to whole numbers is
-post-processing of continuous Gaussian noise. Sums of whole numbers below 2**53 are exact in float64.
+post-processing of continuous Gaussian noise. Sums of whole numbers below 2**53 are exact in float64;
+noise is added in 64-bit words.
 
 Noise does not depend on the data, so it is drawn on threads of its own while gradients are computed.
 """
@@ -10,7 +11,7 @@ Noise does not depend on the data, so it is drawn on threads of its own while gr
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
@@ -37,16 +38,23 @@ class Grid:
     sigma: Fraction
     coordinates: int
 
-    def rounded(self, total: Any) -> Any:
-        """A float64 sum as whole numbers, still in float64."""
-        return torch.round(total * 2.0**self.exponent)
+    def add(self, total: Any, sums: Sequence[Any]) -> None:
+        """Add flat sums, parameter by parameter, to whole numbers in float64: each is rounded to the grid first.
 
-    def released(self, whole: Any, noise: Any) -> Any:
-        """Whole numbers and their noise, as real numbers in float64: what may leave."""
-        if float(whole.abs().max()) >= _EXACT:
+        A float of either length times a power of two is exact, and so is the whole number nearest to it.
+        """
+        start = 0
+        for each in sums:
+            total[start : start + len(each)] += each.mul_(2.0**self.exponent).round_()
+            start += len(each)
+
+    def released(self, whole: Any, noise: Any, per: float) -> Any:
+        """Whole numbers and their noise, as real numbers over `per` in float64: what may leave."""
+        low, high = torch.aminmax(whole)
+        if max(-float(low), float(high)) >= _EXACT:
             raise TacitError("A sum on the grid is beyond 2**52.")
-        noisy = whole.to(torch.int64) + torch.from_numpy(noise)
-        return noisy.double() * 2.0**-self.exponent
+        noisy = whole.to(torch.int64).add_(torch.from_numpy(noise))
+        return noisy.double().mul_(2.0**-self.exponent / per)
 
     def draw(self, bits: Callable[[], BitSource] = secure) -> Drawing:
         """Begin to draw the noise of one step."""

@@ -29,7 +29,7 @@ from tacit import noise, parameters
 from tacit.errors import TacitError
 from tacit.learning.neural.alone import exact_grid, exact_sum
 from tacit.learning.neural.batches import people_of
-from tacit.learning.neural.clipping import AUTOMATIC, checked, clipped_sum
+from tacit.learning.neural.clipping import AUTOMATIC, checked, clipped_sums
 from tacit.learning.neural.floats import BLOCK, block_error
 from tacit.learning.neural.grid import Grid, grid_for
 from tacit.learning.neural.hooked import trained
@@ -190,7 +190,7 @@ class PrivateTrainer:
         self._waiting = False
         drawing = self._grid.draw(self._bits)
         total = self._sum(chosen)
-        released = self._grid.released(total, drawing.take()) / (self.size * float(self.run.rate))
+        released = self._grid.released(total, drawing.take(), self.size * float(self.run.rate))
         self._apply(released)
         if self._journal is not None:
             tensors, plain = state_of(self.module, self.optimiser)
@@ -210,8 +210,7 @@ class PrivateTrainer:
                 total += torch.from_numpy(exact_sum(self._gradients, chunk, self._clip, self._kind, self._grid))
             else:
                 with torch.no_grad():
-                    own = clipped_sum(self._on(chunk), float(self._clip), self._kind)
-                    total += self._grid.rounded(own)
+                    self._grid.add(total, clipped_sums(self._on(chunk), float(self._clip), self._kind))
         return total
 
     def _on(self, chunk: Any) -> Any:
