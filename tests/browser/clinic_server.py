@@ -150,6 +150,7 @@ def somebody(
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=script
     )
+    context.set_default_timeout(90_000)  # a busy machine is no mistake of a page
     page = context.new_page()
     person = Person(page, served.url)
 

@@ -148,7 +148,8 @@ def test_a_job_is_cancelled_before_it_is_charged(
         person.page.click("text=Cancel, it costs nothing")
         go_on.set()
         person.page.wait_for_selector("[data-state=cancelled]")
-        checked(person, "a cancelled job")
+        if script:  # axe is a script itself
+            checked(person, "a cancelled job")
         person.open("/ledger")
         assert "Nothing was asked yet" in person.page.content()
 

@@ -69,7 +69,7 @@ class Lifetime(Purse):
 
     def state(self) -> tuple[str, ...]:
         """Which tables are meant, and a digest that changes when a source does. Nothing in it comes from a row."""
-        return tuple(self._till.data())
+        return (*self._till.stated, self._till.engine.fingerprint())
 
     def widen(self, workers: int) -> None:
         """Answer so many questions at once, for those who ask from several threads: each has a worker's own memory.

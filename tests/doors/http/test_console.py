@@ -226,3 +226,36 @@ def test_names_values_questions_and_people_never_become_markup(evil: Served) -> 
         if "html" in page.headers["content-type"]:
             assert not re.search(r"<script(?! src=\"/static/console\.js\" defer>)|<img|<b onclick|onload='x", page.text)
     assert "&lt;script&gt;" in pages[4].text
+
+
+def test_nor_do_they_on_the_pages_of_studies_watches_publications_and_the_owner(evil: Served) -> None:
+    visitor = Visitor(evil)
+    visitor.log_in("owner")
+    column = '"<img src=x onerror=alert(2)>"'
+    rows = f'SELECT {column} FROM "{EVIL}"'
+    begun = visitor.send("POST", "/studies/histogram", sql=rows, o_epsilon="0.5")
+    while 'data-state="done"' not in (job := visitor.send("GET", begun.headers["location"])).text:
+        assert job.status_code == 200
+    said = {"statistics": f'{EVIL}: SELECT count(*) AS "<b onclick=x>" FROM "{EVIL}"', "epsilon": "0.5"}
+    pages = [
+        job,
+        visitor.send("GET", "/studies/GaussianNB"),
+        visitor.send("POST", "/studies/histogram/estimate", sql=rows, o_epsilon=EVIL, target=EVIL, rows_per_unit=EVIL),
+        visitor.send("POST", "/studies/histogram/estimate", sql=EVIL, o_epsilon="0.5"),
+        visitor.send("GET", "/studies/%3Cscript%3E"),
+        visitor.send("GET", "/jobs"),
+        visitor.send("GET", "/jobs/%3Cscript%3E"),
+        visitor.send("POST", "/watch", sql=EVIL, every=EVIL, epsilon=EVIL),
+        visitor.send("POST", "/publish", page=EVIL, title=EVIL, **said),
+        visitor.send("GET", "/policy"),
+        visitor.send("POST", "/policy", text=EVIL),
+        visitor.send("POST", "/people/add", name=EVIL, role="auditor", days="1"),
+        visitor.send("GET", "/people"),
+        visitor.send("POST", "/people/revoke", id=EVIL),
+    ]
+    assert visitor.send("POST", "/publish", page="p", title=EVIL, **said).status_code == 303
+    pages.append(visitor.send("GET", "/published/p/index.html"))
+    for number, page in enumerate(pages):
+        assert page.status_code in (200, 400, 404)
+        for bad in ("<script>alert", "<img src=x", "<b onclick", "</td><script"):
+            assert bad not in page.text, (number, bad)
