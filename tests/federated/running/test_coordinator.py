@@ -13,7 +13,9 @@ import pytest
 from tacit.errors import BudgetExceeded, TacitError
 from tacit.federated import Identity
 from tacit.federated.jobs.counts import Counts, Mean
+from tacit.federated.jobs.models import Descent, Logistic
 from tacit.federated.refusals import Refused
+from tacit.federated.running.calls import Call, called
 from tacit.federated.running.coordinator import Coordinator
 from tacit.federated.running.federation import Federation
 from tacit.ledger import Failed
@@ -174,3 +176,14 @@ def test_two_federations_that_differ_in_anything_share_no_round() -> None:
     ]
     made.append(Federation("one", Counts("drink", ("a", "b")), server.public, listed, "1", "1/100"))
     assert len({each.setup(1).name for each in made}) == len(made)
+
+
+@pytest.mark.parametrize("weights", [None, [], [[1.0]], [[10**400]], "x", {"a": 1}, [[0.0] * 1000] * 5])
+def test_a_state_that_is_none_makes_no_client_stay_away_whatever_it_holds(tmp_path: Path, weights: Any) -> None:
+    """A coordinator that lies must not learn who has rows from who refuses, or from who works longer."""
+    job = Logistic({"age": (0.0, 100.0)}, "ill", ("no", "yes"), Descent(1), among=4)
+    federation, server, keys = parties(job, 4)
+    owns = [job.read({"age": ["50"] * many, "ill": ["yes"] * many}) for many in (0, 1, 9, 0)]
+    for each in members(federation, keys, owns, tmp_path):
+        each.enter(called(federation, server, each.number, Call(1, {"weights": weights})))
+        assert each.odometer.rounds == (federation.setup(1).name,)

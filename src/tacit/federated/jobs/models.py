@@ -170,7 +170,10 @@ class Logistic(Job):
 
     def value(self, state: State, own: Own) -> Reals:
         """How far the client's steps move the weights."""
-        return self.fitting.moved(np.array(state["weights"], dtype=np.float64), own).reshape(-1)
+        weights = np.array(state["weights"], dtype=np.float64)
+        if weights.shape != self.fitting.shape:  # a lying coordinator's: larger ones would cost who has rows more
+            raise ValueError("the weights have another shape")
+        return self.fitting.moved(weights, own).reshape(-1)
 
     def after(self, state: State, found: Finding) -> State:
         """The new weights."""

@@ -11,13 +11,16 @@ tell too much. What it holds never makes it stay away.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from tacit.federated.aggregation.client import Client
 from tacit.federated.aggregation.keys import Identity
 from tacit.federated.odometer import Odometer
 from tacit.federated.running.calls import heard
 from tacit.federated.running.federation import Federation
+
+_NO_STATE: Final = (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError)
+"""What a state that is none can make: a coordinator's doing, which must not tell who has rows."""
 
 
 class Participant:
@@ -34,7 +37,14 @@ class Participant:
         setup, job = self.federation.setup(call.round), self.federation.job
         try:
             value = job.value(call.state, self._own)
-        except (KeyError, TypeError, ValueError, IndexError):  # a state that is none: the coordinator's doing
+        except (
+            KeyError,
+            TypeError,
+            ValueError,
+            IndexError,
+            AttributeError,
+            ArithmeticError,
+        ):  # a state that is none: the coordinator's doing
             value = None
         vector = self.federation.asked.vector(value, odometer=self.odometer, name=setup.name)
         return call.round, Client(setup, self.number, self.identity, vector)
