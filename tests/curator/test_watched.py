@@ -12,10 +12,11 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
+from scipy.stats import norm
 from typer.testing import CliRunner
 
 import tacit
-from tacit.curator.watched import reach_of, watched
+from tacit.curator.watched import Reach, _mean_reach, reach_of, watched
 from tacit.doors.cli import app
 from tacit.errors import LedgerError, QuestionError
 from tacit.mechanisms.continual import RunningTotals
@@ -172,6 +173,24 @@ def test_totals_and_means_are_within_what_is_said(clinic: Any, delta: float) -> 
             held[place] += value is None or far is None or abs(value - true) <= far
     assert held.min() >= 345
     assert delta == 0 or held[2] < 400
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("m", [-0.9, 0.0, 0.8])
+@pytest.mark.parametrize("weights", [((1.0, 0.0), (0.0, 1.0)), ((0.5, -0.5), (0.5, 0.5)), ((1.0, 0.2), (0.3, 1.5))])
+def test_a_mean_under_gaussian_noise_is_held_exactly_as_often_as_said(m: float, weights: Any) -> None:
+    """4,000 draws of normal noise: a share outside .93 to .97 once in 1e8. 40 rows, so that their noise matters."""
+    total, count = map(np.array, weights)
+    off, least = _mean_reach(total, count, Reach(lambda level: float(norm.ppf((1 + level) / 2)), True))
+    exact = np.linalg.solve(np.array([total, count]), [40 * m, 40])
+    draws = exact + np.random.default_rng(11).normal(size=(4_000, 2))
+    held = []
+    for moved, many in zip(draws @ total, draws @ count, strict=True):
+        assert many > least
+        found = moved / many
+        held.append(abs(found - m) <= off(moved, many, found))
+    # the interval told is as far as the farther end on both sides, which holds a little more
+    assert 0.93 < np.mean(held) < 0.97
 
 
 def test_a_period_is_told_once_and_is_the_same_ever_after(clinic: Any) -> None:
