@@ -74,6 +74,8 @@ class Server:
         for kind in ("free", "paid"):
             self.gates[kind] = Gate(self.limits.open_each, self.limits.open_all)
             self.pools[kind] = ThreadPoolExecutor(self.limits.threads, thread_name_prefix=f"tacit-{kind}")
+        self.gates["openid"] = Gate(self.limits.open_each, self.limits.open_all)
+        self.pools["openid"] = ThreadPoolExecutor(self.limits.threads, thread_name_prefix="tacit-openid")
         self.gates["streams"] = Gate(self.limits.open_each, self.limits.open_all)
         self.pools["token"] = ThreadPoolExecutor(1, thread_name_prefix="tacit-token")
 
