@@ -27,7 +27,7 @@ from tacit.answer.release import guarded
 from tacit.curator import Curator, Price, Rows
 from tacit.errors import QuestionError
 from tacit.noise import BitSource, secure
-from tacit.plan.row_plan import Cut, Indicator, RowPlan, Variable
+from tacit.plan.row_plan import Asked, Cut, Indicator, OrMissing, RowPlan, Variable, missing_code, name_of
 from tacit.plan.row_words import COUNT
 from tacit.policy import RowUnit
 from tacit.statistics.asked_rows import narrowed, rows_of_table
@@ -232,14 +232,14 @@ class EngineRows(Opened):
     def meanings(self, *names: str) -> list[str]:
         return [self._plan.variable(name).meaning for name in names]
 
-    def tally(self, *asked: str | Cut) -> tuple[Whole, Whole]:
+    def tally(self, *asked: Asked) -> tuple[Whole, Whole]:
         columns, rows = self.columns(*asked)
         codes = np.empty((len(asked), len(rows)), dtype=np.int64).T  # columns lie together: they are written one by one
         for place, column in enumerate(columns):
             codes[:, place] = column
         return codes, rows
 
-    def columns(self, *asked: str | Cut) -> tuple[list[NDArray[Any]], Whole]:
+    def columns(self, *asked: Asked) -> tuple[list[NDArray[Any]], Whole]:
         """Read in words; a table of many rows in parts, so that what is on its way stays bounded."""
         if not asked:
             return [], np.array([self.totals([])[0]], dtype=np.int64)
@@ -254,13 +254,13 @@ class EngineRows(Opened):
         columns = [np.concatenate([own[place] for own, _ in found]) for place in range(len(asked))]
         return columns, np.concatenate([rows for _, rows in found])
 
-    def _parts(self, words: int, asked: Sequence[str | Cut]) -> int:
-        names = [each.name if isinstance(each, Cut) else each for each in asked]
+    def _parts(self, words: int, asked: Sequence[Asked]) -> int:
+        names = [name_of(each) for each in asked if not isinstance(each, OrMissing)]
         count, _ = self.totals([], using=names)
         return max(1, -(-8 * words * count // _PART_BYTES))
 
     def _part(
-        self, asked: Sequence[str | Cut], grouped: bool, part: tuple[int, int] | None
+        self, asked: Sequence[Asked], grouped: bool, part: tuple[int, int] | None
     ) -> tuple[list[NDArray[Any]], Whole]:
         query, digits = self._plan.words(asked, grouped=grouped, part=part)
 
@@ -305,16 +305,17 @@ class _FromArrays(Opened):
     def meanings(self, *names: str) -> list[str]:
         return [self._source.variable(name).meaning for name in names]
 
-    def tally(self, *asked: str | Cut) -> tuple[Whole, Whole]:
-        names = [each.name if isinstance(each, Cut) else each for each in asked]
-        columns, kept = self._kept(names)
+    def tally(self, *asked: Asked) -> tuple[Whole, Whole]:
+        _, kept = self._kept([name_of(each) for each in asked if not isinstance(each, OrMissing)])
         count = int(kept.sum())
         codes = np.empty((len(asked), count), dtype=np.int64).T  # columns lie together: they are written one by one
-        for place, (each, column) in enumerate(zip(asked, columns, strict=True)):
-            if isinstance(each, Cut):
-                codes[:, place] = np.searchsorted(each.edges, column[kept], side="right")
-            else:
-                np.compress(kept, column, out=codes[:, place])
+        for place, each in enumerate(asked):
+            inner = each.asked if isinstance(each, OrMissing) else each
+            known = self._source.variable(name_of(each))
+            column = self._source.columns[known.name][kept]
+            codes[:, place] = np.searchsorted(inner.edges, column, side="right") if isinstance(inner, Cut) else column
+            if isinstance(each, OrMissing):
+                codes[self._source.missing[known.name][kept], place] = missing_code(known, inner)
         return codes, np.ones(count, dtype=np.int64)
 
     def totals(

@@ -134,6 +134,7 @@ def aim(
     bins: Mapping[str, Bins] | int | None = None,
     bounds: Any = None,
     values: Any = None,
+    nulls: Any = None,
     constraints: Any = None,
     prior: Any = None,
     analyst: str | None = None,
@@ -143,12 +144,13 @@ def aim(
 
     data: rows of a curator, or arrays with `bounds` and `values`. workload: the tables that matter: all pairs where it
     is left out, a number of columns, sets of columns, or a mapping from sets to weights. max_cells: how large the model
-    may grow. bins: how columns of many numbers are cut. constraints: public conditions that every drawn
+    may grow. bins: how columns of many numbers are cut.
+    nulls: columns whose missing values are kept, or True for all that may miss one; rows that miss another are left out. constraints: public conditions that every drawn
     row keeps. prior: public rows to start from. progress: called with the share of the budget that is used.
     """
     source = source_of(data, bounds=bounds, values=values)
     exact_epsilon, exact_delta = budget(epsilon, delta)
-    layout, rules, before = ruled_layout(source, bins, values, constraints, prior)
+    layout, rules, before = ruled_layout(source, bins, values, constraints, prior, nulls)
     must_be_small(layout)
     most = parameters.whole("max_cells", max_cells, least=1)
     candidates = candidates_of(workload, layout.names, layout.sizes)

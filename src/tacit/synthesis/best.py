@@ -38,6 +38,7 @@ def best(
     bins: Mapping[str, Bins] | int | None = None,
     bounds: Any = None,
     values: Any = None,
+    nulls: Any = None,
     constraints: Any = None,
     prior: Any = None,
     analyst: str | None = None,
@@ -46,6 +47,7 @@ def best(
     """A table by the method that suits its columns: `aim`, `mst` where there are many, `independent` where it must be.
 
     data: rows of a curator, or arrays with `bounds` and `values`. bins: how columns of many numbers are cut.
+    nulls: columns whose missing values are kept, or True for all that may miss one; rows that miss another are left out.
     constraints: public conditions that every drawn row keeps. prior: public rows to start from. progress: called with
     the share of the budget that is used, where the method goes in rounds.
     """
@@ -57,6 +59,7 @@ def best(
         "bins": bins,
         "bounds": bounds,
         "values": values,
+        "nulls": nulls,
         "constraints": constraints,
         "prior": prior,
         "analyst": analyst,

@@ -19,7 +19,7 @@ from tacit.answer.drawings import Drawn, drawings
 from tacit.answer.pages import page
 from tacit.answer.report import reader_of
 from tacit.answer.shown import safe
-from tacit.synthesis.cells import Field
+from tacit.synthesis.cells import MISSING, Field
 from tacit.synthesis.model.tables import Columns, Table
 from tacit.synthesis.shown_tables import intervals, telling
 
@@ -126,9 +126,9 @@ def _column(synthetic: Synthetic, place: int, field: Field) -> list[str]:
     """One column: a bar for each cell, with its interval."""
     expected = synthetic._table((place,)) * synthetic.total
     ends = intervals(synthetic._release, (place,), expected, _LEVEL)
-    listed = field.labels if field.values is None else field.values
+    listed = tuple(MISSING if each is None else each for each in field.listed)
     low, high = (None, None) if ends is None else (_known(ends[0]), _known(ends[1]))
-    drawn = [Drawn(field.name, tuple(listed), None, None), Drawn("rows", tuple(expected.tolist()), low, high)]
+    drawn = [Drawn(field.name, listed, None, None), Drawn("rows", tuple(expected.tolist()), low, high)]
     return [f"<h3>{_escaped(field.name)}</h3>", *drawings(drawn, "bars")]
 
 

@@ -4,8 +4,9 @@ Listed values and truth values are cells; whole numbers and dates between bounds
 all else is cut into bins between the bounds. A value inside a bin is drawn evenly among those that the column can have.
 
 Promise: cells follow from public facts alone (`statistics.domains`), so a row that comes or goes changes its own cell
-of every table and nothing else. Rows that miss a value in one of the columns, or lie outside of the listed values, are
-left out as a whole: all tables are about the same rows.
+of every table and nothing else. A column that may miss values, and is named in `nulls`, has one more cell for them,
+whether any row misses one or not. Rows that miss a value in one of the other columns, or lie outside of the listed
+values, are left out as a whole: all tables are about the same rows.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import datetime
 import itertools
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final
 
@@ -29,6 +30,7 @@ from tacit.statistics.source import Source
 _FEW: Final = 128  # so many whole numbers are cells of their own
 _BINS: Final = 32
 _MOST_COLUMNS: Final = 64
+MISSING: Final = "missing"  # what a cell of missing values is called
 _EPOCH: Final = datetime.datetime(1970, 1, 1)
 
 
@@ -37,7 +39,7 @@ class Field:
     """A column of the synthetic table.
 
     `values` are what the cells read as; or `edges`, whole numbers of `step`, are where the bins begin, the last of them
-    where the last bin ends (both ends included).
+    where the last bin ends (both ends included). Where `nullable`, a last cell stands for missing values.
     """
 
     name: str
@@ -45,20 +47,34 @@ class Field:
     values: tuple[Any, ...] | None = None
     edges: tuple[int, ...] = ()
     step: Fraction = Fraction(1)
+    nullable: bool = False
+
+    @property
+    def known(self) -> int:
+        """How many cells of values."""
+        return len(self.edges) - 1 if self.values is None else len(self.values)
 
     @property
     def size(self) -> int:
         """How many cells."""
-        return len(self.edges) - 1 if self.values is None else len(self.values)
+        return self.known + self.nullable
 
     @property
     def labels(self) -> tuple[str, ...]:
         """What to call each cell."""
+        missing = (MISSING,) * self.nullable
         if self.values is not None:
-            return tuple(str(each) for each in self.values)
+            return tuple(str(each) for each in self.values) + missing
         shown = [str(self.value(edge)) for edge in self.edges]
-        closing = ")" * (self.size - 1) + "]"
-        return tuple(f"[{shown[place]}, {shown[place + 1]}{closing[place]}" for place in range(self.size))
+        closing = ")" * (self.known - 1) + "]"
+        return tuple(f"[{shown[place]}, {shown[place + 1]}{closing[place]}" for place in range(self.known)) + missing
+
+    @property
+    def listed(self) -> tuple[Any, ...]:
+        """The cells as keys of a table: listed values as they are, None for missing ones, bins by their names."""
+        if self.values is not None:
+            return self.values + (None,) * self.nullable
+        return self.labels
 
     def value(self, code: int) -> Any:
         """A whole number of steps as it reads."""
@@ -73,18 +89,20 @@ class Field:
         edges = np.array(self.edges, dtype=np.int64)
         ends = edges[1:].copy()
         ends[-1] += 1  # the last bin is closed
-        return generator.integers(edges[:-1][cells], ends[cells])
+        held = np.minimum(cells, self.known - 1)  # what is missing has a code that nobody reads
+        return generator.integers(edges[:-1][held], ends[held])
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
         values = None if self.values is None else [_plain(each) for each in self.values]
-        return {
+        content = {
             "name": self.name,
             "kind": self.kind,
             "values": values,
             "edges": list(self.edges),
             "step": parameters.as_text(self.step),
         }
+        return content | {"nullable": True} if self.nullable else content
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Field:
@@ -95,7 +113,8 @@ class Field:
             values = [read(each) for each in values]
         edges = tuple(int(each) for each in content["edges"])
         step = parameters.rational("step", content["step"])
-        return cls(str(content["name"]), kind, None if values is None else tuple(values), edges, step)
+        nullable = content.get("nullable", False) is True
+        return cls(str(content["name"]), kind, None if values is None else tuple(values), edges, step, nullable)
 
 
 def _plain(value: Any) -> Any:
@@ -130,10 +149,11 @@ def layout_of(
     bins: Mapping[str, Bins] | int | None,
     values: Any = None,
     cuts: Mapping[str, Collection[int]] | None = None,
+    nulls: Any = None,
 ) -> Layout:
     """The cells of a source's columns. `bins`: how many, or edges, for one column or another, or a number for all.
 
-    `cuts` are more places where bins begin, as codes.
+    `cuts` are more places where bins begin, as codes. `nulls` are columns that have a cell for missing values.
     """
     variables = source.variables
     if len({each.name.casefold() for each in variables}) != len(variables):
@@ -147,7 +167,24 @@ def layout_of(
         if inside:
             edges = [field.value(edge) for edge in sorted({*field.edges, *inside})]
             made[place] = _binned(variables[place], domain_of(variables[place], edges))
+    for place in _nullable(variables, nulls):
+        field, domain = made[place]
+        made[place] = replace(field, nullable=True), domain.with_missing(variables[place])
     return Layout(tuple(field for field, _ in made), tuple(domain for _, domain in made))
+
+
+def _nullable(variables: Sequence[Variable], nulls: Any) -> list[int]:
+    """The columns that get a cell for missing values: all that may miss one, or those that are named."""
+    able = {each.name.casefold(): place for place, each in enumerate(variables) if each.nullable}
+    if nulls is None or isinstance(nulls, bool):
+        return list(able.values()) if nulls else []
+    found = []
+    for name in [nulls] if isinstance(nulls, str) else nulls:
+        if str(name).casefold() not in able:
+            names = ", ".join(variables[place].name for place in able.values()) or "none of these columns"
+            raise parameters.refuse("nulls", f"True, or columns that may miss values ({names})", name)
+        found.append(able[str(name).casefold()])
+    return found
 
 
 def _begins(field: Field, cut: int) -> bool:

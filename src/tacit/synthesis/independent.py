@@ -38,6 +38,7 @@ def independent(
     bins: Mapping[str, Bins] | int | None = None,
     bounds: Any = None,
     values: Any = None,
+    nulls: Any = None,
     constraints: Any = None,
     prior: Any = None,
     analyst: str | None = None,
@@ -45,11 +46,12 @@ def independent(
     """A table whose columns have the distributions of the data's, and nothing to do with each other.
 
     data: rows of a curator, or arrays with `bounds` and `values`. bins: how columns of many numbers are cut.
+    nulls: columns whose missing values are kept, or True for all that may miss one; rows that miss another are left out.
     constraints: public conditions that every drawn row keeps. prior: public rows to start from.
     """
     source = source_of(data, bounds=bounds, values=values)
     exact_epsilon, exact_delta = budget(epsilon, delta)
-    layout, rules, before = ruled_layout(source, bins, values, constraints, prior)
+    layout, rules, before = ruled_layout(source, bins, values, constraints, prior, nulls)
     count, rows = len(layout.sizes), source.rows_per_unit
     noise = least_noise(count * rows, count * rows**2, sum(layout.sizes), exact_epsilon, exact_delta)
 

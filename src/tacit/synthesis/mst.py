@@ -100,6 +100,7 @@ def mst(
     bins: Mapping[str, Bins] | int | None = None,
     bounds: Any = None,
     values: Any = None,
+    nulls: Any = None,
     constraints: Any = None,
     prior: Any = None,
     analyst: str | None = None,
@@ -107,11 +108,12 @@ def mst(
     """A table made of single columns and a tree of pairs: quick, and good where few dependencies matter.
 
     data: rows of a curator, or arrays with `bounds` and `values`. bins: how columns of many numbers are cut.
+    nulls: columns whose missing values are kept, or True for all that may miss one; rows that miss another are left out.
     constraints: public conditions that every drawn row keeps. prior: public rows to start from.
     """
     source = source_of(data, bounds=bounds, values=values)
     exact_epsilon, exact_delta = budget(epsilon, delta)
-    layout, rules, before = ruled_layout(source, bins, values, constraints, prior)
+    layout, rules, before = ruled_layout(source, bins, values, constraints, prior, nulls)
     must_be_small(layout)
     plan = plan_mst(len(layout.sizes), source.rows_per_unit, exact_epsilon, exact_delta)
 
