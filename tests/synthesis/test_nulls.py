@@ -53,7 +53,7 @@ def rows_of(frame: pd.DataFrame) -> tacit.Rows:
         {n: pyarrow.array(c.dt.date if n == "born" else c, from_pandas=True) for n, c in frame.items()}
     )
     clinic = tacit.protect(days, unit="who", columns=COLUMNS, budget=tacit.Budget(epsilon=50, delta=1e-3))
-    return clinic.rows(f"SELECT {', '.join(COLUMNS)} FROM data")  # noqa: S608
+    return clinic.rows(f"SELECT {', '.join(COLUMNS)} FROM data")
 
 
 OPEN: list[object] = []  # a curator that nobody holds is closed
@@ -168,9 +168,7 @@ def test_rows_come_back_with_the_types_of_the_table_and_their_missing_values(twi
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
-def test_files_hold_the_same_types_and_missing_values(
-    twin: synthesis.Synthetic, tmp_path: Path, ending: str
-) -> None:
+def test_files_hold_the_same_types_and_missing_values(twin: synthesis.Synthetic, tmp_path: Path, ending: str) -> None:
     drawn = twin.sample(500, seed=2)
     path = tmp_path / f"rows.{ending}"
     (drawn.to_parquet if ending == "parquet" else drawn.to_csv)(path)
@@ -233,3 +231,13 @@ def test_other_nulls_are_another_release() -> None:
     synthesis.independent(rows, epsilon=1, nulls=True)
     assert not synthesis.independent(rows, epsilon=1, nulls=["age"]).repeated
     assert synthesis.independent(rows, epsilon=1, nulls=["age"]).repeated
+
+
+def test_what_lies_outside_of_the_edges_is_not_counted_as_missing() -> None:
+    data = {"x": np.array([1.0, 5.0, 9.0, np.nan, 10.0])}
+    source = source_of(data, bounds={"x": (0.0, 10.0)})
+    layout = layout_of(source, {"x": [4, 6, 8]}, nulls=True)
+    table = Exact(source.paid({}, None, None), layout).table((0,))  # type: ignore[arg-type]
+    assert table.tolist() == [1, 0, 1]
+    other = layout_of(source_of({**data, "y": data["x"]}, bounds=(0.0, 10.0)), {"x": [4, 6, 8], "y": 2}, nulls=True)
+    assert [each.missing for each in other.domains] == [4, 4]

@@ -7,8 +7,8 @@ then NULL has a code of its own, and leaves no row out.
 
 Theorem. `rows_per_unit` is the promise of `scope.Place` for the SELECT as a whole: at most so many of its rows belong
 to one unit, and they depend on that unit's rows in the working copy alone. Rows with NULL in a column that the study
-uses are left out, or get the code of missing values, row by row. So neighbours differ in at most `rows_per_unit` rows of what the study sees, added or
-removed.
+uses are left out, or get the code of missing values, row by row. So neighbours differ in at most `rows_per_unit` rows
+of what the study sees, added or removed.
 """
 
 from __future__ import annotations

@@ -170,7 +170,7 @@ def _binned(variable: Variable, bins: Any) -> Domain:
     if variable.meaning in ("text", "boolean"):
         raise parameters.refuse(f"bins of {variable.name!r}", "left out: its values are listed", bins)
     if isinstance(bins, str):
-        allowed = 'a number of bins, or their edges in ascending order ("private" is for a histogram)'
+        allowed = 'a number of bins, or their edges in ascending order ("private" is for a histogram, or mst and aim)'
         raise parameters.refuse(f"bins of {variable.name!r}", allowed, bins)
     if not isinstance(bins, numbers.Number):
         if not hasattr(bins, "__iter__"):

@@ -53,6 +53,10 @@ class Opened(ABC):
         np.add.at(table, tuple(codes[inside].T), rows[inside])
         return table
 
+    def other(self, source: Any) -> Opened:
+        """Other rows of the same database at the same moment, paid for by the same charge, whose key names them."""
+        raise NotImplementedError("These rows have no others beside them.")
+
     def guarded(self, compute: Callable[[], bytes]) -> bytes:
         """What `compute` makes of these numbers, or one fixed error; where a ledger paid, it is stored as failed."""
         return guarded(compute)

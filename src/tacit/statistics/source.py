@@ -232,6 +232,9 @@ class EngineRows(Opened):
     def meanings(self, *names: str) -> list[str]:
         return [self._plan.variable(name).meaning for name in names]
 
+    def other(self, source: Any) -> Opened:
+        return EngineRows(source.rows.plan, self._run, self._guard)
+
     def tally(self, *asked: Asked) -> tuple[Whole, Whole]:
         columns, rows = self.columns(*asked)
         codes = np.empty((len(asked), len(rows)), dtype=np.int64).T  # columns lie together: they are written one by one

@@ -128,6 +128,7 @@ class Layout:
     fields: tuple[Field, ...]
     domains: tuple[Domain, ...]
     kept: frozenset[int] = frozenset()  # columns whose rare values stay apart
+    bought: frozenset[int] = frozenset()  # columns whose edges stand for ones that are still to be bought
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -173,6 +174,16 @@ def layout_of(
     return Layout(tuple(field for field, _ in made), tuple(domain for _, domain in made))
 
 
+def recut(layout: Layout, place: int, variable: Variable, domain: Domain) -> Layout:
+    """The layout with other bins in one column."""
+    field, own = _binned(variable, domain)
+    if layout.fields[place].nullable:
+        field, own = replace(field, nullable=True), own.with_missing(variable)
+    fields, domains = list(layout.fields), list(layout.domains)
+    fields[place], domains[place] = field, own
+    return replace(layout, fields=tuple(fields), domains=tuple(domains))
+
+
 def _nullable(variables: Sequence[Variable], nulls: Any) -> list[int]:
     """The columns that get a cell for missing values: all that may miss one, or those that are named."""
     able = {each.name.casefold(): place for place, each in enumerate(variables) if each.nullable}
@@ -202,10 +213,11 @@ def _chosen(variables: Sequence[Variable], bins: Any) -> dict[str, Bins]:
                 raise parameters.refuse("bins", f"a mapping from columns: {', '.join(known)}", name)
         return dict(bins)
     count = parameters.whole("bins", bins, least=1)
-    return {each.name: count for each in variables if each.values is None and _is_wide(each)}
+    return {each.name: count for each in variables if each.values is None and is_wide(each)}
 
 
-def _is_wide(variable: Variable) -> bool:
+def is_wide(variable: Variable) -> bool:
+    """Whether a column of numbers has too many for a cell each."""
     low, high = limits_of(variable)
     return variable.rounded or high - low >= _FEW
 
@@ -220,7 +232,7 @@ def _made(variable: Variable, bins: Bins, written: tuple[Any, ...] | None) -> tu
     if variable.values is None and variable.meaning == "text":
         hint = "State them: one_of(...) in the policy, or values= with arrays."
         raise QuestionError(f"Column {variable.name!r} is a text without listed values. {hint}")
-    if bins is None and variable.values is None and _is_wide(variable):
+    if bins is None and variable.values is None and is_wide(variable):
         low, high = limits_of(variable)
         bins = min(_BINS, high - low + 1)
     domain = domain_of(variable, bins)

@@ -30,6 +30,7 @@ from tacit.question import read, tree
 from tacit.statistics.domains import Bins
 from tacit.statistics.source import Source
 from tacit.synthesis.asking.points import axis_of, code_of
+from tacit.synthesis.bought import public_and_bought, with_bought
 from tacit.synthesis.cells import Field, Layout, layout_of
 from tacit.synthesis.drawn import for_duckdb
 from tacit.synthesis.merging import Merge, plain
@@ -61,7 +62,7 @@ class Rule:
 
 def ruled_layout(
     source: Source,
-    bins: Mapping[str, Bins] | int | None,
+    bins: Mapping[str, Bins] | int | str | None,
     values: Any,
     constraints: Any,
     prior: Any,
@@ -71,7 +72,13 @@ def ruled_layout(
 
     With a prior no rare values are merged: it says more about them than the noise hides.
     """
-    layout, rules = _ruled_cells(source, bins, values, _listed(constraints), nulls)
+    public, bought = public_and_bought(source, bins)
+    texts = _listed(constraints)
+    if bought and (texts or prior is not None):
+        hint = "State the edges, or leave the others out."
+        raise parameters.refuse("bins", "public where there are constraints or a prior", "private", hint)
+    layout, rules = _ruled_cells(source, public, values, texts, nulls)
+    layout = with_bought(layout, bought)
     before = prior_of(prior, layout.fields)
     return (layout if before is None else replace(layout, kept=frozenset(range(len(layout.fields))))), rules, before
 
