@@ -73,7 +73,7 @@ class Domain:
             return Domain(self.name, OrMissing(Cut(self.name, ends)), 1, 2, (self.name,) * 2, missing=len(ends) + 1)
         if self.edges is None:  # cut nowhere: one code for all that is not missing
             return Domain(self.name, Cut(self.name, ()), 0, 1, (self.name,))
-        assert not isinstance(self.asked, str)
+        assert isinstance(self.asked, Cut)
         outer = (self.asked.edges[0], self.asked.edges[-1])
         return Domain(self.name, Cut(self.name, outer), 1, 1, (self.name,))
 

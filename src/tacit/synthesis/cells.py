@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from tacit import parameters
 from tacit.errors import QuestionError
-from tacit.plan.row_plan import Variable
+from tacit.plan.row_plan import Cut, Variable
 from tacit.statistics.domains import MOST_CELLS, Bins, Domain, domain_of, limits_of
 from tacit.statistics.source import Source
 
@@ -245,7 +245,7 @@ def _made(variable: Variable, bins: Bins, written: tuple[Any, ...] | None) -> tu
 
 
 def _binned(variable: Variable, domain: Domain) -> tuple[Field, Domain]:
-    assert not isinstance(domain.asked, str)
+    assert isinstance(domain.asked, Cut)
     low, high = limits_of(variable)
     edges = [min(max(edge, low), high + 1) for edge in domain.asked.edges]
     edges[-1] -= 1  # the domain's last edge is one beyond the last code

@@ -66,7 +66,7 @@ def conditional(model: Fitted, tables: Sequence[Table], edge: Edge) -> Table:
     table = marginal(model.tree, tables, columns)
     lines = table if columns == edge else table.T
     sums = lines.sum(axis=1, keepdims=True)
-    return np.where(sums > _TINY, lines / np.maximum(sums, _TINY), 1 / lines.shape[1])
+    return np.asarray(np.where(sums > _TINY, lines / np.maximum(sums, _TINY), 1 / lines.shape[1]))
 
 
 def joint_model(units: Fitted, counted: int, forest: Fitted, edges: Sequence[Edge]) -> Fitted:

@@ -102,7 +102,7 @@ def measured_children(
     """The release of the joined rows, and the model of them. `counted` is the place of n among the units' columns."""
     many, every = len(units.fields), len(layout.fields)
     own = range(many, every)
-    pairs = [(a, b) for b in own for a in range(b)]
+    pairs: list[Columns] = [(a, b) for b in own for a in range(b)]
     exact.prepare([*((place,) for place in own), *pairs])
     measured = [
         Measurement((place,), np.asarray(plan.single.release(exact.table((place,)), bits=bits)), plan.single.scale)

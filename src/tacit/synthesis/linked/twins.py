@@ -17,7 +17,7 @@ import numpy as np
 from tacit import parameters
 from tacit.statistics.finding import Finding
 from tacit.synthesis.drawn import Drawn
-from tacit.synthesis.linked.joining import drawn_children
+from tacit.synthesis.linked.joining import Edge, drawn_children
 from tacit.synthesis.merging import spread_codes
 from tacit.synthesis.model.drawing import Codes, drawn_rows
 from tacit.synthesis.released import Release
@@ -38,7 +38,7 @@ class Linked:
         self.children = Synthetic(
             replace(finding, arrays={"release": finding["children"]}, title=f"{finding.title}: joined rows")
         )
-        self._edges = [tuple(int(place) for place in each) for each in self.children.facts["edges"]]
+        self._edges: list[Edge] = [(int(given), int(child)) for given, child in self.children.facts["edges"]]
         fields = len(self.children.columns)
         for given, child in self._edges:
             if not 0 <= given < fields or not len(self.parents.columns) <= child < fields:
