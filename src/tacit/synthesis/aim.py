@@ -191,7 +191,7 @@ def adaptive(
     purse = Purse(rho)
     exact.prepare(list(candidates))
     count = len(layout.sizes)
-    measured = _singles(exact, count, purse, rows, bits)
+    measured = first_tables(exact, count, purse, rows, bits)
     merges, total = merged_columns(measured, measured[0].sigma)
     merges = kept_apart(merges, layout)
     sizes = [each.size for each in merges]
@@ -232,7 +232,7 @@ def adaptive(
     return Release("aim", layout.fields, tuple(measured), model, merges, {"spent": float(purse.spent / rho)})
 
 
-def _singles(exact: Exact, count: int, purse: Purse, rows: int, bits: BitSource) -> list[Measurement]:
+def first_tables(exact: Exact, count: int, purse: Purse, rows: int, bits: BitSource) -> list[Measurement]:
     """Every column by itself."""
     share = _FIRST_OF_LITTLE if purse.rho < _LITTLE else _FIRST
     noise = noise_for(purse.rho * share / count, rows)
