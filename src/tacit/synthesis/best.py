@@ -35,9 +35,10 @@ def best(
     *,
     epsilon: Number,
     delta: Number = 0,
-    bins: Mapping[str, Bins] | int | None = None,
+    bins: Mapping[str, Bins] | int | str | None = None,
     bounds: Any = None,
     values: Any = None,
+    nulls: Any = None,
     constraints: Any = None,
     prior: Any = None,
     analyst: str | None = None,
@@ -45,7 +46,9 @@ def best(
 ) -> Synthetic:
     """A table by the method that suits its columns: `aim`, `mst` where there are many, `independent` where it must be.
 
-    data: rows of a curator, or arrays with `bounds` and `values`. bins: how columns of many numbers are cut.
+    data: rows of a curator, or arrays with `bounds` and `values`. bins: how columns of many numbers are cut: numbers,
+    edges, or "private" for quantiles that a tenth of the budget buys.
+    nulls: columns whose missing values are kept, or True for all that may miss one.
     constraints: public conditions that every drawn row keeps. prior: public rows to start from. progress: called with
     the share of the budget that is used, where the method goes in rounds.
     """
@@ -57,6 +60,7 @@ def best(
         "bins": bins,
         "bounds": bounds,
         "values": values,
+        "nulls": nulls,
         "constraints": constraints,
         "prior": prior,
         "analyst": analyst,
