@@ -48,6 +48,7 @@ def variance_ratios() -> dict[str, float]:
         part = (answers + 1) / 2 * steps % 1
         stated += np.mean(part * (1 - part)) * 4 / steps**2
         found[name] = float(np.var(told(survey, answers, RUNS).mean(axis=1)) * PEOPLE / stated)
+    found["variance"] = variance_of_variances()
     survey = local.Survey(local.Vector(3), epsilon=2)
     true = np.array([0.6, 0.0, -0.3])
     batch = survey.simulate(np.tile(true, (3_000, 1)))
@@ -58,6 +59,28 @@ def variance_ratios() -> dict[str, float]:
     stated_vector = 1 / contents.shrunk(survey.law) ** 2 - float(true @ true)
     found["vector"] = float(np.mean(np.sum((each - true) ** 2, axis=1))) / stated_vector
     return found
+
+
+def variance_of_variances(runs: int = 8_000, people: int = 1_000) -> float:
+    """Of the variance of a number: measured over V2 + 4 M1**2 V1 + 2 V1**2 of `contents`, from the laws alone.
+
+    Answers are -.7 and .7, half each, so that M1 is 0 and all squares are equal: which half tells what adds to V1
+    only, by half the variance of the answers (half of all people are drawn without putting back).
+    """
+    survey = local.Survey(tacit.between(-1, 1), epsilon=4, protocol="variance")
+    answers = np.repeat([-0.7, 0.7], people // 2)
+    found = [survey.collect(survey.simulate(answers))["variance"][0] for _ in range(runs)]
+    first, second = survey.law["parts"]
+    steps = first["steps"]
+
+    def told_with(law: Any, t: float) -> float:
+        """The variance of what is told of t steps, which are rounded to whole ones by chance."""
+        return laws.told_variance(law, t) + t % 1 * (1 - t % 1)
+
+    of_first = 4 / steps**2 * np.mean([told_with(first, (1 + x) / 2 * steps) for x in (-0.7, 0.7)]) + 0.7**2 / 2
+    of_second = told_with(second, 0.49 * steps) / steps**2
+    stated = of_second / (people / 2) + 2 * (of_first / (people / 2)) ** 2
+    return float(np.var(found) / stated)
 
 
 def published(epsilon: float, answers: Any) -> dict[str, float]:

@@ -127,14 +127,14 @@ class Watched:
         total, count = (self._weights({place: Fraction(1)}) for place in (formula.total, formula.count))
         step, centre = float(formula.step), float(formula.centre)
         low, high = float(formula.low) - centre, float(formula.high) - centre
-        off, rows = _mean_reach(step * total, count, reach)
+        mean_off, rows = _mean_reach(step * total, count, reach)
         found: list[tuple[float | None, float | None]] = []
         for moved, many in zip(step * (total @ columns), count @ columns, strict=True):
             if many <= rows:
                 found.append((None, None))
                 continue
             at = min(max(float(moved / many), low), high)
-            found.append((centre + at, min(off(float(moved), float(many), at), high - low)))
+            found.append((centre + at, min(mean_off(float(moved), float(many), at), high - low)))
         return found
 
     def _weights(self, terms: Mapping[int, Fraction]) -> Any:
