@@ -136,9 +136,9 @@ def add_pages(app: Any, server: Server, openid: OpenId | None = None) -> None:
             add_route(app, route, does)
 
 
-def cookie_name(incoming: Incoming) -> str:
-    """Under TLS a name that browsers take from this host alone."""
-    return "__Host-tacit" if incoming.url.scheme == "https" else "tacit"
+def cookie_name(incoming: Incoming, which: str = "") -> str:
+    """Under TLS a name that browsers take from this host alone, so that no neighbour can put a cookie there."""
+    return f"__Host-tacit{which}" if incoming.url.scheme == "https" else f"tacit{which}"
 
 
 def _guarded_page(console: Console, route: Route) -> Callable[[Incoming], Any]:
@@ -211,7 +211,7 @@ async def _login_form(console: Console, incoming: Incoming) -> Response:
 async def _log_in(console: Console, incoming: Incoming) -> Response:
     """A session for whoever has a token."""
     form = await _form(incoming, console.server.limits.body_seconds)
-    word = incoming.cookies.get("tacit_form", "")
+    word = incoming.cookies.get(cookie_name(incoming, "_form"), "")
     if not word or not _is_ours(incoming) or not hmac.compare_digest(word.encode(), form.get("word", "").encode()):
         raise Problem(403, "not sent by this page", _NOT_OURS)
     try:
@@ -259,7 +259,7 @@ def _login_page(console: Console, incoming: Incoming, refusal: str, status: int)
         content["label"] = console.openid.provider.settings.label
         content["offered"] = console.openid.offered([each.name for each in console.server.datasets])
     sent = console.rendered(Page("login.html", content, status), None, word)
-    _set_cookie(sent, incoming, "tacit_form", word)
+    _set_cookie(sent, incoming, cookie_name(incoming, "_form"), word)
     return sent
 
 

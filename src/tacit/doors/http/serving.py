@@ -89,8 +89,11 @@ def _openid(path: Path, place: Place, datasets: Sequence[Dataset]) -> OpenId:
 
 def options(place: Place) -> dict[str, Any]:
     """How uvicorn listens there."""
+    from tacit.doors.http.prompt import Prompt
+
     return {
         "host": place.host,
+        "http": Prompt,
         "port": place.port,
         "ssl_certfile": None if place.certificate is None else str(place.certificate),
         "ssl_keyfile": None if place.key is None else str(place.key),

@@ -83,7 +83,7 @@ class TokenFile:
             found = self.path.stat()
         except OSError:
             return ()
-        return found.st_ino, found.st_size, found.st_mtime_ns
+        return found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode
 
     def add(self, name: str, role: Role, days: int) -> tuple[Token, str]:
         """A new token, and its text, which is not kept anywhere."""

@@ -79,7 +79,14 @@ def is_safe(address: str) -> bool:
         _ = parts.port
     except ValueError:
         return False
-    if not host or parts.username is not None or parts.fragment or not address.isprintable() or " " in address:
+    if (
+        not host
+        or parts.username is not None
+        or parts.fragment
+        or not address.isascii()
+        or not address.isprintable()
+        or " " in address
+    ):
         return False
     return parts.scheme == "https" or (parts.scheme == "http" and is_this_machine(host))
 
