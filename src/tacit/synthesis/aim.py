@@ -144,9 +144,11 @@ def aim(
     data: rows of a curator, or arrays with `bounds` and `values`. workload: the tables that matter: all pairs where it
     is left out, a number of columns, sets of columns, or a mapping from sets to weights. max_cells: how large the model
     may grow. bins: how columns of many numbers are cut. constraints: public conditions that every drawn
-    row keeps. prior: public rows to start from. progress: called with the share of the budget that is used.
+    row keeps. prior: public rows to start from. progress: called with the share of the budget that is used, unless the
+    policy lets answers leave at public points in time only: each call would tell how long a round took.
     """
     source = source_of(data, bounds=bounds, values=values)
+    told = None if source.is_clocked else progress
     exact_epsilon, exact_delta = budget(epsilon, delta)
     layout, rules, before = ruled_layout(source, bins, values, constraints, prior)
     must_be_small(layout)
@@ -156,7 +158,7 @@ def aim(
 
     def compute(opened: Opened, bits: BitSource) -> Release:
         exact = Exact(opened, layout)
-        release = adaptive(exact, layout, candidates, rho, source.rows_per_unit, most, bits, progress)
+        release = adaptive(exact, layout, candidates, rho, source.rows_per_unit, most, bits, told)
         return ruled(release, known_tables(release.measured, release.merges), rules, before)
 
     asked = {
