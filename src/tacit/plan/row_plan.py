@@ -26,7 +26,7 @@ from tacit.plan.plan import Query
 from tacit.plan.row_words import COUNT, Code, Digit, laid_out, listed, packed
 from tacit.plan.rules.build_query import from_sources, measure_column
 from tacit.plan.rules.filter_rows import filter_rows
-from tacit.plan.rules.open_sources import open_sources
+from tacit.plan.rules.open_sources import open_sources, whole_table
 from tacit.plan.rules.resolve import resolve
 from tacit.plan.sources.name_keys import name_keys
 from tacit.plan.values import arithmetic
@@ -110,6 +110,15 @@ class RowPlan:
         """Every row's codes in machine words (`row_words`), and where each stands in them."""
         rows = self._rows([each.name if isinstance(each, Cut) else each for each in asked])
         return packed(rows, self._codes(asked), grouped=grouped, part=part)
+
+    def size(self) -> tuple[Query, int]:
+        """COUNT(*) of the first table, whatever is asked of it, and a number: times it, there are no more rows here.
+
+        A unit's rows here are at most its rows there times what the other tables, and copies of it, multiply by.
+        """
+        first = self._draft.policy.tables[self.tables[0]]
+        query = exp.select(exp.alias_(exp.Count(this=exp.Star()), COUNT)).from_(whole_table(first, "r0"))
+        return Query(query, (), (COUNT,), None), max(1, -(-self.rows_per_unit // first.rows_per_unit))
 
     def layout(self, asked: Sequence[str | Cut]) -> tuple[Digit, ...]:
         """Where each code would stand."""
