@@ -228,7 +228,7 @@ def test_how_many_queries_a_study_runs_does_not_follow_from_the_rows_that_a_cond
         for least in sorted({0, 20, 25, 30, rows - 1, rows}):
             before: list[Any] = []
 
-            def look(opened: Opened, bits: Any, before: list[Any] = before) -> Content:
+            def look(opened: Opened, bits: Any, before: list[Any] = before, least: int = least) -> Content:
                 engine_run = opened._run  # type: ignore[attr-defined]
                 opened._run = lambda query: before.append(query) or engine_run(query)  # type: ignore[attr-defined]
                 (ages, _), each = opened.columns("age", "charge")
