@@ -230,7 +230,12 @@ def test_how_many_queries_a_study_runs_does_not_follow_from_the_rows_that_a_cond
 
             def look(opened: Opened, bits: Any, before: list[Any] = before, least: int = least) -> Content:
                 engine_run = opened._run  # type: ignore[attr-defined]
-                opened._run = lambda query: before.append(query) or engine_run(query)  # type: ignore[attr-defined]
+
+                def run(query: Any) -> Any:
+                    before.append(query)
+                    return engine_run(query)
+
+                opened._run = run  # type: ignore[attr-defined]
                 (ages, _), each = opened.columns("age", "charge")
                 assert sorted(np.repeat(ages, each)) == list(range(least, rows))  # all of them, each once
                 return Content("looked", (column("n", [0]),), (), {})

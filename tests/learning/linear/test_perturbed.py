@@ -15,6 +15,7 @@ from scipy import stats
 
 from tacit import learning
 from tacit.errors import ParameterError, QuestionError
+from tacit.learning.calibrated import deviation
 from tacit.learning.columns import Feature
 from tacit.learning.linear import perturbed
 from tacit.learning.linear.linear_rounds import around
@@ -144,7 +145,7 @@ def test_where_there_may_be_more_rows_than_can_be_proved_noise_leaves_and_no_fai
     monkeypatch.setattr(Perturbed, "_minimum", None)  # nothing is minimised
     learned = made.learn(np.tile([50, 1], (100, 1)), ["number"] * 2, secure())
     assert "more than 20 rows" in learned.notes[0]
-    far = 60 * float(made.step) * perturbed.deviation(made.noises[1])  # beyond it with a chance below 1e-20
+    far = 60 * float(made.step) * deviation(made.noises[1])  # beyond it with a chance below 1e-20
     assert np.all(np.abs(learned.weights) <= far)
 
 
