@@ -149,7 +149,7 @@ def test_a_policy_with_steps_gives_a_curator_with_steps() -> None:
         assert curator._till.clock.steps
 
 
-@pytest.mark.parametrize("method", ["aim", "best"])
+@pytest.mark.parametrize("method", ["aim", "best", "residual"])
 def test_rounds_of_a_study_do_not_tell_when_they_ended(stepped: Curator, method: str) -> None:
     """A bar that moves after every round is a clock with as many points as there are rounds."""
     told: list[float] = []

@@ -219,7 +219,7 @@ def test_how_many_queries_a_study_runs_does_not_follow_from_the_rows_that_a_cond
     rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each query more is told by the clock, and whoever asks chooses the condition."""
-    monkeypatch.setattr("tacit.statistics.source._PART_BYTES", 8 * 40)
+    monkeypatch.setattr("tacit.statistics.engine_rows._PART_BYTES", 8 * 40)
     numbers = np.arange(rows)
     frame = pd.DataFrame({"who": numbers, "age": numbers, "charge": numbers * 0.5})
     columns = {"age": tacit.between(0, 200), "charge": tacit.between(0, 100)}
