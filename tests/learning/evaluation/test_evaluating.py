@@ -17,7 +17,7 @@ from sklearn.metrics import confusion_matrix, mean_absolute_error, r2_score, roc
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, PolynomialFeatures, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import tacit
@@ -409,12 +409,17 @@ def unknown_ward(frame: pd.DataFrame) -> Any:
 
 
 def unknown_number(frame: pd.DataFrame) -> Any:
-    return make_pipeline(OrdinalEncoder(), LogisticRegression()).fit(frame[["age", "bmi"]], frame["smoker"])
+    known = [[each for each in range(111) if each != 100], list(range(61))]  # also both bounds, and the middle
+    return make_pipeline(OrdinalEncoder(categories=known), LogisticRegression()).fit(
+        frame[["age", "bmi"]], frame["smoker"]
+    )
 
 
 def infinite(frame: pd.DataFrame) -> Any:
-    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(frame[["age"]], frame["smoker"])
-    model[0].mean_, model[0].scale_ = np.array([90.0]), np.array([10**-307.1])  # beyond all floats for the oldest alone
+    """The product of two columns is beyond all floats where somebody is very young and very heavy."""
+    model = make_pipeline(StandardScaler(), PolynomialFeatures(interaction_only=True), LogisticRegression())
+    model.fit(frame[["age", "bmi"]], frame["smoker"])
+    model[0].mean_, model[0].scale_ = np.array([110.0, 10.0]), np.full(2, 5e304**-0.5)
     return model
 
 
@@ -448,7 +453,8 @@ def test_one_row_decides_neither_how_often_a_model_is_asked_nor_about_how_many_r
     if made is several:
         frame["ward"] = np.resize(["a", "b", "c"], 400)
     model, target = made(frame), "ward" if made is several else "smoker"
-    strange = {"who": 10**6, "age": 110, "bmi": 59, "sex": "F", "charge": 0.0, "ward": "c", "smoker": "no"}
+    age, bmi = {unknown_number: (100, 30), infinite: (0, 60)}.get(made, (110, 59))
+    strange = {"who": 10**6, "age": age, "bmi": bmi, "sex": "F", "charge": 0.0, "ward": "c", "smoker": "no"}
     sides = [pd.concat([frame[:others], pd.DataFrame([strange])], ignore_index=True), frame[:others]]
     asked = []
     for side in sides:
