@@ -37,7 +37,7 @@ def model_card(model: Model) -> str:
         parts += [
             "<h2>Coefficients</h2>",
             *drawings(weights, "bars"),
-            html_table(weights),
+            html_table(with_intercept(weights, model)),
             _said(_about_weights(weights, getattr(model, "interval_note_", None))),
         ]
     elif model.finding_ is not None:
@@ -116,6 +116,20 @@ def _facts(rows: Sequence[tuple[str, str]]) -> str:
         for name, value in rows
     )
     return f"<table><tbody>{lines}</tbody></table>"
+
+
+def with_intercept(weights: Sequence[Drawn], model: Model) -> list[Drawn]:
+    """The same columns with a first line for the intercept: where listed values are, coefficients alone mislead."""
+    levels = np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64)).tolist()
+    ends = getattr(model, "intercept_interval_", None)
+    names, *rest = weights
+    found = [Drawn(names.name, ["intercept", *names.values])]
+    for each, level in zip(rest, levels, strict=False):
+        low, high = each.low, each.high
+        if low is not None and high is not None and ends is not None:
+            low, high = (float(ends[0]), *low), (float(ends[1]), *high)
+        found.append(Drawn(each.name, (level, *each.values), low, high))
+    return found
 
 
 def weights_of(model: Model) -> list[Drawn] | None:
