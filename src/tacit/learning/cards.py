@@ -154,7 +154,7 @@ def _about_weights(weights: Sequence[Drawn], note: str | None) -> str:
     if weights[1].low is not None:
         return (
             "Ranges hold the coefficients of the population that the rows are a sample of, values clamped to their "
-            "bounds, each with probability 0.95, where errors have one variance."
+            "bounds, each with probability 0.95, where errors are about as large at all rows."
         )
     return note or "There are no ranges: this model promises none for its coefficients."
 

@@ -313,6 +313,8 @@ class _FromArrays(Opened):
         for place, (each, column) in enumerate(zip(asked, columns, strict=True)):
             if isinstance(each, Cut):
                 codes[:, place] = np.searchsorted(each.edges, column[kept], side="right")
+            elif count == len(kept):
+                codes[:, place] = column  # nothing is missing: a copy takes an eighth of the time
             else:
                 np.compress(kept, column, out=codes[:, place])
         return codes, np.ones(count, dtype=np.int64)
