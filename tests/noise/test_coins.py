@@ -86,6 +86,23 @@ def test_an_exponential_coin_goes_on_until_its_bits_differ() -> None:
     assert bernoulli_exp(x, None, Served([edge, 0])) is True
 
 
+@pytest.mark.parametrize(
+    "p", [Fraction(1, 3), Fraction(3, 4), Fraction(1, 1000), Fraction(999, 1000), Fraction(0), Fraction(1)]
+)
+def test_of_many_coins_every_first_byte_counts_once_and_one_leaves_it_open(p: Fraction) -> None:
+    """Enumeration: each byte four times; those that leave it open get words spread evenly, a share r of them below."""
+    first = np.tile(np.arange(256, dtype=np.uint8), 4).view(np.uint64)
+    then = [2**61, 3 * 2**61, 5 * 2**61, 7 * 2**61]  # the middles of four quarters
+    landed = bernoulli(p, 1_024, Served([*first.tolist(), *then]))
+    top, rest = divmod(256 * p, 1)
+    for byte in range(256):
+        quarters = [int(landed[byte + 256 * turn]) for turn in range(4)]
+        if byte == top and p < 1:
+            assert quarters == [int(Fraction(word, 2**64) < rest) for word in then]
+        else:
+            assert quarters == [int(byte < 256 * p)] * 4
+
+
 @pytest.mark.statistical
 def test_coins_land_true_with_their_probability() -> None:
     """False alarm 1e-9 each."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from tacit.errors import BudgetExceeded, ParameterError
 from tacit.streaming import (
@@ -102,8 +103,27 @@ def test_errors_are_told_before_anything_is_drawn_and_grow_with_what_is_hidden()
     week = RunningCount(365, epsilon=1, delta=1e-6, protects=any_window(7))
     day = RunningCount(365, epsilon=1, delta=1e-6)
     assert 2 < week.within(365) / day.within(365) < 7
+
+
+@pytest.mark.parametrize("rows", [40, 200, 10_000])
+@pytest.mark.parametrize("mean_at", [-1.0, 0.0, 0.6, 1.0])
+def test_a_mean_is_off_by_more_than_said_in_at_most_one_of_twenty_cases(rows: int, mean_at: float) -> None:
+    """Exact probabilities of the two tails, for normal noise of the deviation that is stated."""
     mean = RunningMean((0, 100), 365, epsilon=1, delta=1e-6)
-    assert mean.off_by(365, 10_000) == pytest.approx(2 * mean.within(365, "0.975") / 10_000)
+    deviation, said = mean.deviation(365) / 50, mean.off_by(365, rows) / 50  # both in half widths
+    if said >= 2:
+        return  # the whole width of the bounds
+    above = norm.sf(said * rows / (deviation * math.hypot(1, mean_at + said)))
+    below = norm.sf(said * rows / (deviation * math.hypot(1, mean_at - said)))
+    assert above + below <= 0.05
+    assert rows < 10_000 or abs(mean_at) < 1 or above + below > 0.049
+
+
+def test_a_mean_is_never_off_by_more_than_the_width_of_its_bounds() -> None:
+    for delta in (0, 1e-6):
+        mean = RunningMean((0, 100), 365, epsilon="0.01", delta=delta)
+        assert mean.off_by(365, 1) == 100
+        assert mean.off_by(365, 10**9) < 1
 
 
 @pytest.mark.parametrize("bounds", [(1, 1), (2, 1), ("a", 1)])

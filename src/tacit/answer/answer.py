@@ -30,7 +30,7 @@ from tacit.plan.answers.chosen import reach as reach_of
 from tacit.plan.answers.chosen import whole_reach
 
 _MOST_SHOWN: Final = 200
-_NOTE: Final = "+/- covers the noise in 95 of 100 cases, not what clamping left out"
+_NOTE: Final = "+/- covers the noise in 95 of 100 cases or more, not what clamping left out"
 _NO_VALUE: Final = (
     "NULL beside noisy values: the noisy numbers it is computed from leave none, such as a mean of no rows, or a "
     "correlation of columns whose spread is lost in the noise"
@@ -135,7 +135,7 @@ class Answer:
         return dict(self.facts)
 
     def intervals(self, level: Number = "0.95") -> dict[str, list[Any]]:
-        """For each noisy column an interval around every value that holds the exact one with about this probability.
+        """For each noisy column an interval around each value, which holds the exact one with this probability or more.
 
         An interval is (low, high), None beside NULL, and of a histogram a dict with one for each bin.
         About: several noises are combined by their slopes and by what quotients, products, roots and rounding add to

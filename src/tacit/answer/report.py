@@ -192,8 +192,8 @@ def reader_of(receipt: Mapping[str, str], what: str, level: float | None) -> tup
     )
     if level is not None:
         words += (
-            f" Beside each figure stands a range. In {100 * level:g} of 100 cases it holds the figure as it would be "
-            "without noise."
+            f" Beside each figure stands a range. In {100 * level:g} of 100 cases or more it holds the figure as it "
+            "would be without noise."
         )
     # a page of a publication counts releases as readers do; a finding knows its entry alone, or that it has none
     place = f"No. {receipt['number']} in the ledger." if "number" in receipt else f"Ledger entry: {receipt['entry']}."

@@ -14,10 +14,16 @@ is within its reach, all of them together by a union bound. A mean: with S and n
     |found - mean| n' = |(S' - S) - (mean - centre)(n' - n)| <= s + |mean - centre| w,
 n' the noisy count, so that it is off by at most (s + |found - centre| w)/(n' - w) where n' > w. Where n' <= w nobody
 can tell whether there are rows at all, and no mean is told.
+With Gaussian noise less is lost. Let S and n have weights a and b on the columns, and m = mean - centre. Then S' - m n'
+is the noise of the columns with weights a - m b alone, within z |a - m b| at the level, z the reach of one column. The
+interval is all m for which it is (Fieller 1954): between the roots of
+    (n'^2 - z^2 |b|^2) m^2 - 2 (S' n' - z^2 a.b) m + S'^2 - z^2 |a|^2,
+which holds the mean with exactly that probability; it is bounded where n' > z |b|, and S'/n' lies in it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -119,17 +125,16 @@ class Watched:
         assert isinstance(formula, Mean)
         assert formula.total is not None
         total, count = (self._weights({place: Fraction(1)}) for place in (formula.total, formula.count))
-        level = (1 + _LEVEL) / 2
         step, centre = float(formula.step), float(formula.centre)
         low, high = float(formula.low) - centre, float(formula.high) - centre
-        wide, rows = step * reach(total, level), reach(count, level)
+        mean_off, rows = _mean_reach(step * total, count, reach)
         found: list[tuple[float | None, float | None]] = []
         for moved, many in zip(step * (total @ columns), count @ columns, strict=True):
             if many <= rows:
                 found.append((None, None))
                 continue
             at = min(max(float(moved / many), low), high)
-            found.append((centre + at, min((wide + abs(at) * rows) / float(many - rows), high - low)))
+            found.append((centre + at, min(mean_off(float(moved), float(many), at), high - low)))
         return found
 
     def _weights(self, terms: Mapping[int, Fraction]) -> Any:
@@ -147,19 +152,41 @@ class Watched:
         return weights
 
 
-Reach = Callable[[Any, float], float]
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far sums of columns are off: from how far one column is, and whether noises add up in squares."""
+
+    one: Callable[[float], float]  # at a level
+    in_squares: bool
+
+    def __call__(self, weights: Any, level: float) -> float:
+        """How far the sum of columns with these weights is off."""
+        used = np.abs(weights[weights != 0])
+        if self.in_squares or len(used) == 1:
+            return float(np.sqrt(used @ used)) * self.one(level)
+        return float(used.sum()) * self.one(1 - (1 - level) / len(used))
 
 
 def reach_of(totals: RunningTotals, step: int) -> Reach:
-    """How far a sum of columns with these weights is off after so many steps."""
+    """How far columns are off after so many steps."""
+    return Reach(lambda level: totals.within(step, level), totals.gaussian)
 
-    def reach(weights: Any, level: float) -> float:
-        used = np.abs(weights[weights != 0])
-        if totals.gaussian or len(used) == 1:
-            return float(np.sqrt(used @ used)) * totals.within(step, level)
-        return float(used.sum()) * totals.within(step, 1 - (1 - level) / len(used))
 
-    return reach
+def _mean_reach(total: Any, count: Any, reach: Reach) -> tuple[Callable[[float, float, float], float], float]:
+    """How far `total/count` is off, by the sums found and the mean told; and how many rows may be noise alone."""
+    if not reach.in_squares:
+        level = (1 + _LEVEL) / 2
+        wide, rows = reach(total, level), reach(count, level)
+        return (lambda _, many, at: (wide + abs(at) * rows) / (many - rows)), rows
+    square = reach.one(_LEVEL) ** 2
+    of_total, of_both, of_count = (square * float(each) for each in (total @ total, total @ count, count @ count))
+
+    def off(moved: float, many: float, at: float) -> float:
+        leading, middle = many * many - of_count, moved * many - of_both
+        root = math.sqrt(max(middle * middle - leading * (moved * moved - of_total), 0.0))
+        return max(at - (middle - root) / leading, (middle + root) / leading - at)
+
+    return off, math.sqrt(of_count)
 
 
 def watched(plan: Plan) -> Watched:

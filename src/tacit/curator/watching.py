@@ -72,6 +72,7 @@ class Watch:
         self._curator, self._plans, self.totals = curator, plans, totals
         self._journal, self.receipt = journal, receipt
         self._failed = False
+        self._told_already: list[Period] = []  # what left for a period never changes
 
     @property
     def periods(self) -> int:
@@ -93,12 +94,20 @@ class Watch:
             raise EngineError(FAILED)  # also where not even that could be stored
         now_is = dt.datetime.now() if now is None else moment("now", now)  # as the table's times are
         over = self._plans.over_by(now_is)
-        before = [0.0] * self.totals.width
+        before: list[float] | None = None
         for number in range(1, max(over, self._journal.time) + 1):
+            if number <= len(self._told_already):
+                yield self._told_already[number - 1]
+                continue
             if number > self._journal.time:
                 self._count(number, min(over, number + self._plans.at_once - 1))
             sent = self._journal.sent(number)
-            yield self._told(number, sent, before)
+            if before is None:
+                before = [0.0] * self.totals.width if number == 1 else self._journal.sent(number - 1)
+            told = self._told(number, sent, before)
+            if number == len(self._told_already) + 1:  # two that go through the periods at once tell the same
+                self._told_already.append(told)
+            yield told
             before = sent
 
     def _count(self, first: int, last: int) -> None:
@@ -129,7 +138,7 @@ class Watch:
     def _far(self, number: int) -> Reach:
         """How far a difference of two totals is off: both may be."""
         now, then = reach_of(self.totals, number), reach_of(self.totals, max(number - 1, 1))
-        return lambda weights, level: now(weights, (1 + level) / 2) + then(weights, (1 + level) / 2)
+        return Reach(lambda level: now.one((1 + level) / 2) + then.one((1 + level) / 2), now.in_squares)
 
     def close(self) -> None:
         """Let go of the journal."""

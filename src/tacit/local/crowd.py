@@ -23,6 +23,7 @@ from tacit.noise import BitSource, bernoulli, uniform_below
 
 Whole = NDArray[np.int64]
 _BLOCK: Final = 1 << 16
+_BITS_OF_BYTES: Final = np.arange(256)[:, None] >> np.arange(8) & 1
 
 
 def encode(law: Law, truths: Any, bits: BitSource) -> Any:
@@ -178,12 +179,11 @@ def _count_rappor(law: Law, reports: NDArray[np.uint8]) -> Whole:
 
 
 def _count_sets(law: Law, reports: NDArray[np.uint8]) -> Whole:
-    counts = np.zeros(law["options"], dtype=np.int64)
-    step = max(1, (1 << 24) // law["options"])
-    for start in range(0, len(reports), step):
-        bits = np.unpackbits(reports[start : start + step], axis=1, count=law["options"], bitorder="little")
-        counts += bits.sum(axis=0, dtype=np.int64)
-    return counts
+    """How often each value of each byte occurs, and then which bits those values have."""
+    counts = np.zeros(8 * reports.shape[1], dtype=np.int64)
+    for place in range(reports.shape[1]):
+        counts[8 * place : 8 * place + 8] = np.bincount(reports[:, place], minlength=256) @ _BITS_OF_BYTES
+    return counts[: law["options"]]
 
 
 # -- numbers ---------------------------------------------------------------------------------------

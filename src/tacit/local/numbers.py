@@ -16,6 +16,7 @@ quantiles: none is known to cover.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -26,6 +27,8 @@ from tacit.local.laws import Law
 Reals = NDArray[np.float64]
 Whole = NDArray[np.int64]
 _MOST_ROUNDS = 2_000
+_CELLS = 512  # a smoothing step is as wide as on this many cells, where its paper tried it, however fine the steps are
+_MOST_WIDE = 64
 
 
 def steps_told(law: Law, reports: Whole) -> Reals:
@@ -48,6 +51,7 @@ def distribution(law: Law, counts: Whole) -> Reals:
     weight = a * w + b * m
     low, extra = b / weight, (a - b) / weight
     found = np.full(m + 1, 1.0 / (m + 1))
+    kernel = _kernel(m)
     likely = -np.inf
     enough = 1e-3 * (a / b)
     for _ in range(_MOST_ROUNDS):
@@ -60,7 +64,7 @@ def distribution(law: Law, counts: Whole) -> Reals:
             break
         ratio = np.concatenate([[0.0], np.cumsum(counts / expected)])
         found = found * (low * ratio[-1] + extra * (ratio[w:] - ratio[:-w]))
-        found = _smooth(found / found.sum())
+        found = _smooth(found, kernel)
     return found
 
 
@@ -71,7 +75,12 @@ def quantiles_of(found: Reals, wanted: Sequence[float]) -> list[float]:
     return [min(max(float(np.interp(each, reached, ends)), 0.0), len(found) - 1.0) for each in wanted]
 
 
-def _smooth(found: Reals) -> Reals:
-    padded = np.concatenate([found[:1], found, found[-1:]])
-    smooth = (padded[:-2] + 2 * padded[1:-1] + padded[2:]) / 4
+def _kernel(steps: int) -> Reals:
+    """Weights 1, 2, 1 over `_CELLS` cells, on the steps: repeated until their variance, in widths, is that one."""
+    times = min(max(1, round((steps / _CELLS) ** 2)), _MOST_WIDE)
+    return np.array([math.comb(2 * times, k) / 4**times for k in range(2 * times + 1)])
+
+
+def _smooth(found: Reals, kernel: Reals) -> Reals:
+    smooth = np.convolve(np.pad(found, len(kernel) // 2, mode="symmetric"), kernel, mode="valid")
     return np.asarray(smooth / smooth.sum())

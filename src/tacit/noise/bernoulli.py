@@ -1,7 +1,9 @@
 """Coins with an exact probability: a rational, or exp(-x) for a rational x.
 
 Theorem. With U uniform in [0, 1), U < p has probability p. The first 64 bits decide unless they equal those of p;
-then further bits of U are compared with p itself (a rational exactly, exp(-x) by enclosures).
+then further bits of U are compared with p itself (a rational exactly, exp(-x) by enclosures). Of many coins with a
+rational p, eight bits each are drawn at first: with 256 p = k + r, they decide unless they are k, and then what follows
+them is uniform and below r with probability r: a coin of its own.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from tacit.noise.bits import BitSource, Words
 from tacit.noise.reals import Enclosure, LazyUniform, exp_enclosure
 
 _MODERATE = 600
+_MANY = 1_024  # from here on, drawing eight bits at first is faster
 
 
 @overload
@@ -28,6 +31,27 @@ def bernoulli(p: Any, size: int, bits: BitSource) -> NDArray[np.bool_]: ...
 def bernoulli(p: Any, size: int | None, bits: BitSource) -> bool | NDArray[np.bool_]:
     """True with probability p, a rational from 0 to 1."""
     exact = parameters.probability("p", p)
+    return _bernoulli(exact, size, bits) if size is None or size < _MANY else _by_bytes(exact, size, bits)
+
+
+def _by_bytes(exact: Fraction, size: int, bits: BitSource) -> NDArray[np.bool_]:
+    """Many coins, from a byte each."""
+    if exact == 1:
+        return np.ones(size, dtype=np.bool_)
+    top = int(256 * exact)
+    first = bits.words(-(-size // 8)).view(np.uint8)[:size]
+    below = first < top
+    open_ = np.flatnonzero(first == top)
+    below[open_] = _bernoulli(256 * exact - top, len(open_), bits)
+    return below
+
+
+@overload
+def _bernoulli(exact: Fraction, size: None, bits: BitSource) -> bool: ...
+@overload
+def _bernoulli(exact: Fraction, size: int, bits: BitSource) -> NDArray[np.bool_]: ...
+def _bernoulli(exact: Fraction, size: int | None, bits: BitSource) -> bool | NDArray[np.bool_]:
+    """Coins from a word each."""
 
     def continues(uniform: LazyUniform) -> bool:
         while True:

@@ -2,19 +2,21 @@
 
 A study that is not one SQL question (a smooth sensitivity, a set of tables, a spanning tree) starts from rows. What it
 may ask of them are tallies (distinct combinations of codes and how many rows have each) and exact sums of products of
-codes; all of it is whole numbers, made inside the engine.
+codes; all of it is whole numbers, made inside the engine. A column may be asked with its missing values (`OrMissing`):
+then NULL has a code of its own, and leaves no row out.
 
 Theorem. `rows_per_unit` is the promise of `scope.Place` for the SELECT as a whole: at most so many of its rows belong
 to one unit, and they depend on that unit's rows in the working copy alone. Rows with NULL in a column that the study
-uses are left out, row by row. So neighbours differ in at most `rows_per_unit` rows of what the study sees, added or
-removed.
+uses are left out, or get the code of missing values, row by row. So neighbours differ in at most `rows_per_unit` rows
+of what the study sees, added or removed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import TypeAlias
 
 from sqlglot import exp
 
@@ -66,6 +68,7 @@ class Variable:
     high: int | None
     values: tuple[RawKey, ...] | None
     rounded: bool  # the codes are of real numbers, on a grid as fine as the policy says
+    nullable: bool = True  # whether a row may miss it
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,37 @@ class Cut:
 
     name: str
     edges: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OrMissing:
+    """A variable, cut or as it is, whose missing values have a code too: one beyond the last (`missing_code`)."""
+
+    asked: str | Cut
+
+    @property
+    def name(self) -> str:
+        """The variable's name."""
+        return self.asked.name if isinstance(self.asked, Cut) else self.asked
+
+
+Asked: TypeAlias = str | Cut | OrMissing
+
+
+def missing_code(variable: Variable, asked: str | Cut) -> int:
+    """The code of missing values: of texts, of all that is not listed too."""
+    if isinstance(asked, Cut):
+        return len(asked.edges) + 1
+    if variable.meaning == "text":
+        return len(variable.values or ())
+    most = variable.high if variable.values is None else max(int(each) for each in variable.values if each is not None)
+    assert most is not None
+    return most + 1
+
+
+def name_of(asked: Asked) -> str:
+    """The variable that is asked."""
+    return asked if isinstance(asked, str) else asked.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,26 +139,38 @@ class RowPlan:
         raise QuestionError(f"Column {name!r} is not among the rows' columns: {', '.join(names)}.{hint}")
 
     def words(
-        self, asked: Sequence[str | Cut], *, grouped: bool, part: tuple[int, int] | None = None
+        self, asked: Sequence[Asked], *, grouped: bool, part: tuple[int, int] | None = None
     ) -> tuple[Query, tuple[Digit, ...]]:
         """Every row's codes in machine words (`row_words`), and where each stands in them."""
-        rows = self._rows([each.name if isinstance(each, Cut) else each for each in asked])
+        kept = {each.name for each in asked if isinstance(each, OrMissing)}
+        rows = self._rows([name_of(each) for each in asked], kept)
         return packed(rows, self._codes(asked), grouped=grouped, part=part)
 
-    def layout(self, asked: Sequence[str | Cut]) -> tuple[Digit, ...]:
+    def layout(self, asked: Sequence[Asked]) -> tuple[Digit, ...]:
         """Where each code would stand."""
         return laid_out(self._codes(asked))
 
-    def _codes(self, asked: Sequence[str | Cut]) -> list[Code]:
+    def _codes(self, asked: Sequence[Asked]) -> list[Code]:
         return [self._code(each, exp.column(_column(place))) for place, each in enumerate(asked)]
 
-    def _code(self, each: str | Cut, column: exp.Expr) -> Code:
+    def _code(self, each: Asked, column: exp.Expr) -> Code:
+        if isinstance(each, OrMissing):
+            return self._code_or_missing(each, column)
         if isinstance(each, Cut):
             return Code(_cut(column, each.edges), 0, len(each.edges))
         value = self._values[self.variable(each).name]
         if isinstance(value, Number):
             return Code(column, value.bounds.low, value.bounds.high)
         return listed(column, self.variable(each).values or ())
+
+    def _code_or_missing(self, each: OrMissing, column: exp.Expr) -> Code:
+        known, code = self.variable(each.name), self._code(each.asked, column)
+        missing = missing_code(known, each.asked)
+        if known.meaning == "text" and not isinstance(each.asked, Cut):  # NULL is not listed, and reads as what is not
+            return Code(code.sql, 0, missing)
+        is_missing = exp.Is(this=column.copy(), expression=exp.Null())
+        case = exp.Case(ifs=[exp.If(this=is_missing, true=bare(missing))], default=code.sql)
+        return Code(cast_to(case, "BIGINT"), code.low, max(code.high, missing))
 
     def totals(
         self, products: Sequence[Sequence[str | Indicator]], centres: Mapping[str, int], using: Sequence[str]
@@ -156,12 +202,12 @@ class RowPlan:
         query = exp.select(exp.alias_(exp.Count(this=exp.Star()), COUNT), *sums).from_(rows.subquery("r0"))
         return Query(query, (), (COUNT, *(measure_column(place) for place in range(len(products)))), None)
 
-    def _rows(self, names: Sequence[str]) -> exp.Select:
+    def _rows(self, names: Sequence[str], kept: Collection[str] = ()) -> exp.Select:
         values = [self._values[self.variable(name).name] for name in names]
         selected = [exp.alias_(value.sql.copy(), _column(place), copy=False) for place, value in enumerate(values)]
         if not selected:
             selected = [exp.alias_(cast_to(exp.Literal.number(0), "BIGINT"), "nothing")]
-        nullable = [value for value in values if value.nullable]
+        nullable = [value for name, value in zip(names, values, strict=True) if value.nullable and name not in kept]
         known = [exp.not_(exp.Is(this=exp.paren(value.sql.copy()), expression=exp.Null())) for value in nullable]
         return from_sources(self._draft, selected, known)
 
@@ -206,9 +252,9 @@ def _variable(name: str, value: Value) -> Variable:
         values: tuple[RawKey, ...] | None = value.points
         if value.meaning == "boolean" and values is None:
             values = (0, 1)
-        return Variable(name, value.meaning, value.step, low, high, values, value.rounded)
+        return Variable(name, value.meaning, value.step, low, high, values, value.rounded, value.nullable)
     assert not isinstance(value, Truth)
-    return Variable(name, "text", Fraction(1), None, None, value.values, False)
+    return Variable(name, "text", Fraction(1), None, None, value.values, False, value.nullable)
 
 
 def _must_fit(name: str, value: Number) -> None:

@@ -148,7 +148,8 @@ def _number_codes(
         codes = np.clip(vector, first, last).astype(np.int64)
     else:
         codes, missing = _on_grid(vector, 1 / float(step), first, last)
-    return Variable(name, "number", step, first, last, None, not whole), codes, missing
+    whole_type = vector.dtype.kind in "iub" and whole  # has no room for missing values
+    return Variable(name, "number", step, first, last, None, not whole, not whole_type), codes, missing
 
 
 def _on_grid(vector: NDArray[Any], per_unit: float, first: int, last: int) -> tuple[NDArray[Any], NDArray[np.bool_]]:

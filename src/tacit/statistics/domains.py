@@ -17,14 +17,14 @@ import itertools
 import math
 import numbers
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from tacit import parameters
-from tacit.plan.row_plan import Cut, Variable
+from tacit.plan.row_plan import Asked, Cut, OrMissing, Variable, missing_code
 from tacit.statistics.source import Opened, Whole
 
 MOST_CELLS = 1 << 20
@@ -37,18 +37,43 @@ class Domain:
     """The cells of one column. A row is in cell `code of asked - first`, or in none where that is beyond `size`."""
 
     name: str
-    asked: str | Cut
+    asked: Asked
     first: int
     size: int
     labels: tuple[Any, ...]  # of the cells; of bins, the lower ends
     edges: tuple[Fraction, ...] | None = None  # of bins: one more than there are cells
     uppers: tuple[Any, ...] = ()  # of bins: the upper ends
+    missing: int | None = None  # the code of missing values, where they have a cell: the last one
+
+    @property
+    def has_all(self) -> bool:
+        """Whether every row has a cell, whatever is in it."""
+        return self.missing is not None and self.edges is None
+
+    def with_missing(self, variable: Variable) -> Domain:
+        """The same cells, and one more for missing values."""
+        assert not isinstance(self.asked, OrMissing)
+        code = missing_code(variable, self.asked)
+        return replace(self, asked=OrMissing(self.asked), size=self.size + 1, missing=code)
+
+    def cells(self, codes: Whole) -> Whole:
+        """The cell of each code; what has none is below 0, or beyond the last one."""
+        if self.missing is None:
+            return codes - self.first
+        known = self.size - 1
+        moved = np.where(codes == self.missing, known, codes - self.first)
+        return np.where((moved == known) & (codes != self.missing), -1, moved)
 
     def merged(self) -> Domain:
         """All cells as one: what has a cell here has that one."""
+        if self.missing is not None:
+            assert isinstance(self.asked, OrMissing)
+            assert not isinstance(self.asked.asked, str)
+            ends = (self.asked.asked.edges[0], self.asked.asked.edges[-1])
+            return Domain(self.name, OrMissing(Cut(self.name, ends)), 1, 2, (self.name,) * 2, missing=len(ends) + 1)
         if self.edges is None:  # cut nowhere: one code for all that is not missing
             return Domain(self.name, Cut(self.name, ()), 0, 1, (self.name,))
-        assert not isinstance(self.asked, str)
+        assert isinstance(self.asked, Cut)
         outer = (self.asked.edges[0], self.asked.edges[-1])
         return Domain(self.name, Cut(self.name, outer), 1, 1, (self.name,))
 
@@ -105,10 +130,10 @@ def reading(variable: Variable, code: int | str | None) -> Any:
 def counts_of(opened: Opened, domains: Sequence[Domain], also: Sequence[Domain] = ()) -> Whole:
     """The table of counts over the cells, of the rows that have a cell in the domains `also` too."""
     used = {each.name for each in domains}
-    merged = [each.merged() for each in also if each.name not in used]
+    merged = [each.merged() for each in also if each.name not in used and not each.has_all]
     every = [*domains, *merged]
     codes, rows = opened.tally(*(each.asked for each in every))
-    moved = codes - np.array([each.first for each in every], dtype=np.int64)
+    moved = moved_codes(codes, every)
     inside = np.all((moved >= 0) & (moved < np.array([each.size for each in every], dtype=np.int64)), axis=1)
     if not inside.all():
         moved, rows = moved[inside], rows[inside]
@@ -119,6 +144,13 @@ def counts_of(opened: Opened, domains: Sequence[Domain], also: Sequence[Domain] 
     # sums of whole numbers in floats, exact up to 2**53 rows
     table = np.bincount(flat, weights=rows, minlength=math.prod(shape))
     return table.astype(np.int64).reshape(shape)
+
+
+def moved_codes(codes: Whole, domains: Sequence[Domain]) -> Whole:
+    """Cells for codes, column by column."""
+    if all(each.missing is None for each in domains):
+        return np.asarray(codes - np.array([each.first for each in domains], dtype=np.int64))
+    return np.stack([each.cells(codes[:, place]) for place, each in enumerate(domains)], axis=1)
 
 
 def _listed(variable: Variable) -> Domain:
@@ -138,7 +170,7 @@ def _binned(variable: Variable, bins: Any) -> Domain:
     if variable.meaning in ("text", "boolean"):
         raise parameters.refuse(f"bins of {variable.name!r}", "left out: its values are listed", bins)
     if isinstance(bins, str):
-        allowed = 'a number of bins, or their edges in ascending order ("private" is for a histogram)'
+        allowed = 'a number of bins, or their edges in ascending order ("private" is for a histogram, or mst and aim)'
         raise parameters.refuse(f"bins of {variable.name!r}", allowed, bins)
     if not isinstance(bins, numbers.Number):
         if not hasattr(bins, "__iter__"):

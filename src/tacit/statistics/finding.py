@@ -62,7 +62,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Finding:
-    """A released study. `level` is the probability with which each interval holds what it is said to hold."""
+    """A released study. `level` is the least probability with which each interval holds what it is said to hold."""
 
     title: str
     columns: tuple[Column, ...]
@@ -160,7 +160,7 @@ class Finding:
         return (
             f"{self.title}. Released with tacit under differential privacy: neighbours differ by "
             f"{facts['neighbours']}, epsilon = {readable(facts['epsilon'])}, delta = {readable(facts['delta'])}. "
-            f"{' '.join(self.notes)} Intervals: {100 * self.level:g} %. Ledger entry: {facts['entry']}."
+            f"{' '.join(self.notes)} Intervals: {100 * self.level:g} % or more. Ledger entry: {facts['entry']}."
         )
 
     def _price(self) -> str:

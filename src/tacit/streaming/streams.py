@@ -231,10 +231,22 @@ class RunningMean(Stream):
         return middle + self._half * min(max(share, -1.0), 1.0)
 
     def off_by(self, step: int, rows: int, confidence: Number = "0.95") -> float:
-        """How far the mean of about so many rows is off at most: both totals are, and the mean lies within the
-        bounds.
+        """How far the mean of so many rows is off at most: both totals are, and the mean lies within the bounds.
+
+        In half widths, with m the mean's distance from the middle, |m| <= 1, and t the answer: it is off by more than
+        t only if the noise of distances less (m + t) or (m - t) times the noise of rows passes t * rows, upwards or
+        downwards. Gaussian noise of one total is within r * rows, so that t = r sqrt(1 + (1 + t)^2) will do. Other
+        noise is bounded total by total: r + r (1 + t) = t.
         """
-        return 2 * self.within(step, (1 + parameters.level("confidence", confidence)) / 2) / rows
+        level = parameters.level("confidence", confidence)
+        half = self._half * parameters.whole("rows", rows, least=1)
+        if self.totals.gaussian:
+            r = self.within(step, level) / half
+            off = (r * r + r * math.sqrt(max(2 - r * r, 0.0))) / (1 - r * r) if r < 1 else 2.0
+        else:
+            r = self.within(step, (1 + level) / 2) / half
+            off = 2 * r / (1 - r) if r < 1 else 2.0
+        return self._half * min(off, 2.0)
 
 
 class Sliding:

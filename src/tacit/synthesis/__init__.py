@@ -14,12 +14,30 @@ from tacit.synthesis.best import best
 from tacit.synthesis.drawn import Drawn
 from tacit.synthesis.evaluating import evaluate
 from tacit.synthesis.independent import independent
+from tacit.synthesis.linked.linking import linked
+from tacit.synthesis.linked.twins import Linked, load_linked
 from tacit.synthesis.mst import mst
 from tacit.synthesis.mwem import mwem
+from tacit.synthesis.residual import residual
 from tacit.synthesis.small import small_database
 from tacit.synthesis.synthetic import Synthetic, load
 
-__all__ = ["Drawn", "Synthetic", "aim", "best", "evaluate", "independent", "load", "mst", "mwem", "small_database"]
+__all__ = [
+    "Drawn",
+    "Linked",
+    "Synthetic",
+    "aim",
+    "best",
+    "evaluate",
+    "independent",
+    "linked",
+    "load",
+    "load_linked",
+    "mst",
+    "mwem",
+    "residual",
+    "small_database",
+]
 
 
 def __dir__() -> list[str]:

@@ -1,7 +1,8 @@
 """`aim`: select, measure, fit, again and again: each round measures the table that the model gets most wrong.
 
-Theorem. Charged is `Concentrated(rho)`. The release starts with a table of every column, and goes on in rounds of one
-choice by the exponential mechanism of range eta and one table under discrete Gaussian noise of deviation sigma.
+Theorem. Charged is `Concentrated(rho)`. Edges of bins that are bought (`bought`) have their part of rho, and the
+rounds what is left of it; below, rho is that. The release starts with a table of every column, and goes on in rounds of
+one choice by the exponential mechanism of range eta and one table under discrete Gaussian noise of deviation sigma.
   * A table has L2 sensitivity r (`counting`), so it costs r**2/(2 sigma**2); a choice costs eta**2/8 (bounded range:
     Cesar and Rogers 2021). Scores are whole numbers of sensitivity GRID r w, w the largest weight (`scoring`).
   * Before anything is released, its cost is added to what was spent, in exact arithmetic, and it is released only if
@@ -38,6 +39,7 @@ from tacit.statistics.counts.counting_noise import budget
 from tacit.statistics.domains import Bins
 from tacit.statistics.source import Opened, Whole, source_of
 from tacit.synthesis import scoring
+from tacit.synthesis.bought import edges_by_rho
 from tacit.synthesis.cells import Layout
 from tacit.synthesis.constraints import kept_apart, named_rules, ruled, ruled_layout
 from tacit.synthesis.counting import Exact
@@ -131,9 +133,10 @@ def aim(
     delta: Number,
     workload: Any = None,
     max_cells: int = MOST_CELLS,
-    bins: Mapping[str, Bins] | int | None = None,
+    bins: Mapping[str, Bins] | int | str | None = None,
     bounds: Any = None,
     values: Any = None,
+    nulls: Any = None,
     constraints: Any = None,
     prior: Any = None,
     analyst: str | None = None,
@@ -143,26 +146,31 @@ def aim(
 
     data: rows of a curator, or arrays with `bounds` and `values`. workload: the tables that matter: all pairs where it
     is left out, a number of columns, sets of columns, or a mapping from sets to weights. max_cells: how large the model
-    may grow. bins: how columns of many numbers are cut. constraints: public conditions that every drawn
-    row keeps. prior: public rows to start from. progress: called with the share of the budget that is used.
+    may grow. bins: how columns of many numbers are cut: numbers, edges, or "private" for quantiles that a
+    tenth of the budget buys.
+    nulls: columns whose missing values are kept, or True for all that may miss one. constraints: public conditions that
+    every drawn row keeps. prior: public rows to start from. progress: called with the share of the budget that is used.
     """
     source = source_of(data, bounds=bounds, values=values)
     exact_epsilon, exact_delta = budget(epsilon, delta)
-    layout, rules, before = ruled_layout(source, bins, values, constraints, prior)
+    layout, rules, before = ruled_layout(source, bins, values, constraints, prior, nulls)
     must_be_small(layout)
     most = parameters.whole("max_cells", max_cells, least=1)
     candidates = candidates_of(workload, layout.names, layout.sizes)
     rho = rho_of("aim", exact_epsilon, exact_delta)
+    edges, left = edges_by_rho(source, layout, rho)
 
     def compute(opened: Opened, bits: BitSource) -> Release:
-        exact = Exact(opened, layout)
-        release = adaptive(exact, layout, candidates, rho, source.rows_per_unit, most, bits, progress)
+        settled = edges.settled(opened, layout, bits)
+        exact = Exact(opened, settled)
+        release = adaptive(exact, settled, candidates, left, source.rows_per_unit, most, bits, progress)
         return ruled(release, known_tables(release.measured, release.merges), rules, before)
 
     asked = {
         "study": "synthesis",
         "method": "aim",
         "cells": layout.described(),
+        **edges.named(),
         "workload": [[list(columns), weight] for columns, weight in candidates.items()],
         "max_cells": most,
     } | named_rules(rules, before)
@@ -183,7 +191,7 @@ def adaptive(
     purse = Purse(rho)
     exact.prepare(list(candidates))
     count = len(layout.sizes)
-    measured = _singles(exact, count, purse, rows, bits)
+    measured = first_tables(exact, count, purse, rows, bits)
     merges, total = merged_columns(measured, measured[0].sigma)
     merges = kept_apart(merges, layout)
     sizes = [each.size for each in merges]
@@ -224,7 +232,7 @@ def adaptive(
     return Release("aim", layout.fields, tuple(measured), model, merges, {"spent": float(purse.spent / rho)})
 
 
-def _singles(exact: Exact, count: int, purse: Purse, rows: int, bits: BitSource) -> list[Measurement]:
+def first_tables(exact: Exact, count: int, purse: Purse, rows: int, bits: BitSource) -> list[Measurement]:
     """Every column by itself."""
     share = _FIRST_OF_LITTLE if purse.rho < _LITTLE else _FIRST
     noise = noise_for(purse.rho * share / count, rows)

@@ -19,11 +19,12 @@ from tacit.answer.drawings import Drawn, drawings
 from tacit.answer.pages import page
 from tacit.answer.report import reader_of
 from tacit.answer.shown import safe
-from tacit.synthesis.cells import Field
+from tacit.synthesis.cells import MISSING, Field
 from tacit.synthesis.model.tables import Columns, Table
 from tacit.synthesis.shown_tables import intervals, telling
 
 if TYPE_CHECKING:
+    from tacit.synthesis.linked.twins import Linked
     from tacit.synthesis.synthetic import Synthetic
 
 _LEVEL: Final = 0.95
@@ -35,8 +36,20 @@ _MOST_LABEL: Final = 18
 
 def card_of(synthetic: Synthetic) -> str:
     """The page."""
-    release = synthetic._release
     title = f"Synthetic data: {', '.join(synthetic.columns)}"
+    return page(title, "".join(_parts(synthetic, title)))
+
+
+def card_of_both(linked: Linked) -> str:
+    """One page for two linked tables."""
+    over, under = linked.tables
+    first = _parts(linked.parents, f"Synthetic data: {over} and {under}")
+    joined = f"Rows of {under}, each with its row of {over}"
+    return page(f"Synthetic data: {over} and {under}", "".join([*first, *_parts(linked.children, joined)]))
+
+
+def _parts(synthetic: Synthetic, title: str) -> list[str]:
+    release = synthetic._release
     words = (
         *reader_of(synthetic.receipt, "this model", None),
         f"Made by {synthetic.method}; about {synthetic.total:,.0f} rows were counted. Rows drawn from the model, its "
@@ -54,7 +67,7 @@ def card_of(synthetic: Synthetic) -> str:
         parts += [_grid(synthetic, pair) for pair in held[:_MOST_PAIRS]]
         if len(held) > _MOST_PAIRS:
             parts.append(f'<p class="soft">... and {len(held) - _MOST_PAIRS} more: marginal(...) shows them.</p>')
-    return page(title, "".join(parts))
+    return parts
 
 
 def noise_error(synthetic: Synthetic, columns: Columns) -> float | None:
@@ -126,9 +139,9 @@ def _column(synthetic: Synthetic, place: int, field: Field) -> list[str]:
     """One column: a bar for each cell, with its interval."""
     expected = synthetic._table((place,)) * synthetic.total
     ends = intervals(synthetic._release, (place,), expected, _LEVEL)
-    listed = field.labels if field.values is None else field.values
+    listed = tuple(MISSING if each is None else each for each in field.listed)
     low, high = (None, None) if ends is None else (_known(ends[0]), _known(ends[1]))
-    drawn = [Drawn(field.name, tuple(listed), None, None), Drawn("rows", tuple(expected.tolist()), low, high)]
+    drawn = [Drawn(field.name, listed, None, None), Drawn("rows", tuple(expected.tolist()), low, high)]
     return [f"<h3>{_escaped(field.name)}</h3>", *drawings(drawn, "bars")]
 
 

@@ -4,8 +4,9 @@ Listed values and truth values are cells; whole numbers and dates between bounds
 all else is cut into bins between the bounds. A value inside a bin is drawn evenly among those that the column can have.
 
 Promise: cells follow from public facts alone (`statistics.domains`), so a row that comes or goes changes its own cell
-of every table and nothing else. Rows that miss a value in one of the columns, or lie outside of the listed values, are
-left out as a whole: all tables are about the same rows.
+of every table and nothing else. A column that may miss values, and is named in `nulls`, has one more cell for them,
+whether any row misses one or not. Rows that miss a value in one of the other columns, or lie outside of the listed
+values, are left out as a whole: all tables are about the same rows.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import datetime
 import itertools
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final
 
@@ -22,13 +23,14 @@ from numpy.typing import NDArray
 
 from tacit import parameters
 from tacit.errors import QuestionError
-from tacit.plan.row_plan import Variable
+from tacit.plan.row_plan import Cut, Variable
 from tacit.statistics.domains import MOST_CELLS, Bins, Domain, domain_of, limits_of
 from tacit.statistics.source import Source
 
 _FEW: Final = 128  # so many whole numbers are cells of their own
 _BINS: Final = 32
 _MOST_COLUMNS: Final = 64
+MISSING: Final = "missing"  # what a cell of missing values is called
 _EPOCH: Final = datetime.datetime(1970, 1, 1)
 
 
@@ -37,7 +39,7 @@ class Field:
     """A column of the synthetic table.
 
     `values` are what the cells read as; or `edges`, whole numbers of `step`, are where the bins begin, the last of them
-    where the last bin ends (both ends included).
+    where the last bin ends (both ends included). Where `nullable`, a last cell stands for missing values.
     """
 
     name: str
@@ -45,20 +47,34 @@ class Field:
     values: tuple[Any, ...] | None = None
     edges: tuple[int, ...] = ()
     step: Fraction = Fraction(1)
+    nullable: bool = False
+
+    @property
+    def known(self) -> int:
+        """How many cells of values."""
+        return len(self.edges) - 1 if self.values is None else len(self.values)
 
     @property
     def size(self) -> int:
         """How many cells."""
-        return len(self.edges) - 1 if self.values is None else len(self.values)
+        return self.known + self.nullable
 
     @property
     def labels(self) -> tuple[str, ...]:
         """What to call each cell."""
+        missing = (MISSING,) * self.nullable
         if self.values is not None:
-            return tuple(str(each) for each in self.values)
+            return tuple(str(each) for each in self.values) + missing
         shown = [str(self.value(edge)) for edge in self.edges]
-        closing = ")" * (self.size - 1) + "]"
-        return tuple(f"[{shown[place]}, {shown[place + 1]}{closing[place]}" for place in range(self.size))
+        closing = ")" * (self.known - 1) + "]"
+        return tuple(f"[{shown[place]}, {shown[place + 1]}{closing[place]}" for place in range(self.known)) + missing
+
+    @property
+    def listed(self) -> tuple[Any, ...]:
+        """The cells as keys of a table: listed values as they are, None for missing ones, bins by their names."""
+        if self.values is not None:
+            return self.values + (None,) * self.nullable
+        return self.labels
 
     def value(self, code: int) -> Any:
         """A whole number of steps as it reads."""
@@ -73,18 +89,20 @@ class Field:
         edges = np.array(self.edges, dtype=np.int64)
         ends = edges[1:].copy()
         ends[-1] += 1  # the last bin is closed
-        return generator.integers(edges[:-1][cells], ends[cells])
+        held = np.minimum(cells, self.known - 1)  # what is missing has a code that nobody reads
+        return generator.integers(edges[:-1][held], ends[held])
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
         values = None if self.values is None else [_plain(each) for each in self.values]
-        return {
+        content = {
             "name": self.name,
             "kind": self.kind,
             "values": values,
             "edges": list(self.edges),
             "step": parameters.as_text(self.step),
         }
+        return content | {"nullable": True} if self.nullable else content
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Field:
@@ -95,7 +113,8 @@ class Field:
             values = [read(each) for each in values]
         edges = tuple(int(each) for each in content["edges"])
         step = parameters.rational("step", content["step"])
-        return cls(str(content["name"]), kind, None if values is None else tuple(values), edges, step)
+        nullable = content.get("nullable", False) is True
+        return cls(str(content["name"]), kind, None if values is None else tuple(values), edges, step, nullable)
 
 
 def _plain(value: Any) -> Any:
@@ -109,6 +128,7 @@ class Layout:
     fields: tuple[Field, ...]
     domains: tuple[Domain, ...]
     kept: frozenset[int] = frozenset()  # columns whose rare values stay apart
+    bought: frozenset[int] = frozenset()  # columns whose edges stand for ones that are still to be bought
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -130,10 +150,11 @@ def layout_of(
     bins: Mapping[str, Bins] | int | None,
     values: Any = None,
     cuts: Mapping[str, Collection[int]] | None = None,
+    nulls: Any = None,
 ) -> Layout:
     """The cells of a source's columns. `bins`: how many, or edges, for one column or another, or a number for all.
 
-    `cuts` are more places where bins begin, as codes.
+    `cuts` are more places where bins begin, as codes. `nulls` are columns that have a cell for missing values.
     """
     variables = source.variables
     if len({each.name.casefold() for each in variables}) != len(variables):
@@ -147,7 +168,34 @@ def layout_of(
         if inside:
             edges = [field.value(edge) for edge in sorted({*field.edges, *inside})]
             made[place] = _binned(variables[place], domain_of(variables[place], edges))
+    for place in _nullable(variables, nulls):
+        field, domain = made[place]
+        made[place] = replace(field, nullable=True), domain.with_missing(variables[place])
     return Layout(tuple(field for field, _ in made), tuple(domain for _, domain in made))
+
+
+def recut(layout: Layout, place: int, variable: Variable, domain: Domain) -> Layout:
+    """The layout with other bins in one column."""
+    field, own = _binned(variable, domain)
+    if layout.fields[place].nullable:
+        field, own = replace(field, nullable=True), own.with_missing(variable)
+    fields, domains = list(layout.fields), list(layout.domains)
+    fields[place], domains[place] = field, own
+    return replace(layout, fields=tuple(fields), domains=tuple(domains))
+
+
+def _nullable(variables: Sequence[Variable], nulls: Any) -> list[int]:
+    """The columns that get a cell for missing values: all that may miss one, or those that are named."""
+    able = {each.name.casefold(): place for place, each in enumerate(variables) if each.nullable}
+    if nulls is None or isinstance(nulls, bool):
+        return list(able.values()) if nulls else []
+    found = []
+    for name in [nulls] if isinstance(nulls, str) else nulls:
+        if str(name).casefold() not in able:
+            names = ", ".join(variables[place].name for place in able.values()) or "none of these columns"
+            raise parameters.refuse("nulls", f"True, or columns that may miss values ({names})", name)
+        found.append(able[str(name).casefold()])
+    return found
 
 
 def _begins(field: Field, cut: int) -> bool:
@@ -165,10 +213,11 @@ def _chosen(variables: Sequence[Variable], bins: Any) -> dict[str, Bins]:
                 raise parameters.refuse("bins", f"a mapping from columns: {', '.join(known)}", name)
         return dict(bins)
     count = parameters.whole("bins", bins, least=1)
-    return {each.name: count for each in variables if each.values is None and _is_wide(each)}
+    return {each.name: count for each in variables if each.values is None and is_wide(each)}
 
 
-def _is_wide(variable: Variable) -> bool:
+def is_wide(variable: Variable) -> bool:
+    """Whether a column of numbers has too many for a cell each."""
     low, high = limits_of(variable)
     return variable.rounded or high - low >= _FEW
 
@@ -183,7 +232,7 @@ def _made(variable: Variable, bins: Bins, written: tuple[Any, ...] | None) -> tu
     if variable.values is None and variable.meaning == "text":
         hint = "State them: one_of(...) in the policy, or values= with arrays."
         raise QuestionError(f"Column {variable.name!r} is a text without listed values. {hint}")
-    if bins is None and variable.values is None and _is_wide(variable):
+    if bins is None and variable.values is None and is_wide(variable):
         low, high = limits_of(variable)
         bins = min(_BINS, high - low + 1)
     domain = domain_of(variable, bins)
@@ -196,7 +245,7 @@ def _made(variable: Variable, bins: Bins, written: tuple[Any, ...] | None) -> tu
 
 
 def _binned(variable: Variable, domain: Domain) -> tuple[Field, Domain]:
-    assert not isinstance(domain.asked, str)
+    assert isinstance(domain.asked, Cut)
     low, high = limits_of(variable)
     edges = [min(max(edge, low), high + 1) for edge in domain.asked.edges]
     edges[-1] -= 1  # the domain's last edge is one beyond the last code

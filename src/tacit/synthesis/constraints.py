@@ -30,6 +30,7 @@ from tacit.question import read, tree
 from tacit.statistics.domains import Bins
 from tacit.statistics.source import Source
 from tacit.synthesis.asking.points import axis_of, code_of
+from tacit.synthesis.bought import public_and_bought, with_bought
 from tacit.synthesis.cells import Field, Layout, layout_of
 from tacit.synthesis.drawn import for_duckdb
 from tacit.synthesis.merging import Merge, plain
@@ -60,21 +61,32 @@ class Rule:
 
 
 def ruled_layout(
-    source: Source, bins: Mapping[str, Bins] | int | None, values: Any, constraints: Any, prior: Any
+    source: Source,
+    bins: Mapping[str, Bins] | int | str | None,
+    values: Any,
+    constraints: Any,
+    prior: Any,
+    nulls: Any = None,
 ) -> tuple[Layout, tuple[Rule, ...], Prior | None]:
     """The cells of a source's columns, cut where rules want it, the rules on them, and public rows to start from.
 
     With a prior no rare values are merged: it says more about them than the noise hides.
     """
-    layout, rules = _ruled_cells(source, bins, values, _listed(constraints))
+    public, bought = public_and_bought(source, bins)
+    texts = _listed(constraints)
+    if bought and (texts or prior is not None):
+        hint = "State the edges, or leave the others out."
+        raise parameters.refuse("bins", "public where there are constraints or a prior", "private", hint)
+    layout, rules = _ruled_cells(source, public, values, texts, nulls)
+    layout = with_bought(layout, bought)
     before = prior_of(prior, layout.fields)
     return (layout if before is None else replace(layout, kept=frozenset(range(len(layout.fields))))), rules, before
 
 
 def _ruled_cells(
-    source: Source, bins: Mapping[str, Bins] | int | None, values: Any, texts: Sequence[str]
+    source: Source, bins: Mapping[str, Bins] | int | None, values: Any, texts: Sequence[str], nulls: Any
 ) -> tuple[Layout, tuple[Rule, ...]]:
-    first = layout_of(source, bins, values)
+    first = layout_of(source, bins, values, nulls=nulls)
     if not texts:
         return first, ()
     conditions = [_condition(text) for text in texts]
@@ -83,7 +95,7 @@ def _ruled_cells(
         for each in first.fields
         if each.values is None
     }
-    layout = layout_of(source, bins, values, cuts)
+    layout = layout_of(source, bins, values, cuts, nulls)
     rules = tuple(_rule(text, each, layout.fields) for text, each in zip(texts, conditions, strict=True))
     return replace(layout, kept=frozenset(place for rule in rules for place in rule.columns)), rules
 
@@ -244,7 +256,8 @@ def _holds(text: str, places: Columns, fields: Sequence[Field]) -> NDArray[np.bo
     try:
         with duckdb.connect(config={"enable_external_access": "false"}) as connection:
             connection.register("tacit_arrays", {**arrays, "tacit_at": np.arange(grid.shape[1])})
-            query = f"SELECT coalesce(({text}), false) AS holds FROM (SELECT {named}, tacit_at FROM tacit_arrays)"  # noqa: S608  # read before
+            unknown = str(any(fields[place].nullable for place in places)).lower()  # of what is missing, as in a CHECK
+            query = f"SELECT coalesce(({text}), {unknown}) AS holds FROM (SELECT {named}, tacit_at FROM tacit_arrays)"  # noqa: S608  # read before
             told = np.asarray(connection.execute(f"{query} ORDER BY tacit_at").fetchnumpy()["holds"], dtype=bool)
     except duckdb.Error as problem:
         raise QuestionError(f"Constraint {text!r} cannot be decided: {str(problem).splitlines()[0]}") from None

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from tacit.statistics.counts.covers import cover
-from tacit.statistics.domains import counts_of
+from tacit.statistics.domains import counts_of, moved_codes
 from tacit.statistics.source import EngineRows, Opened, Whole
 from tacit.synthesis.cells import Layout
 from tacit.synthesis.model.tables import Columns, summed
@@ -63,7 +63,7 @@ class Exact:
 def _codes(opened: Opened, layout: Layout) -> list[Whole]:
     """Each column's cells of the rows that have one in every column."""
     codes, rows = opened.tally(*(each.asked for each in layout.domains))
-    moved = codes - np.array([each.first for each in layout.domains], dtype=np.int64)
+    moved = moved_codes(codes, layout.domains)
     inside = np.all((moved >= 0) & (moved < np.array(layout.sizes, dtype=np.int64)), axis=1)
     kept = moved[inside]
     if not bool(np.all(rows == 1)):

@@ -1,7 +1,8 @@
 """Rows that were drawn from a model, for other programs: numpy, pandas, polars, Arrow, Parquet, CSV.
 
-Names and types are those of the table's columns, whatever the values are. The libraries are looked for when they are
-asked for.
+Names and types are those of the table's columns, whatever the values are. A column that may miss values is a masked
+array, and reaches other programs as one of their types that have room for missing values. The libraries are looked for
+when they are asked for.
 """
 
 from __future__ import annotations
@@ -66,21 +67,43 @@ class Drawn:
         )
 
     def _in_pandas(self, name: str, own: NDArray[Any]) -> Any:
-        return own.astype("datetime64[us]") if self.kinds[name] == "date" else own
+        kind = self.kinds[name]
+        own = own.astype("datetime64[us]") if kind == "date" else own
+        if not isinstance(own, np.ma.MaskedArray):
+            return own
+        mask = np.ma.getmaskarray(own)
+        if kind in ("integer", "boolean"):
+            pandas = library("pandas")
+            arrays = pandas.arrays.IntegerArray if kind == "integer" else pandas.arrays.BooleanArray
+            return arrays(own.data.copy(), mask)
+        values = own.data.copy()
+        values[mask] = {"real": np.nan, "text": None}.get(kind, np.datetime64("NaT"))
+        return values
 
     def to_polars(self) -> Any:
         """A polars DataFrame."""
         polars = library("polars")
-        return polars.DataFrame({name: polars.Series(name, self._listed(name)) for name in self.columns})
+        found = polars.DataFrame({name: polars.Series(name, self._listed(name)) for name in self.columns})
+        masks = {name: self._mask(name) for name in self.columns}
+        return found.with_columns(
+            polars.when(polars.Series(mask)).then(None).otherwise(polars.col(name)).alias(name)
+            for name, mask in masks.items()
+            if mask is not None
+        )
 
     def to_arrow(self) -> Any:
         """A pyarrow Table."""
         arrow = library("pyarrow")
-        return arrow.table({name: arrow.array(self._listed(name)) for name in self.columns})
+        return arrow.table({name: arrow.array(self._listed(name), mask=self._mask(name)) for name in self.columns})
 
     def _listed(self, name: str) -> Any:
-        own = self.columns[name]
+        own = np.ma.getdata(self.columns[name])
         return own.tolist() if own.dtype == object else own
+
+    def _mask(self, name: str) -> NDArray[np.bool_] | None:
+        """Which rows miss a value; None where no row may."""
+        own = self.columns[name]
+        return np.ma.getmaskarray(own) if isinstance(own, np.ma.MaskedArray) else None
 
     def to_csv(self, path: str | Path) -> None:
         """A file of comma-separated values with a header."""
@@ -112,15 +135,23 @@ def for_duckdb(own: NDArray[Any]) -> NDArray[Any]:
 
 
 def _read(each: Field, cells: Whole, generator: np.random.Generator) -> NDArray[Any]:
-    return read_values(each, cells) if each.values is not None else read_codes(each, each.inside(cells, generator))
+    if each.values is not None:
+        return read_values(each, cells)
+    return with_missing(each, read_codes(each, each.inside(cells, generator)), cells)
+
+
+def with_missing(each: Field, values: NDArray[Any], cells: Whole) -> NDArray[Any]:
+    """The values, masked where their cell is that of missing ones."""
+    return np.ma.MaskedArray(values, cells == each.known) if each.nullable else values
 
 
 def read_values(each: Field, cells: Whole) -> NDArray[Any]:
     """What cells of listed values read as."""
     assert each.values is not None
-    listed = np.empty(len(each.values), dtype=object)
-    listed[:] = each.values
-    return listed.astype(_TYPES[each.kind])[cells]
+    listed = np.empty(each.size, dtype=object)
+    listed[: each.known] = each.values
+    listed[each.known :] = each.values[0]  # a missing value is masked
+    return with_missing(each, listed.astype(_TYPES[each.kind])[cells], cells)
 
 
 def read_codes(each: Field, codes: Whole) -> NDArray[Any]:

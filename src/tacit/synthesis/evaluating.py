@@ -32,7 +32,7 @@ from tacit.noise import BitSource
 from tacit.parameters import Number
 from tacit.statistics.finding import Content, Finding, column
 from tacit.statistics.source import Opened, Source, Whole, source_of
-from tacit.synthesis.cells import Layout, layout_of
+from tacit.synthesis.cells import Field, Layout, layout_of
 from tacit.synthesis.counting import Exact
 from tacit.synthesis.model.tables import Columns, Table
 from tacit.synthesis.synthetic import Synthetic
@@ -98,14 +98,19 @@ def layout_like(source: Source, synthetic: Synthetic, values: Any) -> Layout:
         for own in (fields.get(each.name.casefold()),)
         if own is not None and own.values is None
     }
-    layout = layout_of(source, cut, values)
+    kept = [each.name for each in source.variables if getattr(fields.get(each.name.casefold()), "nullable", False)]
+    layout = layout_of(source, cut, values, nulls=kept)
     for each in layout.fields:
         own = fields.get(each.name.casefold())
-        if own is None or (own.values, own.edges, own.step) != (each.values, each.edges, each.step):
+        if own is None or _cut(own) != _cut(each):
             names = ", ".join(synthetic.columns)
             hint = "Evaluate with rows that have the model's columns, with the same public facts."
             raise QuestionError(f"Column {each.name!r} is not one of the model's, or is cut otherwise: {names}. {hint}")
     return layout
+
+
+def _cut(field: Field) -> tuple[Any, ...]:
+    return field.values, field.edges, field.step, field.nullable
 
 
 def noises_for(epsilon: Fraction, rows_per_unit: int, tables: int) -> tuple[Laplace, Laplace, Laplace]:

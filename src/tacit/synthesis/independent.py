@@ -21,6 +21,7 @@ from tacit.parameters import Number
 from tacit.statistics.counts.counting_noise import budget, least_noise, price_of, variance_of
 from tacit.statistics.domains import Bins
 from tacit.statistics.source import Opened, source_of
+from tacit.synthesis.bought import edges_by_epsilon
 from tacit.synthesis.constraints import named_rules, ruled, ruled_layout
 from tacit.synthesis.counting import Exact
 from tacit.synthesis.merging import plain
@@ -35,36 +36,42 @@ def independent(
     *,
     epsilon: Number,
     delta: Number = 0,
-    bins: Mapping[str, Bins] | int | None = None,
+    bins: Mapping[str, Bins] | int | str | None = None,
     bounds: Any = None,
     values: Any = None,
+    nulls: Any = None,
     constraints: Any = None,
     prior: Any = None,
     analyst: str | None = None,
 ) -> Synthetic:
     """A table whose columns have the distributions of the data's, and nothing to do with each other.
 
-    data: rows of a curator, or arrays with `bounds` and `values`. bins: how columns of many numbers are cut.
+    data: rows of a curator, or arrays with `bounds` and `values`. bins: how columns of many numbers are cut: numbers,
+    edges, or "private" for quantiles that a tenth of the budget buys.
+    nulls: columns whose missing values are kept, or True for all that may miss one.
     constraints: public conditions that every drawn row keeps. prior: public rows to start from.
     """
     source = source_of(data, bounds=bounds, values=values)
     exact_epsilon, exact_delta = budget(epsilon, delta)
-    layout, rules, before = ruled_layout(source, bins, values, constraints, prior)
+    layout, rules, before = ruled_layout(source, bins, values, constraints, prior, nulls)
     count, rows = len(layout.sizes), source.rows_per_unit
-    noise = least_noise(count * rows, count * rows**2, sum(layout.sizes), exact_epsilon, exact_delta)
+    edges, left = edges_by_epsilon(source, layout, exact_epsilon)
+    noise = least_noise(count * rows, count * rows**2, sum(layout.sizes), left, exact_delta)
 
     def compute(opened: Opened, bits: BitSource) -> Release:
-        exact = Exact(opened, layout)
+        settled = edges.settled(opened, layout, bits)
+        exact = Exact(opened, settled)
         joined = np.concatenate([exact.table((place,)) for place in range(count)])
-        noisy = np.split(np.asarray(noise.release(joined, bits=bits)), np.cumsum(layout.sizes)[:-1])
+        noisy = np.split(np.asarray(noise.release(joined, bits=bits)), np.cumsum(settled.sizes)[:-1])
         sigma = variance_of(noise) ** 0.5
         measured = tuple(Measurement((place,), own, sigma) for place, own in enumerate(noisy))
         known = [Measured(each.columns, each.noisy.astype(np.float64), 1 / sigma**2) for each in measured]
-        merges = tuple(plain(size) for size in layout.sizes)
+        merges = tuple(plain(size) for size in settled.sizes)
         facts = {"noise": "laplace" if isinstance(noise, Laplace) else "gaussian"}
-        release = Release("independent", layout.fields, measured, alone(known, total_of(known)), merges, facts)
+        release = Release("independent", settled.fields, measured, alone(known, total_of(known)), merges, facts)
         return ruled(release, known, rules, before)
 
-    asked = {"study": "synthesis", "method": "independent", "cells": layout.described()} | named_rules(rules, before)
-    price = price_of(exact_epsilon, exact_delta, noise.event)
+    asked = {"study": "synthesis", "method": "independent", "cells": layout.described(), **edges.named()}
+    asked |= named_rules(rules, before)
+    price = price_of(exact_epsilon, exact_delta, *edges.events, noise.event)
     return synthesised(source, asked, price, compute, analyst)

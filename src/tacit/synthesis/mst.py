@@ -1,6 +1,7 @@
 """`mst`: a tree of pairs. All columns are measured, a spanning tree of pairs is chosen, and its tables are measured.
 
 Theorem. With r rows of a unit at most and d columns, the release is the composition of
+  * edges of bins, for columns whose bins are bought (`bought`);
   * d tables of single columns under discrete Gaussian noise: each has L2 sensitivity r (`counting`);
   * d - 1 choices by the exponential mechanism, each among pairs of columns that are not connected yet, by whole-number
     scores of sensitivity GRID r (`scoring`): how far the pair's table is from that of independent columns;
@@ -16,8 +17,8 @@ Source: McKenna, Miklau, Sheldon 2021 ("Winning the NIST contest"); McKenna, She
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final
 
@@ -35,6 +36,7 @@ from tacit.statistics.counts.counting_noise import budget
 from tacit.statistics.domains import Bins
 from tacit.statistics.source import Opened, source_of
 from tacit.synthesis import scoring
+from tacit.synthesis.bought import Edges, edges_by_rho
 from tacit.synthesis.cells import Layout
 from tacit.synthesis.constraints import kept_apart, named_rules, ruled, ruled_layout
 from tacit.synthesis.counting import Exact
@@ -60,34 +62,47 @@ class Plan:
     choice: Exponential | None
     pair: Gaussian | None
     columns: int
+    edges: Edges = field(default_factory=Edges)
 
     @property
     def event(self) -> events.Event:
         """All of it."""
-        singles = events.Repeated(self.single.event, self.columns)
-        if self.choice is None or self.pair is None:
-            return singles
-        more = [events.Repeated(each, self.columns - 1) for each in (self.choice.event, self.pair.event)]
-        return events.Composed((singles, *more))
+        parts: list[events.Event] = [*self.edges.events, events.Repeated(self.single.event, self.columns)]
+        if self.choice is not None and self.pair is not None:
+            parts += [events.Repeated(each, self.columns - 1) for each in (self.choice.event, self.pair.event)]
+        return parts[0] if len(parts) == 1 else events.Composed(tuple(parts))
 
 
-def plan_mst(columns: int, rows: int, epsilon: Fraction, delta: Fraction) -> Plan:
-    """The noise for a budget, from public numbers."""
-    rho = rho_of("mst", epsilon, delta)
+def plan_mst(
+    columns: int,
+    rows: int,
+    epsilon: Fraction,
+    delta: Fraction,
+    bought: Callable[[Fraction], tuple[Edges, Fraction]] = lambda rho: (Edges(), rho),
+) -> Plan:
+    """The noise for a budget, from public numbers. `bought`: how edges are paid from rho, and what is left of it."""
+    edges, rho = bought(rho_of("mst", epsilon, delta))
 
     def made(factor: Fraction) -> Plan:
-        first, choosing, second = _SHARES if columns > 1 else (Fraction(1), Fraction(0), Fraction(0))
-        single = _gaussian(rows, rho * first / columns, factor)
-        if columns == 1:
-            return Plan(single, None, None, 1)
-        eta = 1 / (sqrt_up((columns - 1) / (8 * rho * choosing)) * factor)
-        choice = Exponential(sensitivity=scoring.sensitivity(rows), epsilon=eta)
-        return Plan(single, choice, _gaussian(rows, rho * second / (columns - 1), factor), columns)
+        return tree_noise(columns, rows, rho, factor, edges)
 
     return tightened(made, lambda plan: plan.event, epsilon, delta)
 
 
-def _gaussian(rows: int, rho: Fraction, factor: Fraction) -> Gaussian:
+def tree_noise(columns: int, rows: int, rho: Fraction, factor: Fraction, edges: Edges | None = None) -> Plan:
+    """The noise of each part for a rho, all of it times a factor."""
+    paid = Edges() if edges is None else edges
+    first, choosing, second = _SHARES if columns > 1 else (Fraction(1), Fraction(0), Fraction(0))
+    single = gaussian(rows, rho * first / columns, factor)
+    if columns == 1:
+        return Plan(single, None, None, 1, paid)
+    eta = 1 / (sqrt_up((columns - 1) / (8 * rho * choosing)) * factor)
+    choice = Exponential(sensitivity=scoring.sensitivity(rows), epsilon=eta)
+    return Plan(single, choice, gaussian(rows, rho * second / (columns - 1), factor), columns, paid)
+
+
+def gaussian(rows: int, rho: Fraction, factor: Fraction) -> Gaussian:
+    """Noise for one table at this rho, times a factor."""
     return Gaussian(sensitivity=rows, sigma=rows * sqrt_up(1 / (2 * rho)) * factor, size=_MANY)
 
 
@@ -97,29 +112,40 @@ def mst(
     *,
     epsilon: Number,
     delta: Number,
-    bins: Mapping[str, Bins] | int | None = None,
+    bins: Mapping[str, Bins] | int | str | None = None,
     bounds: Any = None,
     values: Any = None,
+    nulls: Any = None,
     constraints: Any = None,
     prior: Any = None,
     analyst: str | None = None,
 ) -> Synthetic:
     """A table made of single columns and a tree of pairs: quick, and good where few dependencies matter.
 
-    data: rows of a curator, or arrays with `bounds` and `values`. bins: how columns of many numbers are cut.
+    data: rows of a curator, or arrays with `bounds` and `values`. bins: how columns of many numbers are cut: numbers,
+    edges, or "private" for quantiles that a tenth of the budget buys.
+    nulls: columns whose missing values are kept, or True for all that may miss one.
     constraints: public conditions that every drawn row keeps. prior: public rows to start from.
     """
     source = source_of(data, bounds=bounds, values=values)
     exact_epsilon, exact_delta = budget(epsilon, delta)
-    layout, rules, before = ruled_layout(source, bins, values, constraints, prior)
+    layout, rules, before = ruled_layout(source, bins, values, constraints, prior, nulls)
     must_be_small(layout)
-    plan = plan_mst(len(layout.sizes), source.rows_per_unit, exact_epsilon, exact_delta)
+    plan = plan_mst(
+        len(layout.sizes),
+        source.rows_per_unit,
+        exact_epsilon,
+        exact_delta,
+        lambda rho: edges_by_rho(source, layout, rho),
+    )
 
     def compute(opened: Opened, bits: BitSource) -> Release:
-        release = measured_tree(plan, layout, Exact(opened, layout), bits)
+        settled = plan.edges.settled(opened, layout, bits)
+        release = measured_tree(plan, settled, Exact(opened, settled), bits)
         return ruled(release, known_tables(release.measured, release.merges), rules, before)
 
-    asked = {"study": "synthesis", "method": "mst", "cells": layout.described()} | named_rules(rules, before)
+    asked = {"study": "synthesis", "method": "mst", "cells": layout.described(), **plan.edges.named()}
+    asked |= named_rules(rules, before)
     return synthesised(source, asked, Price(plan.event, exact_epsilon, exact_delta), compute, analyst)
 
 

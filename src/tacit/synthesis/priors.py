@@ -102,10 +102,12 @@ def _cells(values: Any, field: Field) -> Whole:
         plain = listed.tolist() if listed.dtype.kind != "M" else listed.astype("datetime64[us]").tolist()
         if field.kind == "date":
             plain = [each.date() if hasattr(each, "date") else each for each in plain]
-        return np.array([_known(known, each) for each in plain], dtype=np.int64)
+        found = np.array([_known(known, each) for each in plain], dtype=np.int64)
+        return np.where(found < 0, field.known, found) if field.nullable else found
     if field.kind in ("date", "timestamp"):
         unit = "datetime64[D]" if field.kind == "date" else "datetime64[us]"
-        codes = listed.astype(unit).astype(np.int64).astype(np.float64)
+        moments = listed.astype(unit)
+        codes = np.where(np.isnat(moments), np.nan, moments.astype(np.int64).astype(np.float64))
     else:
         try:
             numbers = np.asarray(values, dtype=np.float64)
@@ -115,7 +117,7 @@ def _cells(values: Any, field: Field) -> Whole:
     starts = np.array([start for start, _ in pieces_of(field)], dtype=np.float64)
     cut = np.clip(codes, field.edges[0], field.edges[-1])  # as private values are clamped to their bounds
     found = np.searchsorted(starts, cut, side="right") - 1
-    return np.where(np.isnan(codes), -1, found).astype(np.int64)
+    return np.where(np.isnan(codes), field.known if field.nullable else -1, found).astype(np.int64)
 
 
 def _known(known: Mapping[Any, int], value: Any) -> int:

@@ -36,7 +36,7 @@ def shown_table(synthetic: Synthetic, places: Columns, level: float) -> Finding:
     grid = np.indices(tuple(each.size for each in fields)).reshape(len(fields), -1)
     keys: list[Column] = []
     for each, codes in zip(fields, grid, strict=True):
-        listed = each.labels if each.values is None else each.values
+        listed = each.listed
         keys.append(column(each.name, [listed[code] for code in codes]))
     low, high = (turned[1], turned[2]) if ends is not None else (None, None)
     name = "n" if "n" not in {each.name for each in fields} else "n_"

@@ -15,6 +15,7 @@ from tacit.doors.cli import app
 from tacit.doors.commands import synthesis as synthesis_commands
 from tests.doors.commands.test_formats import must_be_readable
 from tests.doors.commands.test_learning import folder, run  # noqa: F401  # a fixture
+from tests.synthesis.test_linked import made_up, opened
 
 MAKE = ("synthesise", "clinic.toml", "people", "--epsilon", "2", "--delta", "1e-6", "--method", "mst")
 
@@ -49,6 +50,37 @@ def test_a_select_takes_some_columns_and_delta_has_a_default(folder: Path) -> No
     assert pd.read_csv(folder / "p.csv").columns.tolist() == ["age", "sex"]
 
 
+def test_missing_values_and_bought_bins_are_asked_for_by_name(folder: Path) -> None:  # noqa: F811
+    run(*MAKE, "--output", "p.parquet", "--nulls", "--bins", "private", "--model", "twin.json", "--rows", "50")
+    assert len(pd.read_parquet(folder / "p.parquet")) == 50
+    twin = synthesis.load(folder / "twin.json")
+    assert twin.marginal("sex")["sex"] == ("F", "M", None)
+    assert len(twin.marginal("charge")["charge"]) <= 17
+
+
+def test_two_tables_are_written_with_one_charge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened(tmp_path, *made_up(2_000)).close()
+    monkeypatch.chdir(tmp_path)
+    words = ("synthesise", "clinic.toml", "people", "--children", "visits", "--epsilon", "2", "--bins", "8")
+    files = ("--output", "p.parquet", "--children-output", "v.csv", "--model", "both.json", "--card", "both.html")
+    assert "charged epsilon 2" in run(*words, *files, "--seed", "1").stdout
+    people, visits = pd.read_parquet("p.parquet"), pd.read_csv("v.csv")
+    assert set(visits["patient"]) <= set(people["who"])
+    assert synthesis.load_linked("both.json").tables == ("people", "visits")
+    assert "Rows of visits" in Path("both.html").read_text()
+    told = json.loads(run(*words, "--output", "again.csv", "--json").stdout)
+    assert told["tables"] == ["people", "visits"]
+    for wrong, said in (
+        (("--children-output", "v.txt"), ".parquet"),
+        (("--output", "p.csv", "--method", "independent"), "--method"),
+        (("--output", "p.csv", "--rows-per-unit", "2"), "the policy says it"),
+        (("--output", "visits.csv"), "does not name"),
+    ):
+        found = CliRunner().invoke(app, [*words, *wrong])
+        assert found.exit_code in (1, 2)
+        assert said in " ".join(found.stderr.split())
+
+
 def test_each_form_can_be_read(folder: Path) -> None:  # noqa: F811
     must_be_readable(folder, (*MAKE, "--output", "twins.csv"))
 
@@ -58,6 +90,7 @@ def test_each_form_can_be_read(folder: Path) -> None:  # noqa: F811
     [
         (("synthesise", "clinic.toml", "people", "--output", "people.xlsx"), ".parquet"),
         (("synthesise", "clinic.toml", "people"), "--output people.parquet"),
+        (("synthesise", "clinic.toml", "people", "--output", "p.csv", "--bins", "many"), "whole number, or private"),
         (("synthesise", "clinic.toml", "people", "--output", "people.csv"), "does not name"),
         (("synthesise", "clinic.toml", "people", "--model", "clinic.toml"), "does not name"),
         (("synthesise", "clinic.toml", "peple", "--output", "p.csv"), "people"),

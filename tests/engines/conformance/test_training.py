@@ -63,7 +63,7 @@ def test_every_engine_gives_the_same_codes(
     truth = tallied(rows_of(reference)[0], *asked)
     assert sum(truth.values()) > 20
     if parts > 1:
-        monkeypatch.setattr("tacit.statistics.source._PART_BYTES", -(-8 * sum(truth.values()) // parts))
+        monkeypatch.setattr("tacit.statistics.engine_rows._PART_BYTES", -(-8 * sum(truth.values()) // parts))
     assert tallied(rows_of(opened)[0], *asked) == truth
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -20,7 +20,7 @@ from tacit.doors.commands.terminal import PolicyFile, aside, out, read_policy
 from tacit.errors import ParameterError
 
 if TYPE_CHECKING:
-    from tacit.synthesis import Drawn, Synthetic
+    from tacit.synthesis import Drawn, Linked, Synthetic
 
 
 class Method(StrEnum):
@@ -29,6 +29,7 @@ class Method(StrEnum):
     BEST = "best"
     AIM = "aim"
     MST = "mst"
+    RESIDUAL = "residual"
     INDEPENDENT = "independent"
 
 
@@ -48,7 +49,19 @@ def synthesise(
         int | None, typer.Option(help="How many rows to draw; about as many as there are if left out.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Draw the same rows again.")] = None,
-    bins: Annotated[int | None, typer.Option(help="Into how many bins columns of many numbers are cut.")] = None,
+    bins: Annotated[
+        str | None,
+        typer.Option(help="Into how many bins columns of many numbers are cut; private buys bins at quantiles."),
+    ] = None,
+    nulls: Annotated[
+        bool, typer.Option("--nulls", help="Keep missing values as such, instead of leaving out rows that miss one.")
+    ] = False,
+    children: Annotated[
+        str | None, typer.Option(help="A second table: rows of the first one's units, several of each, made with it.")
+    ] = None,
+    children_output: Annotated[
+        Path | None, typer.Option(help="The file to write the second table's rows to: .parquet or .csv.")
+    ] = None,
     model: Annotated[Path | None, typer.Option(help="Also write the model, to ask and to draw from (JSON).")] = None,
     card: Annotated[Path | None, typer.Option(help="Also write a page about it (HTML).")] = None,
     epsilon: Epsilon = None,
@@ -68,27 +81,39 @@ def synthesise(
     tacit synthesise clinic.toml "SELECT age, sex, smoker FROM people" --method mst --output people.csv --rows 10000
 
     tacit synthesise clinic.toml people --model people.json
+
+    tacit synthesise c.toml people --children visits --output people.parquet --children-output visits.parquet
     """
     wanted = chosen(form, as_json=as_json)
-    ending = _ending(output)
-    if output is None and model is None and card is None:
+    for each in (output, children_output):
+        _ending(each)
+    if output is None and model is None and card is None and children_output is None:
         raise ParameterError("Say what to write: --output people.parquet, --model people.json or --card people.html.")
-    _must_be_new(policy, [each for each in (output, model, card) if each is not None])
+    _must_be_new(policy, [each for each in (output, children_output, model, card) if each is not None])
+    if children is None and children_output is not None:
+        raise parameters.refuse("--children-output", "given with --children, which names the second table", "alone")
     if rows is not None:
         parameters.whole("--rows", rows, least=1)
     price = price_of(policy, epsilon)
     beside = aside()
     with opened(policy, analyst, beside) as curator:
+        if children is not None:
+            _must_suit_two(method, rows_per_unit)
+            paid = delta or _delta(policy, method)
+            twins = _both(curator, table, children, price, paid, _bins(bins), nulls)
+            files = _write_both(twins, rows, seed, output, children_output, model, card)
+            _tell_both(wanted, twins, files, str(curator.budget()))
+            return
         asked = curator.rows(_selected(policy, table), rows_per_unit=rows_per_unit)
         with _progress(f"Synthesising by {method.value}", beside) as progress:
-            twin = _made(method, asked, price, delta or _delta(policy, method), bins, progress)
+            options = {"bins": _bins(bins), "nulls": nulls or None}
+            twin = _made(method, asked, price, delta or _delta(policy, method), options, progress)
         left = str(curator.budget())
     files = []
     drawn = None
     if output is not None:
         drawn = twin.sample(rows, seed=seed)
-        (drawn.to_parquet if ending == ".parquet" else drawn.to_csv)(output)
-        files.append(output)
+        files.append(_write(drawn, output))
     files += [write(path) for path, write in ((model, twin.save), (card, twin.save_card)) if path is not None]
     _tell(wanted, twin, drawn, files, left)
 
@@ -99,6 +124,78 @@ def _ending(output: Path | None) -> str:
     if output is not None and ending not in _ENDINGS:
         raise parameters.refuse("--output", f"a file that ends in {' or '.join(_ENDINGS)}", output.name)
     return ending
+
+
+def _write(drawn: Drawn, path: Path) -> Path:
+    (drawn.to_parquet if _ending(path) == ".parquet" else drawn.to_csv)(path)
+    return path
+
+
+# -- two tables --------------------------------------------------------------------------------------------
+
+
+def _must_suit_two(method: Method, rows_per_unit: int | None) -> None:
+    if method not in (Method.AIM, Method.BEST, Method.MST):
+        raise parameters.refuse(
+            "--method", "left out with --children, or mst: two tables are made by trees", method.value
+        )
+    if rows_per_unit is not None:
+        raise parameters.refuse("--rows-per-unit", "left out with --children: the policy says it", rows_per_unit)
+
+
+def _both(curator: Any, table: str, children: str, epsilon: Any, delta: Any, bins: Any, nulls: bool) -> Linked:
+    from tacit import synthesis
+
+    return synthesis.linked(curator, table, children, epsilon=epsilon, delta=delta, bins=bins, nulls=nulls)
+
+
+def _write_both(
+    twins: Linked,
+    rows: int | None,
+    seed: int | None,
+    output: Path | None,
+    children_output: Path | None,
+    model: Path | None,
+    card: Path | None,
+) -> list[Path]:
+    files = []
+    if output is not None or children_output is not None:
+        for drawn, path in zip(twins.sample(rows, seed=seed), (output, children_output), strict=True):
+            if path is not None:
+                files.append(_write(drawn, path))
+    return files + [write(path) for path, write in ((model, twins.save), (card, twins.save_card)) if path is not None]
+
+
+def _tell_both(wanted: Format, twins: Linked, files: Sequence[Path], left: str) -> None:
+    beside = aside()
+    measured = [" x ".join(each) for each in (*twins.parents.measured, *twins.children.measured)]
+
+    def table() -> None:
+        paid = "stored, nothing charged" if twins.repeated else f"charged epsilon {twins.receipt['epsilon']}"
+        over, under = twins.tables
+        counted = f"about {twins.parents.total:,.0f} and {twins.children.total:,.0f} rows"
+        out().print(f"{over} and {under}: {counted} ({paid}).", soft_wrap=True, markup=False)
+        out().print(f"Measured: {', '.join(measured)}.", soft_wrap=True, markup=False)
+        for path in files:
+            beside.print(f"Wrote {path}.", style="dim")
+        beside.print(left, style="dim")
+
+    show(
+        wanted,
+        table=table,
+        content=lambda: {
+            "tables": list(twins.tables),
+            "totals": [twins.parents.total, twins.children.total],
+            "measured": [list(each) for each in (*twins.parents.measured, *twins.children.measured)],
+            "receipt": twins.receipt,
+            "repeated": twins.repeated,
+            "files": [str(path) for path in files],
+        },
+        columns=lambda: [("measured", "text", measured)],
+    )
+
+
+# -- one table ---------------------------------------------------------------------------------------------
 
 
 def _must_be_new(policy: Path, written: Sequence[Path]) -> None:
@@ -135,15 +232,28 @@ def _delta(policy: Path, method: Method) -> Any:
     return read_policy(policy).budget.delta / 10
 
 
+def _bins(text: str | None) -> int | str | None:
+    if text is None or text == "private":
+        return text
+    if not text.isdecimal():
+        raise parameters.refuse("--bins", "a whole number, or private", text)
+    return int(text)
+
+
 def _made(
-    method: Method, rows: Any, epsilon: Any, delta: Any, bins: int | None, progress: Callable[[float], None] | None
+    method: Method,
+    rows: Any,
+    epsilon: Any,
+    delta: Any,
+    options: Mapping[str, Any],
+    progress: Callable[[float], None] | None,
 ) -> Synthetic:
     from tacit import synthesis
 
-    if method in (Method.AIM, Method.BEST):
-        made = synthesis.aim if method is Method.AIM else synthesis.best
-        return made(rows, epsilon=epsilon, delta=delta, bins=bins, progress=progress)
-    return getattr(synthesis, method.value)(rows, epsilon=epsilon, delta=delta, bins=bins)  # type: ignore[no-any-return]
+    if method in (Method.AIM, Method.BEST, Method.RESIDUAL):
+        made = getattr(synthesis, method.value)
+        return made(rows, epsilon=epsilon, delta=delta, progress=progress, **options)  # type: ignore[no-any-return]
+    return getattr(synthesis, method.value)(rows, epsilon=epsilon, delta=delta, **options)  # type: ignore[no-any-return]
 
 
 @contextmanager

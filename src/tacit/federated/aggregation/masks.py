@@ -21,6 +21,7 @@ Numbers: TypeAlias = NDArray[Any]
 
 _LARGEST_WORDS = 1 << 63
 _PLAIN = (1, 2, 4, 8)  # bytes of a number that numpy reads by itself
+_FROM_ZERO = modes.CTR(bytes(16))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class Modular:
 
     def mask(self, key: bytes) -> Numbers:
         """Uniform numbers that follow from a key of 32 bytes."""
-        stream = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
+        stream = Cipher(algorithms.AES256(key), _FROM_ZERO).encryptor()
         if not self.fits:
             return self._array(self._long(stream))
         width = 4 if self.modulus <= 1 << 32 else 8
@@ -82,9 +83,9 @@ class Modular:
         return np.asarray(found % np.uint64(self.modulus))
 
     def add(self, total: Numbers, mask: Numbers, sign: int) -> Numbers:
-        """`total` plus or minus a mask."""
+        """`total` plus or minus a mask. `total` is the caller's own, and may be changed."""
         if self.fits and self.is_power:
-            return total + mask if sign > 0 else total - mask  # wraps around 2**32 or 2**64
+            return (np.add if sign > 0 else np.subtract)(total, mask, out=total)  # wraps around 2**32 or 2**64
         if self.fits:
             other = mask if sign > 0 else np.uint64(self.modulus) - mask
             return np.asarray((total + other) % np.uint64(self.modulus))  # at most 2**63 + 2**63 - 1: no wrap

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
+
 from tacit.federated.aggregation.client import SEALED, channel, commitment, own_mask, pair_mask
 from tacit.federated.aggregation.keys import KEY, TAG, Identity
 from tacit.federated.aggregation.masks import Numbers
 from tacit.federated.aggregation.messages import SERVER, Kind, number, read, sender_of, set_of, whole, written
 from tacit.federated.aggregation.setup import Setup
-from tacit.federated.aggregation.sharing import SHARE, joined
+from tacit.federated.aggregation.sharing import SHARE, all_joined
 from tacit.federated.refusals import Ended, Refused
 
 
@@ -132,20 +134,22 @@ class Server:
     def _revealed(self) -> dict[int, bytes]:
         """Undo the masks of survivors' own, and of pairs of which one vanished."""
         space, setup, total = self.setup.space, self.setup, self._sum
-        at = self._places(self._near, SHARE)
+        touched = {
+            gone: [near for near in self._near[gone] if near in self._survivors]
+            for gone in self._sharing - self._survivors
+        }
+        touched = {gone: near for gone, near in touched.items() if near}
+        secrets = self._joined([*self._survivors, *touched])
         for each in self._survivors:
-            own = self._joined(each, at)
+            own = secrets[each]
             if commitment(setup, own) != self._commitments[each]:
                 raise self._ended("the shares of a client's secret do not fit together")
             total = space.add(total, space.mask(own_mask(setup, own)), -1)
-        for gone in self._sharing - self._survivors:
-            touched = [near for near in self._near[gone] if near in self._survivors]
-            if not touched:
-                continue
-            key = Identity(self._joined(gone, at))
+        for gone, neighbours in touched.items():
+            key = Identity(secrets[gone])
             if key.public != self._keys[gone]:
                 raise self._ended("the shares of a client's secret do not fit together")
-            for near in touched:
+            for near in neighbours:
                 mask = space.mask(pair_mask(setup, key.with_other(self._keys[near]), near, gone))
                 total = space.add(total, mask, -1 if near < gone else 1)
         self.total, self.survivors = space.reduced(total), self._survivors
@@ -154,42 +158,48 @@ class Server:
 
     # -- what steps share --------------------------------------------------------------------------------------
 
-    def _joined(self, owner: int, at: dict[int, dict[int, int]]) -> bytes:
-        """The secret that the shares of an owner's neighbours make."""
-        holders = [near for near in self._near[owner] if near in self._said]
-        if len(holders) < self.setup.threshold:
-            raise self._ended(f"{len(holders)} shares of a client's secret are left; {self.setup.threshold} are needed")
-        shares = {
-            near + 1: int.from_bytes(self._said[near][at[near][owner] : at[near][owner] + SHARE], "big")
-            for near in holders[: self.setup.threshold]
-        }
-        secret = joined(shares, self.setup.threshold)
-        if secret >> 256:
+    def _joined(self, owners: Sequence[int]) -> dict[int, bytes]:
+        """The secrets that the shares of owners' neighbours make."""
+        many, threshold = [], self.setup.threshold
+        at = {each: {near: SHARE * place for place, near in enumerate(self._near[each])} for each in self._said}
+        for owner in owners:
+            holders = [near for near in self._near[owner] if near in self._said]
+            if len(holders) < threshold:
+                raise self._ended(f"{len(holders)} shares of a client's secret are left; {threshold} are needed")
+            shares = {}
+            for near in holders[:threshold]:
+                place = at[near][owner]
+                shares[near + 1] = int.from_bytes(self._said[near][place : place + SHARE], "big")
+            many.append(shares)
+        found = all_joined(many, threshold)
+        if any(secret >> 256 for secret in found):
             raise self._ended("the shares of a client's secret do not fit together")
-        return secret.to_bytes(KEY, "big")
-
-    def _places(self, lists: Mapping[int, Sequence[int]], size: int, start: int = 0) -> dict[int, dict[int, int]]:
-        """Where in the body of each who came the entry for each of its list begins."""
-        return {each: {near: start + size * at for at, near in enumerate(lists[each])} for each in self._said}
+        return {owner: secret.to_bytes(KEY, "big") for owner, secret in zip(owners, found, strict=True)}
 
     def _crossed(
         self, lists: Mapping[int, Sequence[int]], size: int, start: int = 0, heads: Mapping[int, bytes] | None = None
     ) -> dict[int, bytes]:
         """What those who came said to each other: for each of them the entries that are for it, in ascending order.
 
-        Lists are ascending, and a is on the list of b if b is on that of a.
+        Lists are ascending, and a is on the list of b if b is on that of a. Everything that was said is one table, a
+        line for each sender and receiver; sorted by receivers first, it is everything that is heard.
         """
-        said, at = self._said, self._places(lists, size, start)
-        before = {each: number(each) for each in said} if heads is None else heads
+        came = sorted(self._said)
+        before = {each: number(each) for each in came} if heads is None else heads
+        many = [len(lists[each]) for each in came]
+        sender = np.repeat(np.arange(len(came)), many)
+        receiver = np.concatenate([np.array(lists[each], dtype=np.int64) for each in came])
+        heard = np.lexsort((sender, receiver))
+        heard = heard[np.isin(receiver[heard], came)]
+        entries = [self._said[each][start : start + size * count] for each, count in zip(came, many, strict=True)]
+        said = np.frombuffer(b"".join(entries), dtype=np.uint8).reshape(-1, size)
+        head = np.frombuffer(b"".join([before[each] for each in came]), dtype=np.uint8).reshape(len(came), -1)
+        text = np.concatenate([head[sender[heard]], said[heard]], axis=1).tobytes()
+        long = size + head.shape[1]
+        ends = np.searchsorted(receiver[heard], came, side="right").tolist()
         return {
-            each: b"".join(
-                [
-                    before[near] + said[near][at[near][each] : at[near][each] + size]
-                    for near in lists[each]
-                    if near in said
-                ]
-            )
-            for each in said
+            each: text[long * first : long * last]
+            for each, first, last in zip(came, [0, *ends[:-1]], ends, strict=True)
         }
 
     def _near_survivors(self, client: int) -> list[int]:

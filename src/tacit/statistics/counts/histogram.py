@@ -23,7 +23,7 @@ import numpy as np
 from tacit import parameters
 from tacit.mechanisms import Laplace, Quantiles
 from tacit.noise import BitSource
-from tacit.plan.row_plan import Variable
+from tacit.plan.row_plan import Cut, Variable
 from tacit.statistics.counts.counting_noise import budget, price_of
 from tacit.statistics.counts.projection import whole_simplex
 from tacit.statistics.domains import Bins, Domain, counts_of, cut_at, domain_of, limits_of
@@ -125,7 +125,7 @@ def private_cells(variable: Variable, chosen: list[int]) -> Domain:
 
 
 def _inner_codes(cells: Domain) -> tuple[int, ...]:
-    assert not isinstance(cells.asked, str)
+    assert isinstance(cells.asked, Cut)
     return cells.asked.edges[1:-1]
 
 

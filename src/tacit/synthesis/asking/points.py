@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from tacit.statistics.source import Whole
 from tacit.synthesis.cells import Field
-from tacit.synthesis.drawn import read_codes, read_values
+from tacit.synthesis.drawn import read_codes, read_values, with_missing
 from tacit.synthesis.model.tables import Columns, Table
 
 if TYPE_CHECKING:
@@ -96,9 +96,11 @@ def axis_of(field: Field, constants: Sequence[Any], many: int) -> Axis:
         inner = sorted({low, high, *(cut for cut in cuts if low < cut < high)})
         for start, end in itertools.pairwise(inner):
             found += [(cell, code, share * (end - start) / (high - low)) for code, share in _spread(start, end, many)]
+    if field.nullable:
+        found.append((field.known, field.edges[0], 1.0))
     codes = np.array([code for _, code, _ in found], dtype=np.int64)
     cells = np.array([cell for cell, _, _ in found], dtype=np.int64)
-    return Axis(cells, read_codes(field, codes), np.array([share for _, _, share in found]))
+    return Axis(cells, with_missing(field, read_codes(field, codes), cells), np.array([share for _, _, share in found]))
 
 
 def pieces_of(field: Field) -> list[tuple[int, int]]:

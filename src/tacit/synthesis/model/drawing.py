@@ -32,13 +32,13 @@ def drawn_rows(tree: Tree, tables: Sequence[Table], count: int, generator: np.ra
         places = np.zeros(count, dtype=np.int64)
         for each in separator:
             places = places * tree.sizes[each] + rows[:, each]
-        cells = _drawn_given(places, given, generator)
+        cells = drawn_given(places, given, generator)
         for each in reversed(new):
             cells, rows[:, each] = np.divmod(cells, tree.sizes[each])
     return rows
 
 
-def _drawn_given(places: Codes, given: Table, generator: np.random.Generator) -> Codes:
+def drawn_given(places: Codes, given: Table, generator: np.random.Generator) -> Codes:
     """For each row a cell, with probabilities proportional to the line of `given` that its place names."""
     shuffled = generator.permutation(len(places))
     ordered = shuffled[np.argsort(places[shuffled], kind="stable")]
