@@ -10,7 +10,7 @@ import pytest
 
 from tacit import synthesis
 from tacit.engines.process import FAILED
-from tacit.errors import EngineError
+from tacit.errors import EngineError, ParameterError
 from tacit.synthesis.best import MOST_COLUMNS, method_for
 from tests.synthesis.test_release import clinic
 
@@ -25,8 +25,14 @@ def test_the_method_follows_from_the_number_of_columns_and_the_budget() -> None:
     assert made(1, delta="1e-6").method == "independent"
     assert made(3).method == "independent"  # no delta: a pure guarantee
     assert made(3, delta="1e-6").method == "aim"
-    assert [method_for(count, has_delta=True) for count in (2, MOST_COLUMNS, MOST_COLUMNS + 1)] == ["aim", "aim", "mst"]
-    assert made(MOST_COLUMNS + 1, delta="1e-6").method == "mst"
+    assert [method_for(count, has_delta=True) for count in (2, MOST_COLUMNS, MOST_COLUMNS + 1)] == [
+        "aim",
+        "aim",
+        "residual",
+    ]
+    assert made(MOST_COLUMNS + 1, delta="1e-6").method == "residual"
+    with pytest.raises(ParameterError, match="use mst"):
+        made(MOST_COLUMNS + 1, delta="1e-6", constraints=["c0 = 0 OR c1 = 0"])
 
 
 @pytest.mark.parametrize("rows", [0, 1, 500])

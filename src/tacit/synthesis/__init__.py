@@ -18,6 +18,7 @@ from tacit.synthesis.linked.linking import linked
 from tacit.synthesis.linked.twins import Linked, load_linked
 from tacit.synthesis.mst import mst
 from tacit.synthesis.mwem import mwem
+from tacit.synthesis.residual import residual
 from tacit.synthesis.small import small_database
 from tacit.synthesis.synthetic import Synthetic, load
 
@@ -34,6 +35,7 @@ __all__ = [
     "load_linked",
     "mst",
     "mwem",
+    "residual",
     "small_database",
 ]
 

@@ -8,7 +8,7 @@ same release again, free.
     has a pure guarantee.
   * Up to MOST_COLUMNS columns: `aim`. Each of its rounds looks at every pair of columns, so the work grows with the
     square of their number.
-  * More columns: `mst`, which looks at every pair once.
+  * More columns: `residual`, whose rounds look at tables of pairs alone, and which needs no model to measure them.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from tacit import parameters
 from tacit.curator.elsewhere import passed_on
 from tacit.parameters import Number
 from tacit.statistics.counts.counting_noise import budget
@@ -23,7 +24,7 @@ from tacit.statistics.domains import Bins
 from tacit.statistics.source import source_of
 from tacit.synthesis.aim import Progress, aim
 from tacit.synthesis.independent import independent
-from tacit.synthesis.mst import mst
+from tacit.synthesis.residual import residual
 from tacit.synthesis.synthetic import Synthetic
 
 MOST_COLUMNS: Final = 32
@@ -44,7 +45,7 @@ def best(
     analyst: str | None = None,
     progress: Progress | None = None,
 ) -> Synthetic:
-    """A table by the method that suits its columns: `aim`, `mst` where there are many, `independent` where it must be.
+    """A table by the method that suits its columns: `aim`, `residual` for many, `independent` where it must be.
 
     data: rows of a curator, or arrays with `bounds` and `values`. bins: how columns of many numbers are cut: numbers,
     edges, or "private" for quantiles that a tenth of the budget buys.
@@ -68,11 +69,17 @@ def best(
     method = method_for(len(source.variables), has_delta=exact_delta > 0)
     if method == "aim":
         return aim(data, progress=progress, **wanted)
-    return mst(data, **wanted) if method == "mst" else independent(data, **wanted)
+    if method == "residual":
+        for name in ("constraints", "prior"):
+            if wanted.pop(name) is not None:
+                hint = f"With more than {MOST_COLUMNS} columns residual is the best method, and takes none: use mst."
+                raise parameters.refuse(name, "left out", "given", hint)
+        return residual(data, progress=progress, **wanted)
+    return independent(data, **wanted)
 
 
 def method_for(columns: int, *, has_delta: bool) -> str:
     """The name of the method."""
     if columns == 1 or not has_delta:
         return "independent"
-    return "aim" if columns <= MOST_COLUMNS else "mst"
+    return "aim" if columns <= MOST_COLUMNS else "residual"

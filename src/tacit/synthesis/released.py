@@ -46,6 +46,8 @@ class Release:
     fitted: Fitted
     merges: tuple[Merge, ...]
     facts: Mapping[str, Any] = field(default_factory=dict)  # what a method tells beside: plain JSON
+    # shares of tables over single cells that the model itself does not hold, and that come before what it says
+    tables: tuple[tuple[Columns, Table], ...] = ()
 
     def to_text(self) -> str:
         """As text."""
@@ -59,9 +61,12 @@ class Release:
             "parents": list(tree.parents),
             "facts": dict(self.facts),
         }
+        if self.tables:
+            header["tables"] = [list(columns) for columns, _ in self.tables]
         arrays: dict[str, Any] = {"header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)}
         arrays |= {f"noisy{place}": each.noisy for place, each in enumerate(self.measured)}
         arrays |= {f"potential{place}": own.astype(np.float32) for place, own in enumerate(self.fitted.potentials)}
+        arrays |= {f"table{place}": own.astype(np.float32) for place, (_, own) in enumerate(self.tables)}
         for place, merge in enumerate(self.merges):
             if not merge.is_plain:
                 arrays |= {f"codes{place}": merge.codes, f"shares{place}": merge.shares}
@@ -102,14 +107,19 @@ def _read(text: str) -> Release:
             Measurement(tuple(columns), arrays[f"noisy{place}"], float(sigma), bool(merged))
             for place, (columns, sigma, merged) in enumerate(header["measured"])
         )
+        tables = tuple(
+            (columns, arrays[f"table{place}"].astype(np.float64))
+            for place, columns in enumerate(_sets(header.get("tables", ())))
+        )
     assert [each.size for each in merges] == list(tree.sizes)
     assert [len(each.codes) for each in merges] == [each.size for each in fields]
     assert [own.shape for own in potentials] == [shape_of(clique, tree.sizes) for clique in tree.cliques]
     full = [each.size for each in fields]
     for each in measured:
         assert each.noisy.shape == shape_of(each.columns, tree.sizes if each.merged else full)
+    assert all(own.shape == shape_of(columns, full) and np.all(own >= 0) for columns, own in tables)
     fitted = Fitted(tree, potentials, float(header["total"]))
-    return Release(str(header["method"]), fields, measured, fitted, merges, header["facts"])
+    return Release(str(header["method"]), fields, measured, fitted, merges, header["facts"], tables)
 
 
 def _sets(listed: Sequence[Sequence[int]]) -> tuple[Columns, ...]:

@@ -23,7 +23,7 @@ from tacit.synthesis.drawn import Drawn
 from tacit.synthesis.merging import spread, spread_codes
 from tacit.synthesis.model.drawing import drawn_rows
 from tacit.synthesis.model.marginals import cells_of, marginal
-from tacit.synthesis.model.tables import Columns, Table
+from tacit.synthesis.model.tables import Columns, Table, summed
 from tacit.synthesis.released import Release
 
 Compute: TypeAlias = Callable[[Opened, BitSource], Release]
@@ -126,6 +126,9 @@ class Synthetic:
         if cells_of(columns, [each.size for each in fields]) > MOST_TABLE:
             names = ", ".join(fields[place].name for place in columns)
             raise parameters.refuse("columns", f"fewer: a table has at most {MOST_TABLE:,} cells", names)
+        for held, table in self._release.tables:
+            if set(columns) <= set(held):
+                return summed(table, held, columns)
         return spread(marginal(tree, self._tables, columns), columns, self._release.merges)
 
     def _places(self, columns: Sequence[Any]) -> Columns:

@@ -29,6 +29,7 @@ class Method(StrEnum):
     BEST = "best"
     AIM = "aim"
     MST = "mst"
+    RESIDUAL = "residual"
     INDEPENDENT = "independent"
 
 
@@ -249,9 +250,9 @@ def _made(
 ) -> Synthetic:
     from tacit import synthesis
 
-    if method in (Method.AIM, Method.BEST):
-        made = synthesis.aim if method is Method.AIM else synthesis.best
-        return made(rows, epsilon=epsilon, delta=delta, progress=progress, **options)
+    if method in (Method.AIM, Method.BEST, Method.RESIDUAL):
+        made = getattr(synthesis, method.value)
+        return made(rows, epsilon=epsilon, delta=delta, progress=progress, **options)  # type: ignore[no-any-return]
     return getattr(synthesis, method.value)(rows, epsilon=epsilon, delta=delta, **options)  # type: ignore[no-any-return]
 
 
