@@ -112,6 +112,7 @@ TUMULT = Environment(".venv-tumult", "tumult", holds_tacit=False, built_here=("p
 SMARTNOISE = Environment(".venv-smartnoise", "smartnoise", holds_tacit=False, built_here=("antlr4-python3-runtime",))
 DIFFPRIVLIB = Environment(".venv-diffprivlib", "diffprivlib", holds_tacit=False)
 LDP = Environment(".venv-ldp", "ldp", holds_tacit=False, built_here=("multi-freq-ldpy",))
+FLOWER = Environment(".venv-flower", "flower", holds_tacit=False)
 BROWSER = Environment(".venv-browser", "browser")
 SCHEMATHESIS = Environment(".venv-schemathesis", "schemathesis", holds_tacit=False)
 LOCK = Environment(".venv-lock", "lock", holds_tacit=False)
@@ -127,6 +128,7 @@ LOCKED_GROUPS = {
     "smartnoise": ("smartnoise",),
     "diffprivlib": ("diffprivlib",),
     "ldp": ("ldp",),
+    "flower": ("flower",),
     "browser": ("run", "build", "browser"),
     "schemathesis": ("schemathesis",),
     "docs": ("docs",),
@@ -143,6 +145,7 @@ PEERS: dict[str, tuple[Environment, ...]] = {
     "statistics": (DIFFPRIVLIB, TUMULT),
     "learning": (DIFFPRIVLIB,),
     "local": (LDP,),
+    "federated": (FLOWER,),
     "server": (TEST,),
     "synthesis_large": (SPARK,),
 }
