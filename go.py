@@ -112,6 +112,7 @@ TUMULT = Environment(".venv-tumult", "tumult", holds_tacit=False, built_here=("p
 SMARTNOISE = Environment(".venv-smartnoise", "smartnoise", holds_tacit=False, built_here=("antlr4-python3-runtime",))
 DIFFPRIVLIB = Environment(".venv-diffprivlib", "diffprivlib", holds_tacit=False)
 LDP = Environment(".venv-ldp", "ldp", holds_tacit=False, built_here=("multi-freq-ldpy",))
+DPMM = Environment(".venv-dpmm", "dpmm", holds_tacit=False)
 BROWSER = Environment(".venv-browser", "browser")
 SCHEMATHESIS = Environment(".venv-schemathesis", "schemathesis", holds_tacit=False)
 LOCK = Environment(".venv-lock", "lock", holds_tacit=False)
@@ -127,6 +128,7 @@ LOCKED_GROUPS = {
     "smartnoise": ("smartnoise",),
     "diffprivlib": ("diffprivlib",),
     "ldp": ("ldp",),
+    "dpmm": ("dpmm",),
     "browser": ("run", "build", "browser"),
     "schemathesis": ("schemathesis",),
     "docs": ("docs",),
@@ -144,6 +146,7 @@ PEERS: dict[str, tuple[Environment, ...]] = {
     "learning": (DIFFPRIVLIB,),
     "local": (LDP,),
     "server": (TEST,),
+    "synthesis": (DPMM,),
     "synthesis_large": (SPARK,),
 }
 
