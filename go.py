@@ -113,6 +113,7 @@ SMARTNOISE = Environment(".venv-smartnoise", "smartnoise", holds_tacit=False, bu
 DIFFPRIVLIB = Environment(".venv-diffprivlib", "diffprivlib", holds_tacit=False)
 LDP = Environment(".venv-ldp", "ldp", holds_tacit=False, built_here=("multi-freq-ldpy",))
 DPMM = Environment(".venv-dpmm", "dpmm", holds_tacit=False)
+FLOWER = Environment(".venv-flower", "flower", holds_tacit=False)
 BROWSER = Environment(".venv-browser", "browser")
 SCHEMATHESIS = Environment(".venv-schemathesis", "schemathesis", holds_tacit=False)
 LOCK = Environment(".venv-lock", "lock", holds_tacit=False)
@@ -129,6 +130,7 @@ LOCKED_GROUPS = {
     "diffprivlib": ("diffprivlib",),
     "ldp": ("ldp",),
     "dpmm": ("dpmm",),
+    "flower": ("flower",),
     "browser": ("run", "build", "browser"),
     "schemathesis": ("schemathesis",),
     "docs": ("docs",),
@@ -145,6 +147,7 @@ PEERS: dict[str, tuple[Environment, ...]] = {
     "statistics": (DIFFPRIVLIB, TUMULT),
     "learning": (DIFFPRIVLIB,),
     "local": (LDP,),
+    "federated": (FLOWER,),
     "server": (TEST,),
     "synthesis": (DPMM,),
     "synthesis_large": (SPARK,),

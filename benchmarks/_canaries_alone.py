@@ -1,4 +1,4 @@
-"""Canaries that have something of a model for themselves: a leaf, a split, a bin. For trees, forests and bins.
+"""Canaries that have something of a model for themselves: a leaf, a split, an edge, a bin. For trees, forests and bins.
 
 Canaries that share everything with others (`trainers.py`) say nothing about such models. Here:
 
@@ -9,6 +9,8 @@ Canaries that share everything with others (`trainers.py`) say nothing about suc
 - A split. Two columns divide the rows that are always there equally well, and the canary (or an opponent) is the row
   that makes one of them better.
 - A bin. A column has as many listed values as there are canaries, and each has one of them.
+- An edge. One row lies in the middle of the bounds, so that the median is as likely on either side of it; the canary
+  lies at the upper bound and makes that side better.
 - A minimum. The canary is the only row there is, so that the minimum of a perturbed loss is where it pulls it.
 
 Many small trainings, each with canaries of its own, are one trainer: a canary is in one of them alone, so that adding
@@ -33,7 +35,7 @@ import numpy as np
 from tacit import learning
 from tacit.audit import one_run
 from tacit.audit.canaries import OneRun
-from tacit.learning.bins import boosting, naive_bayes
+from tacit.learning.bins import boosting, discretizer, naive_bayes
 from tacit.learning.columns import Feature
 from tacit.learning.linear import perturbed
 from tacit.learning.linear.margin_losses import FINE
@@ -63,6 +65,7 @@ def quieter(times: int) -> Iterator[None]:
     A tilt is that many times smaller once more: it is worth least beside its theorem's bound.
     """
     choice, calibrated, noise, tilt = growing.PermuteAndFlip, boosting.calibrated, naive_bayes._noise, perturbed._tilt
+    ranks = discretizer.ranks
 
     def louder(sensitivity: Any, epsilon: Any, *, monotone: bool) -> Any:
         return choice(sensitivity, times * epsilon, monotone=monotone)
@@ -77,7 +80,11 @@ def quieter(times: int) -> Iterator[None]:
     def flat(*facts: Any) -> Any:
         return tilt(*facts) / times**2
 
+    def nearer(feature: Any, rows_per_unit: int, shares: Any, epsilon: Any) -> Any:
+        return ranks(feature, rows_per_unit, shares, times * epsilon)
+
     with ExitStack() as stack:
+        stack.enter_context(mock.patch.object(discretizer, "ranks", nearer))
         stack.enter_context(mock.patch.object(perturbed, "calibrated", small))
         stack.enter_context(mock.patch.object(perturbed, "_tilt", flat))
         stack.enter_context(mock.patch.object(growing, "PermuteAndFlip", louder))
@@ -160,6 +167,30 @@ def _split_score(model: Any, canary: Canary, is_in: bool) -> float:
     model.fit(table[:, :2], table[:, 2].astype(int))
     share = float(model.epsilon) * float((1 - growing._COUNT_SHARE) * (1 - growing._LEAF_SHARE))
     return _likelier(bool(model._splits[0, 0, 0] == 0), canary.opposed, share)
+
+
+# -- edges -------------------------------------------------------------------------------------------------
+
+
+def edges(model: Callable[[], Any], canaries: int) -> OneRun:
+    """Guess by the side on which a median lies that is as likely on both without the canary. One training each."""
+    made = [Canary(place, None, bool(place % 2)) for place in range(canaries)]
+    by_training = _by_training(made)
+
+    def trainer(included: list[Canary]) -> Any:
+        inside = {id(each) for each in included}
+        return [[_edge_score(model(), own, id(own) in inside)] for (own,) in by_training]
+
+    return _guessed(trainer, made, by_training)
+
+
+def _edge_score(model: Any, canary: Canary, is_in: bool) -> float:
+    """An opponent, at the lower bound, makes the upper side rare without the canary."""
+    rows = np.array([[0.5]] + [[0.0]] * canary.opposed + [[1.0]] * is_in)
+    (edge,) = model.fit(rows).finding_.arrays["edges"][0]
+    common = 1 / (1 + math.exp(-float(model.epsilon)))  # of the better side, in a choice of two by the exponential law
+    with_canary, without = (0.5, 1 - common) if canary.opposed else (common, 0.5)
+    return math.log(with_canary / without) if edge > 0.5 else math.log((1 - with_canary) / (1 - without))
 
 
 # -- bins --------------------------------------------------------------------------------------------------
@@ -275,6 +306,9 @@ ATTACKS: dict[str, Callable[[float, int], OneRun]] = {
     ),
     "CategoricalNB, bins": lambda epsilon, many: bins(
         lambda values: learning.CategoricalNB(epsilon=epsilon, values=values, classes=[0, 1]), 2 * many
+    ),
+    "KBinsDiscretizer, edges": lambda epsilon, many: edges(
+        lambda: learning.KBinsDiscretizer(2, epsilon=epsilon, bounds=(0, 1)), many
     ),
     "LogisticRegression, output, minima": lambda epsilon, many: minima("output", epsilon, 0, many),
     "LogisticRegression, objective, minima": lambda epsilon, many: minima("objective", epsilon, 1e-6, many),

@@ -3,7 +3,8 @@
 Every line is a model on a data set (`_learning_models_*.py`); data, public facts and splits are in `_learning_data.py`.
 A cell is the mean score of 50 runs (`TACIT_RUNS`), each with its own split and its own noise, and the range that holds
 the middle 95 % of them. Bars: the figures in the table; and nowhere below diffprivlib, which runs on the same splits in
-its own environment, by more than three sampling errors of the difference.
+its own environment, by more than three sampling errors of the difference. With `TACIT_PEER_RUNS` it runs on the first
+few splits alone (it is slow on large tables); it is compared on those, and its cell says how many they were.
 
 `TACIT_ONLY=logistic,PCA` runs the lines whose names begin so or contain `/adult`, say. With `TACIT_KEPT=FILE` each run
 is written to that file as it is done, and runs that are in it are not done again. The file knows nothing of the code;
@@ -29,6 +30,7 @@ from _learning_frame import DELTA, Entry, gathered
 from _peers import listen, python_of
 
 RUNS = int(os.environ.get("TACIT_RUNS", "50"))
+PEER_RUNS = int(os.environ.get("TACIT_PEER_RUNS", str(RUNS)))
 ONLY = [each for each in os.environ.get("TACIT_ONLY", "").split(",") if each]
 KEPT = Path(os.environ["TACIT_KEPT"]) if os.environ.get("TACIT_KEPT") else None
 KEPT_ONLY = bool(os.environ.get("TACIT_KEPT_ONLY"))
@@ -83,7 +85,7 @@ def ask_peer(scores: Scores, entries: list[Entry]) -> str:
         [entry.model, entry.data, epsilon, seed]
         for entry in entries
         for epsilon in entry.epsilons
-        for seed in range(RUNS)
+        for seed in range(PEER_RUNS)
         if seed not in scores.get((PEER, entry.name, epsilon), {})
     ]
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:

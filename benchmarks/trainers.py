@@ -9,8 +9,8 @@ largest target); as many rows that are always there have the middle everywhere a
 to be in is one at which the model leans towards the second class, the largest target, or feature i.
 
 Such canaries say little about trees and bins, where hardly any of them matters by itself. For those, canaries have a
-leaf, a split, a bin or a minimum for themselves (`_canaries_alone`), and beside the claim stands what they measure
-where all noise is four times too small: a figure above the claim shows that such a mistake would be noticed.
+leaf, a split, an edge, a bin or a minimum for themselves (`_canaries_alone`), and beside the claim stands what they
+measure where all noise is four times too small: a figure above the claim shows that such a mistake would be noticed.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def model_card(model: Model) -> str:
         parts += [
             "<h2>Coefficients</h2>",
             *drawings(weights, "bars"),
-            html_table(weights),
+            html_table(with_intercept(weights, model)),
             _said(_about_weights(weights, getattr(model, "interval_note_", None))),
         ]
     elif model.finding_ is not None:
@@ -118,6 +118,20 @@ def _facts(rows: Sequence[tuple[str, str]]) -> str:
     return f"<table><tbody>{lines}</tbody></table>"
 
 
+def with_intercept(weights: Sequence[Drawn], model: Model) -> list[Drawn]:
+    """The same columns with a first line for the intercept: where listed values are, coefficients alone mislead."""
+    levels = np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64)).tolist()
+    ends = getattr(model, "intercept_interval_", None)
+    names, *rest = weights
+    found = [Drawn(names.name, ["intercept", *names.values])]
+    for each, level in zip(rest, levels, strict=False):
+        low, high = each.low, each.high
+        if low is not None and high is not None and ends is not None:
+            low, high = (float(ends[0]), *low), (float(ends[1]), *high)
+        found.append(Drawn(each.name, (level, *each.values), low, high))
+    return found
+
+
 def weights_of(model: Model) -> list[Drawn] | None:
     """The coefficients of one line, or of one line for each class, with their intervals where the model has them."""
     if not hasattr(model, "coef_"):
@@ -140,7 +154,7 @@ def _about_weights(weights: Sequence[Drawn], note: str | None) -> str:
     if weights[1].low is not None:
         return (
             "Ranges hold the coefficients of the population that the rows are a sample of, values clamped to their "
-            "bounds, each with probability 0.95, where errors have one variance."
+            "bounds, each with probability 0.95, where errors are about as large at all rows."
         )
     return note or "There are no ranges: this model promises none for its coefficients."
 

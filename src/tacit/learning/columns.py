@@ -108,7 +108,7 @@ def _feature(variable: Variable, listed: bool) -> Feature:
         hint = "State them: one_of(...) in the policy."
         raise QuestionError(f"Column {variable.name!r} is a text without listed values. {hint}")
     if listed:
-        hint = "List its classes: one_of(...) in the policy."
+        hint = "List its classes: one_of(...) in the policy; or take a model for numbers, like BoostedBinsRegressor."
         raise QuestionError(f"Column {variable.name!r} is a number without listed values, and classes are. {hint}")
     own = bounded(variable)
     return Feature(own.name, own.low, own.width, own.step)

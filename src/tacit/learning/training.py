@@ -83,7 +83,8 @@ def _of_rows(model: Any, source: Source, target: Any, kind: str | None) -> Train
         aim = None
     else:
         if not isinstance(target, str):
-            raise parameters.refuse("y", f"the name of a column: {', '.join(names)}", target)
+            hint = "On the command line it is --target."
+            raise parameters.refuse("y", f"the name of a column: {', '.join(names)}", target, hint)
         aim = source.variable(target).name
     known = features_of(source.variables, [aim] if aim is not None and kind == "class" else [])
     features = tuple(each for each in known if each.name != aim)
@@ -91,7 +92,8 @@ def _of_rows(model: Any, source: Source, target: Any, kind: str | None) -> Train
         raise QuestionError("There is no feature: the rows have the target alone.")
     found = next((each for each in known if each.name == aim), None)
     if kind == "number" and found is not None and found.options is not None:
-        raise QuestionError(f"Column {aim!r} has listed values; a regression needs a number between bounds.")
+        hint = "Take a classifier, like BoostedBinsClassifier."
+        raise QuestionError(f"Column {aim!r} has listed values; a regression needs a number between bounds. {hint}")
     classes = found.labels if found is not None and kind == "class" else ()
     if kind == "class":
         _at_least_two(classes)

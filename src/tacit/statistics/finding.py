@@ -164,7 +164,11 @@ class Finding:
         )
 
     def _price(self) -> str:
-        paid = "stored, nothing charged" if self.repeated else f"epsilon {readable(self.facts['epsilon'])}"
+        paid = f"epsilon {readable(self.facts['epsilon'])}"
+        if self.facts.get("delta", "0") != "0":
+            paid += f", delta {readable(self.facts['delta'])}"
+        if self.repeated:
+            paid = "stored, nothing charged"
         return f"{paid}; neighbours differ by {self.facts['neighbours']}"
 
     def _cells(self) -> Iterator[list[str]]:

@@ -67,11 +67,14 @@ def test_help_shows_an_example(command: str) -> None:
 
 
 def test_a_model_is_trained_used_and_scored_and_the_same_again_is_free(folder: Path) -> None:
-    told = run(*TRAIN, "--estimate")
+    told = run(*TRAIN[:-2], "--estimate")
     assert "Would cost epsilon 2" in told.stdout
     assert not (folder / "m.json").exists()
     first = run(*TRAIN, "--card", "m.html")
     assert "coefficients" in first.stdout
+    assert "intercept" in first.stdout
+    assert "delta" in first.stdout
+    assert "<td>intercept</td>" in (folder / "m.html").read_text()
     assert "Wrote m.json" in first.stderr
     assert "LogisticRegression for smoker" in (folder / "m.html").read_text()
     content = (folder / "m.json").read_bytes()
@@ -107,6 +110,8 @@ def test_each_form_can_be_read_by_whoever_asked_for_it(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
+        (TRAIN[:-2], 2, "--to m.json"),
+        (("train", "clinic.toml", ROWS, "--epsilon", "1", "--to", "m"), 2, "--target"),
         ((*TRAIN[:-2], "--to", "m.json", "--model", "Logistic"), 2, "one of PCA"),
         ((*TRAIN, "--model", "Ridge", "--option", "beta=2"), 2, "one of alpha"),
         ((*TRAIN, "--option", "epsilon=2"), 2, "NAME=VALUE"),
@@ -129,7 +134,7 @@ def test_each_form_can_be_read_by_whoever_asked_for_it(folder: Path) -> None:
         (("predict", "new.csv", "new.csv"), 1, "no file of a model"),
         (("evaluate", "gone.json", "clinic.toml", ROWS), 1, "cannot be read"),
     ],
-    ids=range(13),
+    ids=range(15),
 )
 def test_a_mistake_gets_a_sentence(folder: Path, arguments: tuple[str, ...], code: int, words: str) -> None:
     done = run(*arguments, code=code)

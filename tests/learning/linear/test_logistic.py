@@ -249,13 +249,15 @@ def test_they_tell_three_classes_apart_in_the_order_they_were_listed_or_not(kind
 
 
 def test_decisions_and_coefficients_of_two_classes_agree() -> None:
+    """Coefficients are in the data's own units, whatever the bounds are."""
     rng = np.random.default_rng()
-    X = rng.uniform(-1, 1, (500, 2))
-    y = (X[:, 0] > 0).astype(int)
+    X = rng.uniform(-1, 1, (500, 2)) * [10, 0.5] + [100, 3]
+    y = (X[:, 0] > 100).astype(int)
+    facts = {"epsilon": 20, "delta": 1e-6, "bounds": {0: (90, 110), 1: (2.5, 3.5)}}
     for order in ([0, 1], [1, 0]):
-        model = learning.LinearSVC(epsilon=20, delta=1e-6, bounds=(-1, 1), classes=order).fit(X, y)
+        model = learning.LinearSVC(**facts, classes=order).fit(X, y)
         assert model.coef_.shape == (1, 2)
-        near = model._centre + np.array([[0.01, 0.02], [-0.01, 0.0]])  # not shrunk
+        near = (model._centre + np.array([[0.01, 0.02], [-0.01, 0.0]])) * [10, 0.5] + [100, 3]  # not shrunk
         assert np.allclose(model.decision_function(near), near @ model.coef_[0] + model.intercept_[0])
         assert (model.predict(X) == (model.decision_function(X) > 0)).all()
         assert model.coef_[0, 0] > 0

@@ -78,11 +78,12 @@ def test_with_hardly_any_noise_the_line_is_the_plain_one() -> None:
     model = learning.LinearRegression(epsilon=1e6, delta=1e-6, bounds=(-1, 1), target_bounds=(-9, 9)).fit(X, y)
     plain = np.linalg.lstsq(np.column_stack([np.ones(len(X)), X]), y, rcond=None)[0]
     assert np.allclose([model.intercept_, *model.coef_], plain, atol=1e-3)  # numbers are rounded to a grid
-    # and the intervals are those of textbooks: 1.96 deviations of the errors over the spread and the root of the count
+    # and the intervals are an eighth wider than those of textbooks (errors may be larger at some rows than at others):
+    # 1.96 deviations of the errors over the spread and the root of the count
     left = y - X @ plain[1:] - plain[0]
     inverse = np.linalg.inv(np.cov(X.T))
     textbook = 1.96 * np.std(left) * np.sqrt(np.diag(inverse) / len(X))
-    assert np.allclose(np.diff(model.coef_interval_, axis=1)[:, 0] / 2, textbook, rtol=0.05)
+    assert np.allclose(np.diff(model.coef_interval_, axis=1)[:, 0] / 2, 1.125 * textbook, rtol=0.05)
 
 
 SHOWN = [

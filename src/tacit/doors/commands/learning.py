@@ -34,7 +34,7 @@ _MOST_SHOWN: Final = 50
 def train(
     policy: PolicyFile,
     sql: RowsSql,
-    to: Annotated[Path, typer.Option(help="The file to write the model to (JSON).")],
+    to: Annotated[Path | None, typer.Option(help="The file to write the model to (JSON).")] = None,
     target: Target = None,
     model: Annotated[str, typer.Option(help="Which model, by its name in tacit.learning.")] = "LogisticRegression",
     option: Annotated[
@@ -60,9 +60,11 @@ def train(
 
     tacit train clinic.toml "SELECT age, bmi FROM patients" --model KMeans --option n_clusters=4 --to groups.json
 
-    Add --estimate to hear the price and write nothing.
+    With --estimate in place of --to you hear the price, and nothing is charged or written.
     """
     wanted = chosen(form, as_json=as_json)
+    if to is None and not dry:
+        raise typer.BadParameter("--to says where the model goes, e.g. --to m.json; or --estimate for the price alone.")
     price = price_of(policy, epsilon)
     made = _model(model, {"epsilon": price, "delta": delta or 0, **_options(option)})
     beside = aside()
@@ -80,6 +82,7 @@ def train(
                 ],
             )
             return
+        assert to is not None
         with _working(f"Training {model}", beside):
             made.fit(rows, target)
         left = str(curator.budget())
@@ -248,7 +251,7 @@ def _told_of(model: Any) -> Finding:
     """The table that says most about a model: its coefficients, or what was released."""
     from dataclasses import replace
 
-    from tacit.learning.cards import weights_of
+    from tacit.learning.cards import weights_of, with_intercept
     from tacit.statistics.finding import Column
 
     finding: Finding = model.finding_
@@ -257,7 +260,7 @@ def _told_of(model: Any) -> Finding:
         return finding
     columns = [
         Column(each.name, "real" if each.is_number else "text", tuple(each.values), each.low, each.high)  # type: ignore[arg-type]
-        for each in weights
+        for each in with_intercept(weights, model)
     ]
     return replace(finding, title=f"{type(model).__name__}: coefficients", columns=tuple(columns), notes=())
 

@@ -2,9 +2,12 @@
 
 Theorem. The noise moves coefficients as `tacit.statistics.moments.least_squares` proves; q bounds that with probability
 0.95. Were there none, least squares over n rows err by a normal law of variance s**2 (C_xx**-1)_jj / n, with s**2 the
-variance about the line (errors of one variance; n large). The two are independent, and their sum stays within
-(q**2 + 1.96**2 s**2 (C_xx**-1)_jj / n)**(1/2) with probability 0.95 where q is that of a normal law, and about so where
-it is one of sums of many noises. s**2 is released too: one deviation of its noise is added to it.
+variance about the line (errors of one variance; n large). Where errors are larger at some rows than at others, which
+targets cut at their bounds bring about, the variance is another: sum h_i**2 e_i**2 in place of s**2 sum h_i**2, with
+h_i the row's part in the coefficient. Products do not tell it, so deviations are taken `_UNEQUAL` times as long, which
+covers a quarter more variance. Noise and sampling are independent, and their sum stays within
+(q**2 + 1.96**2 (9/8)**2 s**2 (C_xx**-1)_jj / n)**(1/2) with probability 0.95 where q is that of a normal law, and about
+so where it is one of sums of many noises. s**2 is released too: one deviation of its noise is added to it.
 
 Draws of noise are Laplace's at the deviation of each entry: wider than a normal law's at this level, so that intervals
 hold for either. What holds are coefficients of rows within their bounds, and, around a released mean, within the ball.
@@ -28,6 +31,7 @@ from tacit.statistics.moments.plausible import most, standard_draws
 LEVEL = 0.95
 _NORMAL = NormalDist().inv_cdf((1 + LEVEL) / 2)
 _ONE_DEVIATION = 0.68
+_UNEQUAL = 9 / 8
 _MOST_COORDINATES = 60  # beyond, the draws of all products no longer fit a small memory
 
 
@@ -51,7 +55,7 @@ def told_line(moments: Moments, names: list[str], target: str) -> Told | None:
     line = least_squares(found, features, aim, LEVEL, origin)
     if line.reach is None:
         return None
-    sampling = _NORMAL * _sampling(found, line.slopes, found.mean[:-1] - origin)
+    sampling = _NORMAL * _UNEQUAL * _sampling(found, line.slopes, found.mean[:-1] - origin)
     return Told(line.slopes, np.sqrt(np.square(line.reach) + np.square(sampling)))
 
 

@@ -19,6 +19,7 @@ from tacit.learning.columns import Reals
 from tacit.learning.linear.linear_rounds import GRADIENT, NEWTON, Rounds, plan_rounds
 from tacit.learning.linear.margin_losses import FINE, LOGISTIC, Loss
 from tacit.learning.linear.perturbed import OBJECTIVE, OUTPUT, Perturbed, plan_perturbed
+from tacit.learning.model import scales
 from tacit.learning.second_moments.discriminant import Deciding, Scoring, in_order
 from tacit.learning.second_moments.second_moments import SecondMoments
 from tacit.learning.training import training
@@ -59,7 +60,7 @@ class LearnedInRounds(Deciding):
             coordinates = ["1", *(name for each in rounds.features for name in each.coordinates)]
             table = (column("coordinate", coordinates), column("weight", found.weights[:, -1]))
             arrays = {"weights": found.weights, "centre": found.centre, "sums": found.sums}
-            return Content(f"{self._study.capitalize()} of {names[-1]}", table, (), arrays)
+            return Content(f"{self._study.capitalize()} of {names[-1]}", table, found.notes, arrays)
 
         asked = {"study": self._study, "method": rounds.method, "rounds": rounds.count, "target": names[-1]}
         asked |= {"coordinates": [[each.name, each.size] for each in given.columns]}
@@ -78,8 +79,9 @@ class LearnedInRounds(Deciding):
         self._radius = rounds.reach / FINE
         self._weights = weights[1:] / self._radius
         self._levels = weights[0] * rounds.constant / rounds.reach
-        slopes = self._weights.T
-        levels = self._levels - self._centre @ self._weights
+        half, middle = scales(rounds.features)  # coefficients are of the data in their own units, scores of vectors
+        slopes = self._weights.T / half
+        levels = self._levels - self._centre @ self._weights - slopes @ middle
         self.coef_ = slopes[1:] - slopes[:1] if two else slopes
         self.intercept_ = levels[1:] - levels[:1] if two else levels
         self.n_iter_ = rounds.count
@@ -97,8 +99,8 @@ class LogisticRegression(LearnedInRounds, Scoring):
     method: "newton", "gradient", "output" (noise on the minimum), "objective" (noise on what is minimised: two classes,
     a delta, one row a unit), or "best", which chooses by public numbers. epsilon, delta: the price; without a delta
     the noise is Laplace's. bounds, values: public facts about arrays; classes: the list of classes, or "declared
-    public" where those in y are. `coef_` and `intercept_` give the scores of rows that are not shrunk: those nearer
-    than the radius to the released centre.
+    public" where those in y are. `coef_` and `intercept_`, in the data's own units, give the scores of rows that are
+    not shrunk: those nearer than the radius to the released centre.
     """
 
     _loss = LOGISTIC

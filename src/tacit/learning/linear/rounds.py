@@ -54,11 +54,12 @@ def grid_rows(codes: Whole, features: Sequence[Feature], meanings: Sequence[str]
             for option in range(each.size):
                 np.multiply(found == option, FINE, out=rows[at + option], casting="unsafe")
         else:
-            left = np.clip(codes[:, place] - each.low, 0, each.width)
+            left = codes[:, place] - each.low
             if each.width < _LOOKED_UP:
-                rows[at] = _on_grid(np.arange(each.width + 1, dtype=np.int64), each.width)[left]
+                table = _on_grid(np.arange(each.width + 1, dtype=np.int64), each.width)
+                np.take(table, left, out=rows[at], mode="clip")  # beyond the bounds: the nearest of them
             else:
-                rows[at] = _on_grid(left, each.width)
+                rows[at] = _on_grid(np.clip(left, 0, each.width), each.width)
         at += each.size
     return rows
 
