@@ -113,6 +113,7 @@ TUMULT = Environment(".venv-tumult", "tumult", holds_tacit=False, built_here=("p
 SMARTNOISE = Environment(".venv-smartnoise", "smartnoise", holds_tacit=False, built_here=("antlr4-python3-runtime",))
 DIFFPRIVLIB = Environment(".venv-diffprivlib", "diffprivlib", holds_tacit=False)
 LDP = Environment(".venv-ldp", "ldp", holds_tacit=False, built_here=("multi-freq-ldpy",))
+DPMM = Environment(".venv-dpmm", "dpmm", holds_tacit=False)
 FLOWER = Environment(".venv-flower", "flower", holds_tacit=False)
 BROWSER = Environment(".venv-browser", "browser")
 SCHEMATHESIS = Environment(".venv-schemathesis", "schemathesis", holds_tacit=False)
@@ -129,6 +130,7 @@ LOCKED_GROUPS = {
     "smartnoise": ("smartnoise",),
     "diffprivlib": ("diffprivlib",),
     "ldp": ("ldp",),
+    "dpmm": ("dpmm",),
     "flower": ("flower",),
     "browser": ("run", "build", "browser"),
     "schemathesis": ("schemathesis",),
@@ -148,6 +150,7 @@ PEERS: dict[str, tuple[Environment, ...]] = {
     "local": (LDP,),
     "federated": (FLOWER,),
     "server": (TEST,),
+    "synthesis": (DPMM,),
     "synthesis_large": (SPARK,),
 }
 
