@@ -49,8 +49,9 @@ def main() -> int:
                     soak.lift()
                     so_far = counted(log)
                     say(f"round {number}: code {done.returncode}, {so_far.total():,} requests, {dict(so_far)}")
-                    if done.returncode not in (0, 1) or (done.returncode and 500 in so_far):
+                    if done.returncode:  # a check that failed, with the request that made it fail
                         say(done.stdout[-6_000:] + done.stderr[-2_000:])
+                    if done.returncode not in (0, 1) or 500 in so_far:
                         break
                     if so_far.total() >= wanted:
                         break
