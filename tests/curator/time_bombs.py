@@ -4,8 +4,8 @@
         [--part 1/4] [--kind joins]
 
 Each answered bomb is asked in turn of both neighbours, strictly by turns, and each begins as often as the other, in an
-order by chance, so that neither finds warmer caches than the other. Each time it is for another epsilon: a repeated question would be answered
-from the ledger. One ask of each side goes before and is not counted.
+order by chance, so that neither finds warmer caches than the other. Each time it is for another epsilon: a repeated
+question would be answered from the ledger. One ask of each side goes before and is not counted.
 
 The rule. A bomb passes where the median wall times of the two differ by at most 10 %. Where they do not, it is asked
 anew, four times as often, and the fresh medians alone decide: a busy moment of the machine passes, a leak repeats. A
