@@ -22,7 +22,7 @@ from tacit.curator.expressions import sql_of
 from tacit.curator.fluent import AskedSteps
 from tacit.curator.planner import Planner
 from tacit.curator.publish import Publication
-from tacit.curator.suggest import Suggestion
+from tacit.curator.suggest import Suggestion, question_for
 from tacit.doors.http import wire
 from tacit.doors.remote.line import Line, sent
 from tacit.doors.remote.publications import publish
@@ -145,6 +145,7 @@ class RemoteCurator(Planner, Elsewhere):
     ) -> Suggestion:
         """Bounds for a column that has none yet, bought: `clinic.suggest("visits.charge", epsilon=0.1)`."""
         self.myself(analyst)
+        question_for(self.policy, column)  # what is no column is refused here as it would be there
         said = {"column": column, "epsilon": sent(epsilon), "rows_per_unit": sent(rows_per_unit)}
         found = self.line.post("/v1/suggest", said)
         return Suggestion(**{**found, "epsilon": Fraction(found["epsilon"])})
@@ -256,7 +257,7 @@ class RemoteCurator(Planner, Elsewhere):
     def myself(self, analyst: str | None) -> None:
         """The server charges the name of the token. Somebody else's name is refused here, before anything is sent."""
         if analyst not in (None, self.analyst):
-            raise parameters.refuse("analyst", f"{self.analyst!r}, whose token this is", analyst)
+            raise parameters.refuse("analyst", f"{self.analyst!r}, who is asking", analyst)
 
     def __getattr__(self, habit: str) -> Any:
         # only reached for what is not there
