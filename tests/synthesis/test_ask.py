@@ -223,6 +223,7 @@ def test_picked_groups_have_wider_intervals(twin: synthesis.Synthetic) -> None:
         ("SELECT count(*) FROM t JOIN u ON t.a = u.a", "one table"),
         ("SELECT count(*) FROM (SELECT age FROM t)", "one table"),
         ("SELECT count(*) FROM t WHERE agee > 3", "Did you mean 'age'"),
+        ("SELECT agee, count(*) FROM t GROUP BY agee", "Did you mean 'age'"),
         ("SELECT weight, count(*) FROM t GROUP BY weight", "bins"),
         ("SELECT count(*) FROM t WITH PRIVACY (epsilon = 1)", "free"),
         ("SELECT sex, count(*), sum(count(*)) OVER () FROM t GROUP BY sex", "Windows"),
