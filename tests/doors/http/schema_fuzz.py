@@ -45,6 +45,7 @@ def main() -> int:
                     command = [program, "run", soak.url("openapi.json"), "--header", f"Authorization: Bearer {who}"]
                     command += ["--checks", "not_a_server_error", "--seed", str(number), "--max-examples", "40"]
                     command += ["--phases", "examples,coverage,fuzzing", "--suppress-health-check", "all", "--no-color"]
+                    command += ["--request-timeout", "120"]  # a busy machine is no mistake of the server
                     done = subprocess.run(command, capture_output=True, text=True, timeout=3_600, cwd=folder)
                     soak.lift()
                     so_far = counted(log)

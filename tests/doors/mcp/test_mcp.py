@@ -138,14 +138,17 @@ def test_the_same_words_about_other_data_are_paid_for_again_and_count(tmp_path: 
 
     policy, said = clinic.make(tmp_path, patients=60).policy, ("SELECT count(*) AS n FROM patients", "0.1")
     with open_policy(policy) as curator:
-        tools = Tools(curator, "0.25")
+        tools, poor = Tools(curator, "0.25"), Tools(curator, "0.15")
         assert not tools.ask(*said)["repeated"]
         assert tools.ask(*said)["left_in_this_conversation"] == "0.15"
+        poor._spent, poor._paid = tools._spent, set(tools._paid)
     file = tmp_path / "patients.csv"
     rows = list(csv.reader(file.read_text().splitlines()))
     file.write_text("\n".join(",".join(row) for row in [*rows, ["9999999", *rows[-1][1:]]]) + "\n")
     with open_policy(policy) as changed:
-        tools._curator = changed
+        tools._curator = poor._curator = changed
+        with pytest.raises(ParameterError, match=r"0\.05 is left"):
+            poor.ask(*said)
         assert not tools.ask(*said)["repeated"]
         assert tools.ask(*said)["left_in_this_conversation"] == "0.05"
 

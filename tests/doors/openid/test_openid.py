@@ -269,6 +269,16 @@ def test_a_code_is_good_in_the_browser_that_began_once_and_for_a_while(
     assert slow.send("GET", address).status_code == 403
 
 
+def test_a_log_in_ends_once_whatever_codes_the_provider_gives_for_it(way: Way) -> None:
+    visitor = Visitor(way.served)
+    there = visitor.send("GET", "/login/openid?dataset=clinic").headers["location"]
+    kept = dict(visitor.cookies)
+    for status in (200, 403):
+        location = httpx.get(there, trust_env=False).headers["location"]  # a fresh code for the same state
+        visitor.cookies = dict(kept)
+        assert visitor.send("GET", location.removeprefix("https://testserver")).status_code == status
+
+
 def test_anothers_code_put_into_ones_own_way_back_is_worth_nothing(way: Way) -> None:
     victim, attacker = Traveller(way.served), Traveller(way.served)
     code = parse_qs(urlsplit(victim.out()).query)["code"][0]
