@@ -112,6 +112,8 @@ TUMULT = Environment(".venv-tumult", "tumult", holds_tacit=False, built_here=("p
 SMARTNOISE = Environment(".venv-smartnoise", "smartnoise", holds_tacit=False, built_here=("antlr4-python3-runtime",))
 DIFFPRIVLIB = Environment(".venv-diffprivlib", "diffprivlib", holds_tacit=False)
 LDP = Environment(".venv-ldp", "ldp", holds_tacit=False, built_here=("multi-freq-ldpy",))
+DPMM = Environment(".venv-dpmm", "dpmm", holds_tacit=False)
+FLOWER = Environment(".venv-flower", "flower", holds_tacit=False)
 BROWSER = Environment(".venv-browser", "browser")
 SCHEMATHESIS = Environment(".venv-schemathesis", "schemathesis", holds_tacit=False)
 LOCK = Environment(".venv-lock", "lock", holds_tacit=False)
@@ -127,6 +129,8 @@ LOCKED_GROUPS = {
     "smartnoise": ("smartnoise",),
     "diffprivlib": ("diffprivlib",),
     "ldp": ("ldp",),
+    "dpmm": ("dpmm",),
+    "flower": ("flower",),
     "browser": ("run", "build", "browser"),
     "schemathesis": ("schemathesis",),
     "docs": ("docs",),
@@ -143,7 +147,9 @@ PEERS: dict[str, tuple[Environment, ...]] = {
     "statistics": (DIFFPRIVLIB, TUMULT),
     "learning": (DIFFPRIVLIB,),
     "local": (LDP,),
+    "federated": (FLOWER,),
     "server": (TEST,),
+    "synthesis": (DPMM,),
     "synthesis_large": (SPARK,),
 }
 

@@ -6,13 +6,15 @@ ranges of codes before anything sees it (ours and peers alike); "all codes" leav
 real rows drawn anew with replacement, and columns that were shuffled apart from each other: without any noise, but with
 the chance that is in rows.
 
-private-pgm takes part where an environment for it exists (its versions are not locked here):
+Peers. dpmm's MST and AIM (private-pgm's mechanisms, packaged) run in an environment of their own, which go.py makes
+from its lock file. private-pgm's own package of today takes part where an environment for it exists (its versions are
+not locked here; it has no mechanisms, so MST is written around it):
 
     python3 -m venv .venv-mbi && .venv-mbi/bin/pip install "mbi>=2,<3"
 
     TACIT_SYNTHESIS_SEEDS, TACIT_SYNTHESIS_PEER_SEEDS, TACIT_SYNTHESIS_PEER_PRICES, TACIT_SYNTHESIS_PEER_SECONDS
     make it shorter or longer: 5, 1, "0.1 1 10" and 1,200 where they are not set. TACIT_SYNTHESIS_ALL_CODES=no leaves
-    out that column.
+    out that column; TACIT_SYNTHESIS_METHODS and TACIT_SYNTHESIS_PRICES choose among ours.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ from tacit import synthesis
 DATA = Path(__file__).resolve().parent / "data"
 SEEDS = int(os.environ.get("TACIT_SYNTHESIS_SEEDS", "5"))
 PEER_SEEDS = int(os.environ.get("TACIT_SYNTHESIS_PEER_SEEDS", "1"))
-PRICES = ("0.1", "1", "10")
+PRICES = tuple(os.environ.get("TACIT_SYNTHESIS_PRICES", "0.1 1 10").split())
+METHODS = os.environ.get("TACIT_SYNTHESIS_METHODS", "independent mst aim residual").split()
 PEER_PRICES = os.environ.get("TACIT_SYNTHESIS_PEER_PRICES", " ".join(PRICES)).split()
 PEER_SECONDS = float(os.environ.get("TACIT_SYNTHESIS_PEER_SECONDS", "1200"))
 RANGES = 32
@@ -70,7 +73,7 @@ def main() -> str:
     apart = [np.stack([own[at, p] for p, at in enumerate(order)], axis=1) for own in (cut, real)]
     lines.append(_still("real columns shuffled", cut, apart[0], coarse, real, apart[1], sizes))
     seconds: dict[str, float] = {}
-    methods: list[Callable[..., Any]] = [synthesis.independent, synthesis.mst, synthesis.aim]
+    methods: list[Callable[..., Any]] = [getattr(synthesis, name) for name in METHODS]
     for method, price in itertools.product(methods, PRICES):
         found, times = zip(*(_run(method, price, cut, coarse) for _ in range(SEEDS)), strict=True)
         whole = f"{_run(method, price, real, sizes, degrees=(2,))[0][1]:.4f}" if ALL_CODES else ""
@@ -78,14 +81,16 @@ def main() -> str:
         seconds[f"{name} {price}"] = float(np.mean(times))
         lines.append(_line(name, price, np.array(found), whole, float(np.mean(times))))
         print(lines[-1], flush=True)
-    told, trouble = _peer(cut, coarse) if PEER_PRICES else ({}, "not asked for in this run")
-    for price, runs in told.items():
-        spent = float(np.mean([own for _, own in runs]))
-        lines.append(_line("private-pgm MST", price, np.array([errors for errors, _ in runs]), "", spent))
-        lines[-1] += f" {spent / seconds[f'mst {price}']:.0f} times `mst`"
-    if trouble:
-        lines += ["", f"private-pgm: {trouble}."]
-    lines += ["", "smartnoise-synth and dpmm were not run: their environments are not locked here."]
+    for peer, program, wanted in (("dpmm", "_synthesis_dpmm.py", ("MST", "AIM")), ("mbi", "_synthesis_mbi.py", ())):
+        told, trouble = _peer(peer, program, wanted, cut, coarse) if PEER_PRICES else ({}, "not asked for in this run")
+        for (name, price), runs in told.items():
+            spent = float(np.mean([own for _, own in runs]))
+            lines.append(_line(name, price, np.array([errors for errors, _ in runs]), "", spent))
+            ours = seconds.get(f"{name[-3:].lower()} {price}")
+            lines[-1] += f" {spent / ours:.0f} times ours" if ours else ""
+        if trouble:
+            lines += ["", f"{peer}: {trouble}."]
+    lines += ["", "smartnoise-synth was not run: its environment is not locked here."]
     return "\n".join(lines)
 
 
@@ -128,21 +133,24 @@ def _modelled(twin: synthesis.Synthetic, real: Rows, sizes: list[int], degree: i
     return float(np.mean(found))
 
 
-def _peer(rows: Rows, sizes: dict[str, int]) -> tuple[dict[str, list[tuple[list[float], float]]], str]:
-    """Errors and CPU of private-pgm's MST, and why there are none, or fewer."""
-    found: dict[str, list[tuple[list[float], float]]] = {}
+def _peer(
+    peer: str, program: str, wanted: tuple[str, ...], rows: Rows, sizes: dict[str, int]
+) -> tuple[dict[tuple[str, str], list[tuple[list[float], float]]], str]:
+    """Errors and CPU of a peer's mechanisms by name and price, and why there are none, or fewer."""
+    found: dict[tuple[str, str], list[tuple[list[float], float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
         np.save(Path(folder) / "rows.npy", rows)
-        runs = [[price, seed] for price in PEER_PRICES for seed in range(PEER_SEEDS)]
+        runs: list[list[Any]] = [[price, seed] for price in PEER_PRICES for seed in range(PEER_SEEDS)]
+        runs = [[method, *each] for method in wanted for each in runs] if wanted else runs
         asked = {"sizes": sizes, "rows": str(Path(folder) / "rows.npy"), "runs": runs}
         file = Path(folder) / "asked.json"
         file.write_text(json.dumps(asked))
-        told = listen("_synthesis_mbi.py", file, folder, python=python_of("mbi"), seconds=PEER_SECONDS)
+        told = listen(program, file, folder, python=python_of(peer), seconds=PEER_SECONDS)
         for each in told.lines:
             if "rows" in each:
                 made = np.load(each["rows"])
                 errors = [variation(rows, made, list(sizes.values()), degree) for degree in (2, 3)]
-                found.setdefault(each["epsilon"], []).append((errors, float(each["seconds"])))
+                found.setdefault((each["method"], each["epsilon"]), []).append((errors, float(each["seconds"])))
     return found, told.trouble
 
 

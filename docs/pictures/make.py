@@ -1,6 +1,6 @@
 """Make the pictures of the documentation again.
 
-    python docs/pictures/make.py            the drawings: a session in a terminal, and the two curves of epsilon
+    python docs/pictures/make.py            the drawings: a session, the curves of epsilon, the price of trust
     python docs/pictures/make.py shots      screenshots of pages too; needs Chromium, and `python3 go.py docs` before
 
 Run with a Python that has tacit. What a session shows is what the commands printed; the curves are computed by tacit.
@@ -18,7 +18,10 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from tacit.loss import Budget, belief_after
+import tacit
+from tacit import federated, local
+from tacit.local import laws
+from tacit.loss import Budget, belief_after, compose
 from tacit.mechanisms import Laplace
 
 HERE = Path(__file__).resolve().parent
@@ -173,6 +176,76 @@ def panel(
     return "".join(parts)
 
 
+# -- trust ------------------------------------------------------------------------------------------
+
+
+def trust() -> str:
+    """How far a count of one answer is off (one standard deviation), for each party that need not be trusted."""
+    sizes = [10.0**power for power in range(3, 7)]
+    curves = {
+        "at home": [math.sqrt(size * laws.variance(asked_at_home(1).law, 0.5, 1)) for size in sizes],
+        "shuffled": [shuffled(round(size)) for size in sizes],
+        "noise from clients": [from_clients(round(size)) for size in sizes],
+        "two servers": [math.sqrt(2) * central()] * len(sizes),
+        "a trusted curator": [central()] * len(sizes),
+    }
+    left, right, top, bottom = 70, 560, 60, 330
+
+    def across(size: float) -> float:
+        return left + (right - left) * math.log10(size / 1e3) / 3
+
+    def down(value: float) -> float:
+        return bottom - (bottom - top) * math.log10(value) / 4
+
+    words = "A count is off by (standard deviation), epsilon 1, delta 1e-6"
+    parts = [f'<text x="20" y="34" class="ink w" font-weight="600">{words}</text>']
+    for power in range(5):
+        y = down(10**power)
+        parts.append(f'<path d="M{left},{y:.1f}H{right}" class="rule" fill="none"/>')
+        parts.append(f'<text x="{left - 8}" y="{y + 4:.1f}" class="soft w" text-anchor="end">{10**power:,}</text>')
+    for size in sizes:
+        parts.append(
+            f'<text x="{across(size):.1f}" y="{bottom + 22}" class="soft w" text-anchor="middle">{size:,.0f}</text>'
+        )
+    parts.append(f'<text x="{(left + right) / 2}" y="{bottom + 46}" class="soft w" text-anchor="middle">people</text>')
+    beside: list[float] = []
+    for name, values in curves.items():
+        line = " ".join(f"{across(size):.1f},{down(value):.1f}" for size, value in zip(sizes, values, strict=True))
+        colour = "bar" if name == "a trusted curator" else "second"
+        parts.append(f'<polyline points="{line}" class="{colour}" fill="none" stroke-width="2.5"/>')
+        beside.append(max(down(values[-1]) + 4, beside[-1] + 17 if beside else 0))
+        parts.append(f'<text x="{right + 10}" y="{beside[-1]:.1f}" class="ink w">{name}: {values[-1]:,.1f}</text>')
+    frame = '<rect x=".5" y=".5" width="799" height="389" rx="8" class="paper rule"/>'
+    return svg(800, 390, f'{frame}<g class="w">{"".join(parts)}</g>', "The error of a count, by who is trusted")
+
+
+def central() -> float:
+    """Of discrete Laplace noise at epsilon 1."""
+    return math.sqrt(2 * math.exp(-1)) / (1 - math.exp(-1))
+
+
+def from_clients(people: int) -> float:
+    """A tenth may vanish, a tenth may collude."""
+    asked = federated.PrivateSum(
+        federated.Tally(("yes",)), people, vanish=people // 10, collude=people // 10, epsilon=1, delta=1e-6
+    )
+    return float(asked.finding([0], people).deviation)
+
+
+def asked_at_home(epsilon: float) -> local.Survey:
+    return local.Survey(tacit.one_of("yes", "no"), epsilon=epsilon)
+
+
+def shuffled(people: int) -> float:
+    """Randomised at home with the largest epsilon that a shuffler makes 1 of."""
+    low, high = 1.0, 16.0
+    for _ in range(10):
+        middle = (low + high) / 2
+        within = compose([asked_at_home(round(middle, 3)).shuffled(people)]).epsilon(1e-6) <= 1
+        low, high = (middle, high) if within else (low, middle)
+    return math.sqrt(people * laws.variance(asked_at_home(round(low, 3)).law, 0.5, 1))
+
+
 # -- screenshots -----------------------------------------------------------------------------------
 
 
@@ -209,6 +282,7 @@ def shots() -> None:
 
 def main(wanted: list[str]) -> None:
     (HERE / "epsilon.svg").write_text(epsilon(), encoding="utf-8")
+    (HERE / "trust.svg").write_text(trust(), encoding="utf-8")
     (HERE / "session.svg").write_text(session(), encoding="utf-8")
     if "shots" in wanted:
         shots()

@@ -188,6 +188,30 @@ def test_the_policy_is_checked_as_one_types(chromium: Any, clinic: ClinicServer)
         assert clinic.policy.read_text() == text
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_owner_sees_how_risky_a_raw_table_is(chromium: Any, clinic: ClinicServer, width: int) -> None:
+    with somebody(chromium, clinic, width=width) as person:
+        person.log_in(clinic.tokens["owner"])
+        person.page.click("nav >> text=Risk")
+        person.page.select_option("#table", "patients")
+        person.page.fill("#columns", "sex, birth_year, town")
+        person.page.click("text=Measure")
+        person.page.wait_for_selector("text=NOT FOR RELEASE")
+        assert person.page.locator("table").count() == 3
+        checked(person, f"a risk report {width}")
+
+
+def test_the_owner_audits_the_policy(chromium: Any, clinic: ClinicServer) -> None:
+    with somebody(chromium, clinic, width=390) as person:
+        person.log_in(clinic.tokens["owner"])
+        person.open("/audit")
+        person.page.fill("#samples", "100")
+        person.page.click("text=Begin")
+        person.page.wait_for_selector("[data-state=done]", timeout=300_000)
+        person.page.wait_for_selector("text=Nothing was found")
+        checked(person, "an audit")
+
+
 def test_an_auditor_sees_the_ledger_and_cannot_ask(chromium: Any, clinic: ClinicServer) -> None:
     with somebody(chromium, clinic) as person:
         person.log_in(clinic.tokens["aud"])

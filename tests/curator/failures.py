@@ -26,13 +26,16 @@ from numpy.typing import NDArray
 
 import tacit
 from tacit import learning, statistics, synthesis
-from tacit.curator import Curator
+from tacit.answer import Answer
+from tacit.curator import Curator, till
 from tacit.engines import process, wire
 from tacit.engines.process import FAILED
 from tacit.errors import EngineError, Stopped
 from tacit.ledger import Entry
+from tacit.mechanisms import AboveThreshold
 from tacit.noise import bits
 from tacit.statistics import planned
+from tacit.statistics.finding import Finding
 from tests.ledger.faults import Faults, installed
 
 COUNT = "SELECT count(*) FROM people"
@@ -254,15 +257,33 @@ def _ledger_fails(kind: str, after: int) -> Cause:
 
 @contextmanager
 def _answer_too_large(at: Desk) -> Iterator[None]:
-    """What is stored cannot be made into bytes, after everything was drawn."""
+    """What is stored cannot be made into bytes, after everything was drawn. What is written down before goes well."""
+    inside: list[None] = []
 
-    def broken(*given: Any, **more: Any) -> Any:
-        raise OverflowError("row 42")
+    def paid_for(computed: Callable[..., Any]) -> Callable[..., Any]:
+        def within(*given: Any) -> Any:
+            inside.append(None)
+            try:
+                return computed(*given)
+            finally:
+                inside.pop()
+
+        return within
+
+    def broken(plain: Callable[..., Any]) -> Callable[..., Any]:
+        def written(*given: Any, **more: Any) -> Any:
+            if inside:
+                raise OverflowError("row 42")
+            return plain(*given, **more)
+
+        return written
 
     with (
-        patch("tacit.answer.answer.Answer.to_bytes", broken),
-        patch("tacit.statistics.finding.Finding.to_bytes", broken),
-        patch("tacit.mechanisms.AboveThreshold.ask", broken),
+        patch.object(till, "_computed", paid_for(till._computed)),
+        patch.object(till.Session, "_timed", paid_for(till.Session._timed)),
+        patch.object(Answer, "to_bytes", broken(Answer.to_bytes)),
+        patch.object(Finding, "to_bytes", broken(Finding.to_bytes)),
+        patch.object(AboveThreshold, "ask", broken(AboveThreshold.ask)),
     ):
         yield
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tacit import synthesis
 from tacit.curator import Curator
 from tacit.curator.clock import Clock, Ladder
 from tacit.engines.exact import Exact
@@ -146,3 +147,15 @@ def test_a_policy_with_steps_gives_a_curator_with_steps() -> None:
         curator._stated = stated
         curator._begin(curator._engine)
         assert curator._till.clock.steps
+
+
+@pytest.mark.parametrize("method", ["aim", "best", "residual"])
+def test_rounds_of_a_study_do_not_tell_when_they_ended(stepped: Curator, method: str) -> None:
+    """A bar that moves after every round is a clock with as many points as there are rounds."""
+    told: list[float] = []
+    made = getattr(synthesis, method)
+    made(stepped.rows("SELECT sex, member FROM people"), epsilon=1, delta="1e-6", progress=told.append)
+    assert not told
+    stepped._till.clock = Clock("open")
+    made(stepped.rows("SELECT sex, member FROM people"), epsilon="0.9", delta="1e-6", progress=told.append)
+    assert told

@@ -3,9 +3,9 @@
     PYTHONPATH=src python -m tests.curator.time_bombs --engine duckdb [--rows 20000] [--asks 20] [--only TEXT]
         [--part 1/4] [--kind joins]
 
-Each answered bomb is asked in turn of both neighbours, strictly by turns, and a coin says who begins each time, so that
-neither finds warmer caches than the other. Each time it is for another epsilon: a repeated question would be answered
-from the ledger. One ask of each side goes before and is not counted.
+Each answered bomb is asked in turn of both neighbours, strictly by turns, and each begins as often as the other, in an
+order by chance, so that neither finds warmer caches than the other. Each time it is for another epsilon: a repeated
+question would be answered from the ledger. One ask of each side goes before and is not counted.
 
 The rule. A bomb passes where the median wall times of the two differ by at most 10 %. Where they do not, it is asked
 anew, four times as often, and the fresh medians alone decide: a busy moment of the machine passes, a leak repeats. A
@@ -120,9 +120,10 @@ def measured(pair: Pair, sql: str, asks: int, price: Callable[[], Fraction], coi
     """So many asks of each neighbour, by turns."""
     sides = (pair.one, pair.other)
     times: tuple[list[tuple[float, float]], ...] = ([], [])
-    for turn in range(asks + 1):
-        order = (0, 1) if coin.random() < 1 / 2 else (1, 0)
-        for side in order:
+    begins = [0, 1] * (asks // 2) + [0] * (asks % 2)
+    coin.shuffle(begins)
+    for turn, first in enumerate([0, *begins]):
+        for side in (first, 1 - first):
             found = asked(sides[side], sql, price())
             if turn:
                 times[side].append(found)
@@ -167,7 +168,7 @@ def main() -> int:
         number += 1
         return Fraction(1, 100) + Fraction(number, 10**7)
 
-    coin = random.Random(chosen.asks)  # who begins, nothing else
+    coin = random.Random(chosen.asks)  # who begins when, nothing else
     part, parts = map(int, chosen.part.split("/"))
     answered, refused = (
         [sql for sql in bombs.every(_of_kind(listed, chosen.kind)) if chosen.only in sql][part - 1 :: parts]

@@ -212,3 +212,36 @@ def test_sums_of_arrays_are_exact_beyond_a_word() -> None:
     moved = [int(value) - 3 for value in values]
     assert count == 10
     assert (one, two, three) == (sum(moved), sum(v**2 for v in moved), sum(v**3 for v in moved))
+
+
+@pytest.mark.parametrize("rows", [1, 40, 64, 65, 70, 127, 128])
+def test_how_many_queries_a_study_runs_does_not_follow_from_the_rows_that_a_condition_leaves(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each query more is told by the clock, and whoever asks chooses the condition."""
+    monkeypatch.setattr("tacit.statistics.engine_rows._PART_BYTES", 8 * 40)
+    numbers = np.arange(rows)
+    frame = pd.DataFrame({"who": numbers, "age": numbers, "charge": numbers * 0.5})
+    columns = {"age": tacit.between(0, 200), "charge": tacit.between(0, 100)}
+    ran: list[int] = []
+    with tacit.protect(frame, unit="who", columns=columns, budget=tacit.Budget(epsilon=9)) as curator:
+        for least in sorted({0, 20, 25, 30, rows - 1, rows}):
+            before: list[Any] = []
+
+            def look(opened: Opened, bits: Any, before: list[Any] = before, least: int = least) -> Content:
+                engine_run = opened._run  # type: ignore[attr-defined]
+
+                def run(query: Any) -> Any:
+                    before.append(query)
+                    return engine_run(query)
+
+                opened._run = run  # type: ignore[attr-defined]
+                (ages, _), each = opened.columns("age", "charge")
+                assert sorted(np.repeat(ages, each)) == list(range(least, rows))  # all of them, each once
+                return Content("looked", (column("n", [0]),), (), {})
+
+            source = source_of(curator.rows(f"SELECT age, charge FROM data WHERE age >= {least}"))
+            source.release({"study": "look"}, Price(events.Pure(Fraction(1, 10)), Fraction(1, 10), Fraction(0)), look)
+            ran.append(len(before))
+    powers = [2**place for place in range(10)]
+    assert set(ran) == {1 + min(each for each in powers if 40 * each >= min(e for e in powers if e >= rows))}

@@ -127,11 +127,17 @@ def test_the_number_of_children_is_that_of_the_rows_that_are_kept(tmp_path: Path
 def test_both_tables_are_one_charge_within_the_budget() -> None:
     epsilon, delta = Fraction(1), Fraction(1, 10**6)
     plan = plan_linked(4, 3, 5, epsilon, delta)
-    assert compose([plan.event]).delta(epsilon) <= delta
+    assert compose([plan.units.event, plan.joined.event]).delta(epsilon) <= delta
+    assert plan.event == events.Composed((plan.units.event, plan.joined.event))
     rho = zcdp.cost(events.Composed((plan.units.event,)))[0], zcdp.cost(events.Composed((plan.joined.event,)))[0]
     assert rho[1] / sum(rho) == pytest.approx(2 / 3, abs=0.01)
     assert plan.joined.single.event.sensitivity == plan.joined.pair.event.sensitivity == 5
     assert plan.units.single.event.sensitivity == 1
+    assert plan.units.choice is not None
+    for choice, most in ((plan.units.choice, 1), (plan.joined.choice, 5)):
+        # weights are exp(factor * score): a score that moves by GRID r moves the loss within 2 factor GRID r
+        moved = 2 * choice.factor * scoring.GRID * most
+        assert 0.999 * choice.event.range < moved <= choice.event.range * (1 + Fraction(1, 10**9))
     joined = plan.joined.event
     assert isinstance(joined, events.Composed)
     assert [each.count for each in joined.events if isinstance(each, events.Repeated)] == [3, 3, 3]
@@ -209,6 +215,7 @@ def test_the_same_again_is_free_and_other_columns_are_not(made: tuple[tacit.Cura
     assert again.repeated
     assert not twins.repeated
     assert twins.receipt["rows_per_unit"] == str(MOST)
+    assert events.from_json(twins.receipt["event"]) == plan_linked(3, 3, MOST, Fraction(4), Fraction(1, 10**6)).event
     other = synthesis.linked(clinic, "people", "visits", epsilon=1, delta=1e-6, columns={"visits": ["ward"]})
     assert not other.repeated
     assert other.children.columns == (

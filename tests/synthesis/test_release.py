@@ -96,6 +96,9 @@ def test_the_composed_event_of_mst_is_within_the_budget(columns: int, rows: int)
     if plan.choice is not None and plan.pair is not None:
         assert plan.pair.event.sensitivity == rows
         assert plan.choice.factor == plan.choice.event.range / (2 * scoring.GRID * rows)
+        # what is released, one by one: every column, and for each edge of a tree a choice and a table
+        released = [plan.single.event] * columns + [plan.choice.event, plan.pair.event] * (columns - 1)
+        assert compose(released).delta(epsilon) <= delta
 
 
 def test_a_round_costs_no_more_than_its_share_and_is_priced_as_accountants_price_it() -> None:

@@ -42,6 +42,11 @@ class Rows:
         names = ", ".join(each.name for each in self.plan.variables)
         return f"Rows({names}; at most {self.plan.rows_per_unit:,} of one unit)"
 
+    @property
+    def is_clocked(self) -> bool:
+        """Whether answers leave at public points in time: then nobody is told on the way how far the work is."""
+        return self.curator._till.clock.steps
+
     def release(
         self, asked: Mapping[str, Any], price: Price, compute: Compute, analyst: str | None
     ) -> tuple[bytes, bool]:

@@ -36,9 +36,7 @@ def bernoulli(p: Any, size: int | None, bits: BitSource) -> bool | NDArray[np.bo
 
 def _by_bytes(exact: Fraction, size: int, bits: BitSource) -> NDArray[np.bool_]:
     """Many coins, from a byte each."""
-    if exact == 1:
-        return np.ones(size, dtype=np.bool_)
-    top = int(256 * exact)
+    top = int(256 * exact)  # 256 for a certain coin, which no byte reaches
     first = bits.words(-(-size // 8)).view(np.uint8)[:size]
     below = first < top
     open_ = np.flatnonzero(first == top)

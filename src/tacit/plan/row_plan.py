@@ -28,7 +28,7 @@ from tacit.plan.plan import Query
 from tacit.plan.row_words import COUNT, Code, Digit, laid_out, listed, packed
 from tacit.plan.rules.build_query import from_sources, measure_column
 from tacit.plan.rules.filter_rows import filter_rows
-from tacit.plan.rules.open_sources import open_sources
+from tacit.plan.rules.open_sources import open_sources, whole_table
 from tacit.plan.rules.resolve import resolve
 from tacit.plan.sources.name_keys import name_keys
 from tacit.plan.values import arithmetic
@@ -145,6 +145,15 @@ class RowPlan:
         kept = {each.name for each in asked if isinstance(each, OrMissing)}
         rows = self._rows([name_of(each) for each in asked], kept)
         return packed(rows, self._codes(asked), grouped=grouped, part=part)
+
+    def size(self) -> tuple[Query, int]:
+        """COUNT(*) of the first table, whatever is asked of it, and a number: times it, there are no more rows here.
+
+        A unit's rows here are at most its rows there times what the other tables, and copies of it, multiply by.
+        """
+        first = self._draft.policy.tables[self.tables[0]]
+        query = exp.select(exp.alias_(exp.Count(this=exp.Star()), COUNT)).from_(whole_table(first, "r0"))
+        return Query(query, (), (COUNT,), None), max(1, -(-self.rows_per_unit // first.rows_per_unit))
 
     def layout(self, asked: Sequence[Asked]) -> tuple[Digit, ...]:
         """Where each code would stand."""

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.answer.release import guarded
-from tacit.plan.row_plan import Asked, OrMissing, RowPlan, name_of
+from tacit.plan.row_plan import Asked, RowPlan
 from tacit.plan.row_words import COUNT
 from tacit.statistics.opened import Opened, Term, Whole, named
 
 _FEW_CELLS = 22  # bits: of so many cells, those that have rows are counted by the engine
-_PART_BYTES = 1 << 28  # of words that are on their way at once
+_PART_BYTES = 1 << 29  # of words that are on their way at once
 
 
 class EngineRows(Opened):
@@ -40,12 +40,12 @@ class EngineRows(Opened):
         return codes, rows
 
     def columns(self, *asked: Asked) -> tuple[list[NDArray[Any]], Whole]:
-        """Read in words; a table of many rows in parts, so that what is on its way stays bounded."""
+        """Read in words; of a large table in parts, so that what is on its way stays bounded."""
         if not asked:
             return [], np.array([self.totals([])[0]], dtype=np.int64)
         digits = self._plan.layout(asked)
         grouped = sum(each.bits for each in digits) <= _FEW_CELLS
-        parts = 1 if grouped else self._parts(digits[-1].word + 1, asked)
+        parts = 1 if grouped else self._parts(digits[-1].word + 1)
         found = [
             self._part(asked, grouped or parts > 1, (number, parts) if parts > 1 else None) for number in range(parts)
         ]
@@ -54,10 +54,16 @@ class EngineRows(Opened):
         columns = [np.concatenate([own[place] for own, _ in found]) for place in range(len(asked))]
         return columns, np.concatenate([rows for _, rows in found])
 
-    def _parts(self, words: int, asked: Sequence[Asked]) -> int:
-        names = [name_of(each) for each in asked if not isinstance(each, OrMissing)]
-        count, _ = self.totals([], using=names)
-        return max(1, -(-8 * words * count // _PART_BYTES))
+    def _parts(self, words: int) -> int:
+        """A power of two, from the table's size alone, and of that only between which powers of two it lies.
+
+        Each part is a query more, which the clock tells. Were it the number of rows that a condition leaves, whoever
+        asks could choose the condition so that one person decides about a part.
+        """
+        query, factor = self._plan.size()
+        count = self._run(query).open_for(lambda _, columns: int(columns[COUNT][0]))
+        most = 8 * words * factor * power_above(count)
+        return power_above(-(-most // _PART_BYTES))
 
     def _part(
         self, asked: Sequence[Asked], grouped: bool, part: tuple[int, int] | None
@@ -84,3 +90,8 @@ class EngineRows(Opened):
 
         found: tuple[int, list[int]] = self._run(query).open_for(read)
         return found
+
+
+def power_above(count: int) -> int:
+    """The least power of two that is at least so large."""
+    return 1 << max(0, count - 1).bit_length()

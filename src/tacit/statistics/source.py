@@ -82,6 +82,11 @@ class Source(ABC):
     def paid(self, asked: Mapping[str, Any], price: Price, analyst: str | None) -> Opened:
         """Exact numbers for a study that takes its questions one by one, paid for now, each time anew."""
 
+    @property
+    def is_clocked(self) -> bool:
+        """Whether the moment at which something happens on the way must not be told."""
+        return False
+
     def variable(self, name: str) -> Variable:
         """A column by its name."""
         for each in self.variables:
@@ -131,6 +136,11 @@ class CuratorSource(Source):
         """All rows of one unit."""
         unit = self.rows.curator.policy.unit_of(self.rows.plan.tables[0]).unit
         return "one row" if isinstance(unit, RowUnit) else f"all rows of one {getattr(unit, 'column', 'unit')}"
+
+    @property
+    def is_clocked(self) -> bool:
+        """As the policy's `timing` says."""
+        return self.rows.is_clocked
 
     def of(self, *columns: str) -> CuratorSource:
         """The same rows with some of their columns."""

@@ -149,9 +149,11 @@ def aim(
     may grow. bins: how columns of many numbers are cut: numbers, edges, or "private" for quantiles that a
     tenth of the budget buys.
     nulls: columns whose missing values are kept, or True for all that may miss one. constraints: public conditions that
-    every drawn row keeps. prior: public rows to start from. progress: called with the share of the budget that is used.
+    every drawn row keeps. prior: public rows to start from. progress: called with the share of the budget that is used,
+    unless the policy lets answers leave at public points in time only: each call would tell how long a round took.
     """
     source = source_of(data, bounds=bounds, values=values)
+    told = None if source.is_clocked else progress
     exact_epsilon, exact_delta = budget(epsilon, delta)
     layout, rules, before = ruled_layout(source, bins, values, constraints, prior, nulls)
     must_be_small(layout)
@@ -163,7 +165,7 @@ def aim(
     def compute(opened: Opened, bits: BitSource) -> Release:
         settled = edges.settled(opened, layout, bits)
         exact = Exact(opened, settled)
-        release = adaptive(exact, settled, candidates, left, source.rows_per_unit, most, bits, progress)
+        release = adaptive(exact, settled, candidates, left, source.rows_per_unit, most, bits, told)
         return ruled(release, known_tables(release.measured, release.merges), rules, before)
 
     asked = {

@@ -81,9 +81,11 @@ def residual(
 
     data: rows of a curator, or arrays with `bounds` and `values`. bins: how columns of many numbers are cut: numbers,
     edges, or "private" for quantiles that a tenth of the budget buys. nulls: columns whose missing values are kept, or
-    True for all that may miss one. progress: called with the share of the budget that is used.
+    True for all that may miss one. progress: called with the share of the budget that is used, unless the policy lets
+    answers leave at public points in time only.
     """
     source = source_of(data, bounds=bounds, values=values)
+    told = None if source.is_clocked else progress
     exact_epsilon, exact_delta = budget(epsilon, delta)
     public, bought = public_and_bought(source, bins)
     layout = with_bought(layout_of(source, public, values, nulls=nulls), bought)
@@ -95,7 +97,7 @@ def residual(
 
     def compute(opened: Opened, bits: BitSource) -> Release:
         settled = edges.settled(opened, layout, bits)
-        return measured_pairs(Exact(opened, settled), settled, left, source.rows_per_unit, bits, progress)
+        return measured_pairs(Exact(opened, settled), settled, left, source.rows_per_unit, bits, told)
 
     asked = {"study": "synthesis", "method": "residual", "cells": layout.described(), **edges.named()}
     return synthesised(source, asked, Price(events.Concentrated(rho), exact_epsilon, exact_delta), compute, analyst)

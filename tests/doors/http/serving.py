@@ -11,6 +11,7 @@ from typing import Any
 from fastapi.testclient import TestClient
 
 from tacit.doors import clinic
+from tacit.doors.console.openid_pages import OpenId
 from tacit.doors.console.routes import add_pages
 from tacit.doors.http.app import Limits, Server, make_app
 from tacit.doors.http.counters import Counters
@@ -62,7 +63,11 @@ class Lines:
 
 
 def served_at(
-    folder: Path, limits: Limits | None = None, policy_text: str | None = None, more: str = ""
+    folder: Path,
+    limits: Limits | None = None,
+    policy_text: str | None = None,
+    more: str = "",
+    openid: OpenId | None = None,
 ) -> Iterator[Served]:
     """Everything, opened and closed: a clinic, or another policy."""
     policy = clinic.make(folder, patients=200, keeps=True).policy
@@ -75,7 +80,7 @@ def served_at(
     server = Server(datasets, limits or Limits(), Counters(log), mistakes.append)  # type: ignore[arg-type]
     try:
         app = make_app(server)
-        add_pages(app, server)
+        add_pages(app, server, openid)
         with TestClient(app, base_url="https://testserver", follow_redirects=False) as client:
             yield Served(policy, server, client, tokens, log.lines, mistakes)
         assert mistakes == []

@@ -64,7 +64,7 @@ def test_a_refusal_stands_on_the_page_in_its_own_words(served: Served, ana: Visi
 
 def test_cookies_are_out_of_reach_of_scripts_and_of_other_sites(served: Served) -> None:
     visitor = Visitor(served)
-    for reply, name in ((visitor.send("GET", "/login"), "tacit_form"), (visitor.log_in("ana"), "__Host-tacit")):
+    for reply, name in ((visitor.send("GET", "/login"), "__Host-tacit_form"), (visitor.log_in("ana"), "__Host-tacit")):
         said = reply.headers["set-cookie"]
         assert said.startswith(f"{name}=")
         for flag in ("HttpOnly", "SameSite=strict", "Secure", "Path=/"):

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import re
+import threading
+from collections import Counter
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from tacit.policy import Policy
 from tests.doors.http.serving import COUNT, Served, Visitor
 
 
@@ -121,3 +127,89 @@ def test_a_token_is_made_shown_once_and_taken_back(served: Served, owner: Visito
         said = {"name": "bob", "role": "analyst", "days": "3", **wrong}
         assert 'role="alert"' in owner.send("POST", "/people/add", **said).text
     assert 'role="alert"' in owner.send("POST", "/people/revoke", id="x").text
+
+
+def test_the_owner_alone_sees_how_risky_a_raw_table_is_marked_as_not_for_release(
+    served: Served, owner: Visitor, ana: Visitor
+) -> None:
+    raw = list(csv.DictReader((served.policy.parent / "patients.csv").read_text().splitlines()))
+    alone = [key for key, count in Counter((row["sex"], row["birth_year"]) for row in raw).items() if count == 1]
+    said = {"table": "patients", "columns": "sex, birth_year", "sensitive": "town", "person": "patient_id"}
+    before = served.get("/v1/ledger", "owner").json()["entries"]
+    told = owner.send("POST", "/risk", **said)
+    assert f"{len(alone) / len(raw):.1%} of {len(raw):,} people are unique" in told.text
+    assert told.text.count("NOT FOR RELEASE") == 1
+    assert "Not for release" in owner.send("GET", "/risk").text
+    assert told.headers["cache-control"] == "no-store"
+    assert served.get("/v1/ledger", "owner").json()["entries"] == before
+    for wrong in (
+        {"table": "/etc/passwd"},
+        {"table": "../patients"},
+        {"table": ""},
+        {"columns": ""},
+        {"columns": "<script>"},
+        {"sensitive": "nowhere"},
+        {"person": "sex"},
+    ):
+        refused = owner.send("POST", "/risk", **{**said, **wrong}).text
+        assert 'role="alert"' in refused
+        assert "NOT FOR RELEASE" not in refused
+        assert "<script>" not in refused
+    for visitor in (ana,):
+        assert visitor.send("POST", "/risk", **said).status_code == 403
+        assert 'href="/risk"' not in visitor.send("GET", "/").text
+    assert 'href="/risk"' in owner.send("GET", "/").text
+
+
+def test_an_audit_is_a_job_of_the_owners_with_a_signed_report_and_can_be_cancelled(
+    served: Served, owner: Visitor, ana: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tacit import audit
+
+    held, begun = threading.Event(), threading.Event()
+
+    def small(policy: Policy, **options: Any) -> Any:
+        """The audit of one table in a few draws; it waits where it is told to."""
+        begun.set()
+        assert held.wait(60)
+        table = policy.tables["patients"]
+        return audit.audit_policy(replace(policy, tables={"patients": replace(table, columns={})}), **options)
+
+    with monkeypatch.context() as patch:
+        real = audit.audit_policy
+        patch.setattr("tacit.audit.audit_policy", small)
+        patch.setattr(audit, "audit_policy", small)
+        for wrong in ("", "x", "99", "10001", "1e3", "-5"):
+            assert 'role="alert"' in owner.send("POST", "/audit", samples=wrong).text
+        place = owner.send("POST", "/audit", samples="100").headers["location"]
+        assert begun.wait(60)
+        patch.setattr(audit, "audit_policy", real)
+        assert 'data-state="working"' in owner.send("GET", place).text
+        assert ana.send("GET", place).status_code == 404
+        held.set()
+        while 'data-state="working"' in (shown := owner.send("GET", place).text):
+            pass
+        assert 'data-state="done"' in shown
+        assert "Not for release" in shown
+        file = owner.send("GET", f"{place}/json")
+        assert audit.check_report(file.text).samples == 100
+        assert ana.send("GET", f"{place}/json").status_code == 404
+        held.clear(), begun.clear()
+        patch.setattr(audit, "audit_policy", small)
+        place = owner.send("POST", "/audit", samples="100").headers["location"]
+        assert begun.wait(60)
+        patch.setattr(audit, "audit_policy", real)
+        assert owner.send("POST", f"{place}/cancel").status_code == 303
+        held.set()
+        while 'data-state="working"' in (shown := owner.send("GET", place).text):
+            pass
+        assert 'data-state="cancelled"' in shown
+    assert ana.send("GET", "/audit").status_code == 403
+
+
+@pytest.mark.parametrize("path", ["/", "/ask", "/watch", "/ledger", "/publish", "/people", "/studies/median"])
+def test_what_the_words_mean_stands_where_they_are_used(owner: Visitor, path: str) -> None:
+    shown = owner.send("GET", path).text
+    assert "What do epsilon, delta, unit and interval mean?" in shown
+    for word in ("Unit", "Epsilon", "Delta", "Interval"):
+        assert f"<dt>{word}</dt>" in shown

@@ -59,8 +59,10 @@ PAGES = {
     **{f"page_{each}": {"owner", "analyst", "auditor", "reader"} for each in ("published", "published_file")},
     **{f"page_{each}": {"owner"} for each in ("publish", "publish_now", "policy", "policy_checked")},
     **{f"page_{each}": {"owner"} for each in ("people", "people_add", "people_revoke")},
+    **{f"page_{each}": {"owner"} for each in ("risk", "risk_measured", "audit", "audit_run")},
 }
 OPEN = {"health", "described", "page_login", "page_logged_in", "page_logged_out", "page_static"}
+OPEN |= {"page_openid", "page_openid_back"}  # to a provider of log-ins and back: they give away nothing
 GUARDED = [route for route in ROUTES if route.kind != "open" and not route.page]
 BEHIND_LOG_IN = [route for route in ROUTES if route.kind != "open" and route.page]
 

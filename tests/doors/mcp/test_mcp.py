@@ -15,7 +15,7 @@ from mcp import Client
 from tacit.curator import Curator
 from tacit.doors.mcp.server import make_server
 from tacit.doors.mcp.tools import Tools
-from tacit.errors import EngineError, ParameterError
+from tacit.errors import EngineError, LedgerError, ParameterError, QuestionError, Stopped, TacitError
 from tests.curator.tables import COUNT, Watched, curated
 
 BY_SEX = "SELECT sex, count(*) AS n FROM people GROUP BY sex"
@@ -128,6 +128,42 @@ def test_what_failed_after_its_charge_counts_and_what_was_refused_does_not(
     with pytest.raises(Exception, match="not"):
         tools.ask("SELECT count(*) FROM nowhere", "0.1")
     assert not tools.ask(f"{COUNT} WHERE age = 5", "0.1")["repeated"]
+
+
+def test_the_same_words_about_other_data_are_paid_for_again_and_count(tmp_path: Path) -> None:
+    import csv
+
+    from tacit.curator import open_policy
+    from tacit.doors import clinic
+
+    policy, said = clinic.make(tmp_path, patients=60).policy, ("SELECT count(*) AS n FROM patients", "0.1")
+    with open_policy(policy) as curator:
+        tools = Tools(curator, "0.25")
+        assert not tools.ask(*said)["repeated"]
+        assert tools.ask(*said)["left_in_this_conversation"] == "0.15"
+    file = tmp_path / "patients.csv"
+    rows = list(csv.reader(file.read_text().splitlines()))
+    file.write_text("\n".join(",".join(row) for row in [*rows, ["9999999", *rows[-1][1:]]]) + "\n")
+    with open_policy(policy) as changed:
+        tools._curator = changed
+        assert not tools.ask(*said)["repeated"]
+        assert tools.ask(*said)["left_in_this_conversation"] == "0.05"
+
+
+@pytest.mark.parametrize(("failure", "left"), [(LedgerError, "0.2"), (Stopped, "0.3"), (QuestionError, "0.3")])
+def test_what_the_ledger_failed_at_may_be_charged_and_counts(
+    people: Curator, monkeypatch: pytest.MonkeyPatch, failure: type[TacitError], left: str
+) -> None:
+    tools = Tools(people, "0.3")
+
+    def fails(*_: object, **__: object) -> None:
+        raise failure("so it is")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Curator, "ask", fails)
+        with pytest.raises(failure):
+            tools.ask(f"{COUNT} WHERE age = 77", "0.1")
+    assert tools.budget()["left_in_this_conversation"] == left
 
 
 def test_the_command_speaks_the_protocol_over_its_pipes(tmp_path: Path) -> None:

@@ -17,14 +17,14 @@ from sklearn.metrics import confusion_matrix, mean_absolute_error, r2_score, roc
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, PolynomialFeatures, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import tacit
 from tacit import learning
 from tacit.errors import ParameterError, QuestionError, TacitError
 from tacit.learning.evaluation.evaluating import _by_bin
-from tacit.learning.evaluation.predictions import Table, predictor
+from tacit.learning.evaluation.predictions import Predictor, Table, predictor
 from tacit.learning.evaluation.residuals import FINE, GRID, row_terms
 from tacit.loss import events
 
@@ -402,3 +402,70 @@ def test_a_page_escapes_what_came_from_a_table() -> None:
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
     assert "b=&lt;i&gt;" in page
+
+
+def unknown_ward(frame: pd.DataFrame) -> Any:
+    return make_pipeline(OneHotEncoder(), LogisticRegression()).fit(frame[["sex", "ward"]], frame["smoker"])
+
+
+def unknown_number(frame: pd.DataFrame) -> Any:
+    known = [[each for each in range(111) if each != 100], list(range(61))]  # also both bounds, and the middle
+    return make_pipeline(OrdinalEncoder(categories=known), LogisticRegression()).fit(
+        frame[["age", "bmi"]], frame["smoker"]
+    )
+
+
+def infinite(frame: pd.DataFrame) -> Any:
+    """The product of two columns is beyond all floats where somebody is very young and very heavy."""
+    model = make_pipeline(StandardScaler(), PolynomialFeatures(interaction_only=True), LogisticRegression())
+    model.fit(frame[["age", "bmi"]], frame["smoker"])
+    model[0].mean_, model[0].scale_ = np.array([110.0, 10.0]), np.full(2, 5e304**-0.5)
+    return model
+
+
+def at_an_edge(frame: pd.DataFrame) -> Any:
+    model = LogisticRegression().fit(frame[["age"]], frame["smoker"])
+    model.coef_, model.intercept_ = np.array([[0.01]]), np.array([-1.1])  # one half where somebody is 110
+    return model
+
+
+def several(frame: pd.DataFrame) -> Any:
+    model = LogisticRegression().fit(frame[["age"]], frame["ward"])
+    model.coef_, model.intercept_ = np.array([[0.01], [0.02], [0.0]]), np.array([1.1, 0.0, 0.0])
+    return model
+
+
+@pytest.mark.parametrize("made", [unknown_ward, unknown_number, infinite, at_an_edge, several])
+@pytest.mark.parametrize("others", [0, 200])
+def test_one_row_decides_neither_how_often_a_model_is_asked_nor_about_how_many_rows(
+    made: Any, others: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each call takes time, and whoever brings the model chooses the rows at which it fails, or lies near an edge."""
+    told: list[int] = []
+    plain = Predictor._asked
+
+    def counted(self: Predictor, rows: Any) -> Any:
+        told.append(len(rows))
+        return plain(self, rows)
+
+    frame = people(400)
+    frame["ward"] = np.where(frame["ward"] == "c", "a", frame["ward"])
+    if made is several:
+        frame["ward"] = np.resize(["a", "b", "c"], 400)
+    model, target = made(frame), "ward" if made is several else "smoker"
+    age, bmi = {unknown_number: (100, 30), infinite: (0, 60)}.get(made, (110, 59))
+    strange = {"who": 10**6, "age": age, "bmi": bmi, "sex": "F", "charge": 0.0, "ward": "c", "smoker": "no"}
+    sides = [pd.concat([frame[:others], pd.DataFrame([strange])], ignore_index=True), frame[:others]]
+    asked = []
+    for side in sides:
+        told.clear()
+        with clinic(side) as curator:
+            rows = rows_of(curator)
+            monkeypatch.setattr(Predictor, "_asked", counted)
+            learning.evaluate(model, rows, target, epsilon=1)
+            monkeypatch.setattr(Predictor, "_asked", plain)
+        asked.append((len(told), sum(told)))
+    (calls, shown), (calls_without, shown_without) = asked
+    assert calls_without >= 16
+    assert calls_without <= calls <= calls_without + 1
+    assert shown_without <= shown <= shown_without + 2

@@ -14,7 +14,8 @@ import pytest
 from scipy import stats
 
 from tacit import learning
-from tacit.errors import QuestionError
+from tacit.errors import ParameterError, QuestionError
+from tacit.learning.calibrated import deviation
 from tacit.learning.columns import Feature
 from tacit.learning.linear import perturbed
 from tacit.learning.linear.linear_rounds import around
@@ -135,11 +136,27 @@ def test_how_long_it_takes_tells_nothing_about_the_tilt(monkeypatch: pytest.Monk
     assert len(told) == 1
 
 
-def test_more_rows_than_can_be_proved_fail_by_the_released_count_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("method", [OUTPUT, OBJECTIVE])
+def test_where_there_may_be_more_rows_than_can_be_proved_noise_leaves_and_no_failure(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = planned(1, 2, 1, "1", "1e-5", method)
     monkeypatch.setattr(perturbed, "_MOST_ROWS", 20)
-    codes = np.tile([50, 1], (100, 1))
-    with pytest.raises(ArithmeticError, match="may be more than"):
-        planned(1, 2, 1, "40", "1e-5", OUTPUT).learn(codes, ["number"] * 2, secure())
+    monkeypatch.setattr(Perturbed, "_minimum", None)  # nothing is minimised
+    learned = made.learn(np.tile([50, 1], (100, 1)), ["number"] * 2, secure())
+    assert "more than 20 rows" in learned.notes[0]
+    far = 60 * float(made.step) * deviation(made.noises[1])  # beyond it with a chance below 1e-20
+    assert np.all(np.abs(learned.weights) <= far)
+
+
+@pytest.mark.parametrize("method", [OUTPUT, OBJECTIVE])
+def test_a_price_at_which_nothing_can_be_proved_is_refused_before_the_charge(method: str) -> None:
+    curator, _ = clinic()
+    rows = curator.rows("SELECT age, sex FROM data", rows_per_unit=1)
+    for epsilon in ("1e-9", "1e-6"):
+        with pytest.raises(ParameterError, match="epsilon"):
+            learning.LogisticRegression(method=method, epsilon=epsilon, delta="1e-9").fit(rows, "sex")
+    assert not curator.spent().loss
 
 
 def check_units(delta: str, cases: int, rng: np.random.Generator) -> float:

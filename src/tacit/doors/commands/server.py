@@ -29,6 +29,9 @@ def serve(
     workers: Annotated[
         int, typer.Option(help="How many queries a dataset runs at once; each has memory of its own.", min=1, max=32)
     ] = 2,
+    openid: Annotated[
+        Path | None, typer.Option(help="Who may log in with an account of a provider of OpenID Connect (TOML).")
+    ] = None,
 ) -> None:
     """Let others ask over HTTP, each with a token of their own.  tacit serve clinic.toml
 
@@ -39,9 +42,8 @@ def serve(
         from tacit.doors.http.serving import Place, serve
     except ModuleNotFoundError:
         raise TacitError(MISSING) from None
-    serve(
-        policies, Place(host, port, certificate, key), Limits(open_each=open_questions, workers=workers), aside().print
-    )
+    limits = Limits(open_each=open_questions, workers=workers)
+    serve(policies, Place(host, port, certificate, key), limits, aside().print, openid)
 
 
 def mcp(
@@ -50,11 +52,23 @@ def mcp(
     limit: Annotated[
         str | None, typer.Option(help="The epsilon that one conversation may spend; else the policy's largest.")
     ] = None,
+    http: Annotated[
+        bool, typer.Option("--http", help="Over HTTP, each agent with a token of tacit token add.")
+    ] = False,
+    host: Annotated[str, typer.Option(help="Where to listen. Without TLS: this machine alone.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port.", min=1, max=65535)] = 8401,
+    certificate: Annotated[Path | None, typer.Option(help="A certificate for TLS (PEM).")] = None,
+    key: Annotated[Path | None, typer.Option(help="The certificate's key (PEM).")] = None,
 ) -> None:
     """Tools for an AI analyst, over standard input and output (MCP).  tacit mcp clinic.toml --analyst ana --limit 0.5
 
-    Started by the program that the agent runs in. Each start is one conversation, with a limit of its own.
+    Started by the program that the agent runs in. Each start is one conversation, with a limit of its own. With --http
+    a server for agents elsewhere, at http://127.0.0.1:8401/mcp: each token is one conversation, charged to its name.
+    tacit mcp clinic.toml --http --limit 0.5
     """
+    if http:
+        _mcp_over_http(policy, analyst, limit, (host, port, certificate, key))
+        return
     try:
         from tacit.doors.mcp.server import make_server
     except ModuleNotFoundError:
@@ -64,6 +78,22 @@ def mcp(
 
     with open_policy(policy.absolute(), analyst=analyst) as curator:
         make_server(Tools(curator, limit), curator.policy.name).run()
+
+
+def _mcp_over_http(
+    policy: Path, analyst: str, limit: str | None, listens: tuple[str, int, Path | None, Path | None]
+) -> None:
+    if analyst != "owner":
+        raise TacitError("Over HTTP the token says who asks: tacit token add makes one. Leave out --analyst.")
+    try:
+        from tacit.doors.http.app import Limits
+        from tacit.doors.http.serving import Place
+        from tacit.doors.mcp.serving import serve
+    except ModuleNotFoundError:
+        raise TacitError(
+            "This needs the package mcp, FastAPI and uvicorn, which are not installed: pip install 'tacit[mcp,server]'"
+        ) from None
+    serve([policy], Place(*listens), Limits(), limit, aside().print)
 
 
 @token.command("add")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from starlette.requests import Request as Incoming
 
 from tacit import parameters
+from tacit.doors.console import report_pages
 from tacit.doors.console.page import Page
 from tacit.doors.console.study_pages import made_content, wanted_of
 from tacit.doors.http.app import begin_job
@@ -23,6 +24,7 @@ from tacit.doors.studies.registry import named
 from tacit.doors.studies.running import Made, run
 
 if TYPE_CHECKING:
+    from tacit.audit import Report
     from tacit.doors.http.app import Server
 
 _WORDS: Final[Mapping[str, str]] = {
@@ -61,6 +63,8 @@ def shown(server: Server, route: Route, seat: Seat, incoming: Incoming, request:
     content: dict[str, Any] = {"job": job.content(), "words": _WORDS[job.state], "over": job.is_over}
     if job.reply is not None and job.state == "refused":
         content["refusal"] = _refusal(job)
+    if (report := _report(job)) is not None:
+        content |= {"report": report_pages.report_content(report), "endings": _REPORT}
     if made is not None:
         content |= {"result": made_content(made), "endings": _endings(made)}
         content["drawing"] = content["result"]["drawing"]
@@ -77,7 +81,11 @@ def cancel(server: Server, route: Route, seat: Seat, incoming: Incoming, request
 def file(server: Server, route: Route, seat: Seat, incoming: Incoming, request: Request) -> Page:
     """What came of a job as a file: a table, a model, or rows drawn from synthetic data. Free."""
     job, ending = server.jobs.find(seat.who, request.path["job"]), request.path["ending"]
-    made = _made(job)
+    made, report = _made(job), _report(job)
+    if report is not None and ending in _REPORT:
+        from tacit.audit import sign_report
+
+        return Page("", raw=(sign_report(report).encode(), _TYPES[ending], f"audit.{ending}"))
     if made is None:
         raise Problem(404, "nothing here", "This job has no result.")
     if ending not in _endings(made):
@@ -92,11 +100,19 @@ JOB_PAGES: Final = {
     "page_job": shown,
     "page_job_cancel": cancel,
     "page_job_file": file,
+    **report_pages.JOB_PAGES,
 }
 
 
 def _made(job: Job) -> Made | None:
     return job.result.get("made") if job.state == "done" and isinstance(job.result, dict) else None
+
+
+_REPORT: Final = {"json": "The signed report, for tacit audit check (JSON)"}
+
+
+def _report(job: Job) -> Report | None:
+    return job.result.get("report") if job.state == "done" and isinstance(job.result, dict) else None
 
 
 def _endings(made: Made) -> dict[str, str]:

@@ -14,7 +14,7 @@ from tacit import parameters
 from tacit.answer import Answer, Estimate
 from tacit.answer.shown import readable, safe
 from tacit.answer.standing import charges_of, price_of
-from tacit.doors.console import drawn, other_pages, owner_pages, study_pages
+from tacit.doors.console import drawn, other_pages, owner_pages, report_pages, study_pages
 from tacit.doors.console.page import Page, sentence
 from tacit.doors.console.words import facts, receipt_of, tables_of
 from tacit.doors.http import forms
@@ -116,6 +116,7 @@ PAGES: Final[Mapping[str, Handler]] = {
     "page_study_estimate": study_pages.estimate,
     **other_pages.PAGES,
     **owner_pages.PAGES,
+    **report_pages.PAGES,
 }
 
 

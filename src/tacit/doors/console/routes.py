@@ -20,16 +20,21 @@ from starlette.requests import Request as Incoming
 from starlette.responses import Response
 
 from tacit.answer.pages import STYLE
+from tacit.doors.console import openid_pages
 from tacit.doors.console.job_pages import JOB_PAGES
+from tacit.doors.console.openid_pages import OpenId
 from tacit.doors.console.page import Page
 from tacit.doors.console.pages import PAGES
 from tacit.doors.console.sessions import IDLE, Session, Sessions
+from tacit.doors.http import problems
 from tacit.doors.http.app import Server, add_route, guarded, limited, note
-from tacit.doors.http.datasets import Seat
+from tacit.doors.http.datasets import Dataset, Seat
 from tacit.doors.http.problems import Problem
 from tacit.doors.http.replies import Request
 from tacit.doors.http.roles import ASKERS, EVERYONE, INSIDERS, OWNERS, ROUTES, Route
 from tacit.doors.http.sending import HEADERS
+from tacit.doors.http.tokens import Token
+from tacit.errors import TacitError
 
 LONGEST: Final = 200_000
 _MOST_FIELDS: Final = 20
@@ -48,6 +53,8 @@ _PLACES: Final = (
     ("/publish", "Publish", OWNERS),
     ("/policy", "Policy", OWNERS),
     ("/people", "People", OWNERS),
+    ("/risk", "Risk", OWNERS),
+    ("/audit", "Audit", OWNERS),
 )
 
 
@@ -56,6 +63,7 @@ class Console:
     """What all pages share."""
 
     server: Server
+    openid: OpenId | None = None
     sessions: Sessions = field(default_factory=Sessions)
     templates: Environment = field(
         default_factory=lambda: Environment(loader=PackageLoader("tacit.doors.console"), autoescape=True)
@@ -94,20 +102,32 @@ class Console:
         if session is None:
             return None
         for dataset in self.server.datasets:
-            token = dataset.keyring.valid(session.token) if dataset.name == session.dataset else None
+            token = self._token(dataset, session) if dataset.name == session.dataset else None
             if token is not None:
                 return session, Seat.of(dataset, token)
         return None
 
+    def begin(self, sent: Response, incoming: Incoming, dataset: str, token: str, person: str = "") -> None:
+        """A session of its own for whoever may come in; the one before, if there was one, ends."""
+        self.sessions.end(incoming.cookies.get(cookie_name(incoming), ""))
+        _set_cookie(sent, incoming, cookie_name(incoming), self.sessions.begin(dataset, token, person))
 
-def add_pages(app: Any, server: Server) -> None:
+    def _token(self, dataset: Dataset, session: Session) -> Token | None:
+        if session.person:
+            return None if self.openid is None else self.openid.people.token(dataset.name, session.person)
+        return dataset.keyring.valid(session.token)
+
+
+def add_pages(app: Any, server: Server, openid: OpenId | None = None) -> None:
     """Add the pages of the table to an application."""
-    console = Console(server)
+    console = Console(server, openid)
     plain: Mapping[str, Callable[[Console, Incoming], Any]] = {
         "page_login": _login_form,
         "page_logged_in": _log_in,
         "page_logged_out": _log_out,
         "page_static": _static,
+        "page_openid": openid_pages.go,
+        "page_openid_back": openid_pages.back,
     }
     for route in ROUTES:
         if route.page:
@@ -116,14 +136,19 @@ def add_pages(app: Any, server: Server) -> None:
             add_route(app, route, does)
 
 
-def cookie_name(incoming: Incoming) -> str:
-    """Under TLS a name that browsers take from this host alone."""
-    return "__Host-tacit" if incoming.url.scheme == "https" else "tacit"
+def cookie_name(incoming: Incoming, which: str = "") -> str:
+    """Under TLS a name that browsers take from this host alone, so that no neighbour can put a cookie there."""
+    return f"__Host-tacit{which}" if incoming.url.scheme == "https" else f"tacit{which}"
 
 
 def _guarded_page(console: Console, route: Route) -> Callable[[Incoming], Any]:
     async def page(incoming: Incoming) -> Response:
-        found = console.seated(incoming)
+        try:
+            found = console.seated(incoming)
+        except TacitError as refusal:  # the file of tokens cannot be used: nobody is known, the owner neither
+            told = problems.content_of(refusal, to_owner=False)
+            note(console.server, route.path, incoming.method, None, int(told["status"]))
+            return console.rendered(Page("refused.html", _told(told), int(told["status"])), None, "")
         if found is None:
             note(console.server, route.path, incoming.method, None, 303)
             return _to("/login")
@@ -150,8 +175,7 @@ def _guarded_page(console: Console, route: Route) -> Callable[[Incoming], Any]:
             return sent
 
         def refused(content: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
-            told = {"title": content["title"], "refusal": content["detail"]}
-            sent = console.rendered(Page("refused.html", told, int(content["status"])), seat, session.word)
+            sent = console.rendered(Page("refused.html", _told(content), int(content["status"])), seat, session.word)
             sent.headers.update(headers)
             return sent
 
@@ -167,8 +191,7 @@ def _plain_page(console: Console, route: Route, does: Callable[[Console, Incomin
             return sent
 
         def refused(content: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
-            told = {"title": content["title"], "refusal": content["detail"]}
-            sent = console.rendered(Page("refused.html", told, int(content["status"])), None, "")
+            sent = console.rendered(Page("refused.html", _told(content), int(content["status"])), None, "")
             sent.headers.update(headers)
             return sent
 
@@ -177,14 +200,18 @@ def _plain_page(console: Console, route: Route, does: Callable[[Console, Incomin
     return page
 
 
+def _told(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {"title": content["title"], "refusal": content["detail"]}
+
+
 async def _login_form(console: Console, incoming: Incoming) -> Response:
     return _login_page(console, incoming, "", 200)
 
 
 async def _log_in(console: Console, incoming: Incoming) -> Response:
-    """A session of its own for whoever has a token; the one before, if there was one, ends."""
+    """A session for whoever has a token."""
     form = await _form(incoming, console.server.limits.body_seconds)
-    word = incoming.cookies.get("tacit_form", "")
+    word = incoming.cookies.get(cookie_name(incoming, "_form"), "")
     if not word or not _is_ours(incoming) or not hmac.compare_digest(word.encode(), form.get("word", "").encode()):
         raise Problem(403, "not sent by this page", _NOT_OURS)
     try:
@@ -193,10 +220,8 @@ async def _log_in(console: Console, incoming: Incoming) -> Response:
         )
     except Problem as wrong:
         return _login_page(console, incoming, wrong.detail, wrong.status)
-    console.sessions.end(incoming.cookies.get(cookie_name(incoming), ""))
-    number = console.sessions.begin(seat.dataset.name, seat.token.id)
     sent = _to("/" if seat.token.role in INSIDERS else "/published")
-    _set_cookie(sent, incoming, cookie_name(incoming), number)
+    console.begin(sent, incoming, seat.dataset.name, seat.token.id)
     return sent
 
 
@@ -229,8 +254,12 @@ def _file(name: str) -> bytes:
 
 def _login_page(console: Console, incoming: Incoming, refusal: str, status: int) -> Response:
     word = secrets.token_urlsafe(32)
-    sent = console.rendered(Page("login.html", {"refusal": refusal}, status), None, word)
-    _set_cookie(sent, incoming, "tacit_form", word)
+    content: dict[str, Any] = {"refusal": refusal}
+    if console.openid is not None:
+        content["label"] = console.openid.provider.settings.label
+        content["offered"] = console.openid.offered([each.name for each in console.server.datasets])
+    sent = console.rendered(Page("login.html", content, status), None, word)
+    _set_cookie(sent, incoming, cookie_name(incoming, "_form"), word)
     return sent
 
 

@@ -25,6 +25,8 @@ class Session:
 
     dataset: str
     token: str
+    person: str = ""
+    """Who a provider of log-ins says it is; empty for whoever came with a token."""
     word: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     begun: float = field(default_factory=time.monotonic)
     seen: float = field(default_factory=time.monotonic)
@@ -46,14 +48,14 @@ class Sessions:
     def __init__(self) -> None:
         self._open: dict[str, Session] = {}
 
-    def begin(self, dataset: str, token: str) -> str:
+    def begin(self, dataset: str, token: str, person: str = "") -> str:
         """A new session; its number, for the cookie."""
         if len(self._open) >= _MOST:
             self._open = {number: each for number, each in self._open.items() if not each.is_over}
         if len(self._open) >= _MOST:
             self._open.pop(next(iter(self._open)))
         number = secrets.token_urlsafe(32)
-        self._open[number] = Session(dataset, token)
+        self._open[number] = Session(dataset, token, person)
         return number
 
     def find(self, number: str) -> Session | None:

@@ -74,7 +74,10 @@ class Server:
         for kind in ("free", "paid"):
             self.gates[kind] = Gate(self.limits.open_each, self.limits.open_all)
             self.pools[kind] = ThreadPoolExecutor(self.limits.threads, thread_name_prefix=f"tacit-{kind}")
+        self.gates["openid"] = Gate(self.limits.open_each, self.limits.open_all)
+        self.pools["openid"] = ThreadPoolExecutor(self.limits.threads, thread_name_prefix="tacit-openid")
         self.gates["streams"] = Gate(self.limits.open_each, self.limits.open_all)
+        self.gates["token"] = Gate(self.limits.open_each, self.limits.open_all)
         self.pools["token"] = ThreadPoolExecutor(1, thread_name_prefix="tacit-token")
 
     def close(self) -> None:
@@ -112,7 +115,7 @@ class Server:
             if named is not None:
                 place = f"{host} {named.id}"
                 self.throttle.check(place)
-                if await self.run("token", partial(dataset.keyring.opened, named, text)):
+                if await self.run("token", partial(dataset.keyring.opened, named, text), place):
                     return Seat.of(dataset, named)
                 self.throttle.failed(place)
         raise Problem(401, "wrong token", WRONG_TOKEN, {"WWW-Authenticate": "Bearer"})

@@ -10,6 +10,7 @@ at a time.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,7 +70,7 @@ class Seat:
     @property
     def who(self) -> str:
         """Whose questions are counted together: this name at this dataset."""
-        return f"{self.dataset.name} {self.token.name}"
+        return json.dumps([self.dataset.name, self.token.name])  # a name may hold any sign that could separate two
 
     @property
     def pays_as(self) -> str:

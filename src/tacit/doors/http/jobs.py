@@ -89,7 +89,10 @@ class Job:
         self._tell()
 
     def progress(self, share: float) -> None:
-        """Which share is done, where released numbers tell."""
+        """Which share is done, where public or released numbers tell. What was taken back uncharged ends here."""
+        with self._lock:
+            if self._taken_back and self.state != "charged":
+                raise Cancelled(_TAKEN_BACK)
         self.share = min(max(float(share), 0.0), 1.0)
         self._tell()
 

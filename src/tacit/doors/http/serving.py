@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from tacit import parameters
+from tacit.doors.console.openid_pages import OpenId
 from tacit.doors.console.routes import add_pages
 from tacit.doors.http.app import Limits, Server, make_app
 from tacit.doors.http.counters import Counters, to_stderr
-from tacit.doors.http.datasets import close_all, open_all
+from tacit.doors.http.datasets import Dataset, close_all, open_all
+from tacit.doors.openid.settings import People
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,10 @@ class Place:
         return f"{'http' if self.certificate is None else 'https'}://{host}:{self.port}"
 
 
-def serve(paths: Sequence[Path], place: Place, limits: Limits, said: Callable[[str], None]) -> None:
-    """Open the policies and answer until stopped."""
+def serve(
+    paths: Sequence[Path], place: Place, limits: Limits, said: Callable[[str], None], openid: Path | None = None
+) -> None:
+    """Open the policies and answer until stopped; with a file of `openid` settings people may log in that way too."""
     import uvicorn
 
     logging.getLogger("sqlglot").setLevel(logging.CRITICAL + 1)  # its warnings quote questions, which no log may hold
@@ -67,17 +71,29 @@ def serve(paths: Sequence[Path], place: Place, limits: Limits, said: Callable[[s
         said(f"Serving {', '.join(each.name for each in datasets)} at {place.address}. Stop with Ctrl-C.")
         try:
             app = make_app(server)
-            add_pages(app, server)
-            uvicorn.run(app, **_options(place))
+            add_pages(app, server, None if openid is None else _openid(openid, place, datasets))
+            uvicorn.run(app, **options(place))
         finally:
             server.close()
     finally:
         close_all(datasets)
 
 
-def _options(place: Place) -> dict[str, Any]:
+def _openid(path: Path, place: Place, datasets: Sequence[Dataset]) -> OpenId:
+    from tacit.doors.openid.provider import Provider  # needs Authlib, which nothing else does
+
+    people = People(path.absolute())
+    people.check(datasets)
+    return OpenId(people, Provider(people.settings, place.address))
+
+
+def options(place: Place) -> dict[str, Any]:
+    """How uvicorn listens there."""
+    from tacit.doors.http.prompt import Prompt
+
     return {
         "host": place.host,
+        "http": Prompt,
         "port": place.port,
         "ssl_certfile": None if place.certificate is None else str(place.certificate),
         "ssl_keyfile": None if place.key is None else str(place.key),

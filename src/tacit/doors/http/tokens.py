@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from tacit import parameters
 from tacit.doors.http.roles import Role
-from tacit.errors import TacitError
+from tacit.errors import PolicyError
 from tacit.ledger import disk
 
 LONGEST_DAYS: Final = 3_650
@@ -67,7 +67,7 @@ class TokenFile:
         """Every token that was not revoked, expired ones too."""
         try:
             if self.path.stat().st_mode & 0o077:
-                raise TacitError(
+                raise PolicyError(
                     f"The tokens in {self.path} may be read by others. Make the file yours alone: chmod 600 {self.path}"
                 )
             content = json.loads(self.path.read_text(encoding="utf-8"))
@@ -75,7 +75,7 @@ class TokenFile:
         except FileNotFoundError:
             return ()
         except (OSError, ValueError, KeyError, TypeError):
-            raise TacitError(f"The tokens in {self.path} cannot be read. Put back a copy, or make new ones.") from None
+            raise PolicyError(f"The tokens in {self.path} cannot be read. Put back a copy, or make new ones.") from None
 
     def state(self) -> tuple[int, ...]:
         """What changes when the file does."""
@@ -83,7 +83,7 @@ class TokenFile:
             found = self.path.stat()
         except OSError:
             return ()
-        return found.st_ino, found.st_size, found.st_mtime_ns
+        return found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode
 
     def add(self, name: str, role: Role, days: int) -> tuple[Token, str]:
         """A new token, and its text, which is not kept anywhere."""

@@ -22,7 +22,7 @@ from tacit.doors.studies.registry import Named, named, registry
 from tacit.doors.studies.running import Wanted, finding_content, run
 from tacit.doors.studies.running import estimate_content as study_estimate_content
 from tacit.doors.studies.running import price as price_of
-from tacit.errors import EngineError, ParameterError, TacitError
+from tacit.errors import EngineError, LedgerError, ParameterError, Stopped, TacitError
 from tacit.parameters import Number
 from tacit.statistics.finding import Finding
 
@@ -92,24 +92,29 @@ class Tools:
 
     def _bought(self, price: Fraction, asked: str, buy: Callable[[], Bought]) -> Bought:
         """What is bought, its price set aside before."""
-        self._set_aside(price, asked)
+        asked = f"{self._curator.state()} {asked}"  # when the data change, the same words are another question
+        aside = self._set_aside(price, asked)
         try:
             found = buy()
-        except EngineError:
-            raise  # it may have been charged: what was set aside stays spent
-        except TacitError:
-            self._give_back(price, asked)
+        except TacitError as failure:
+            # what the engine or the ledger failed at may have been charged: what was set aside stays spent
+            if not isinstance(failure, (EngineError, LedgerError)) or isinstance(failure, Stopped):
+                self._give_back(price if aside else Fraction(0), asked)
             raise
-        if found.repeated:
+        with self._lock:
+            if not found.repeated and not aside:  # the data changed at this very moment, and it was charged anew
+                self._spent += price
+        if found.repeated and aside:
             self._give_back(price, asked)
         with self._lock:
             self._paid.add(asked)
         return found
 
-    def _set_aside(self, price: Fraction, asked: str) -> None:
+    def _set_aside(self, price: Fraction, asked: str) -> bool:
+        """Whether the price was set aside: what was paid for already is free."""
         with self._lock:
             if asked in self._paid:
-                return
+                return False
             if self._spent + price > self.limit:
                 left = readable(parameters.as_text(self.limit - self._spent))
                 raise ParameterError(
@@ -117,6 +122,7 @@ class Tools:
                     "conversation may spend. Ask with a smaller epsilon, or tell the person what you have found."
                 )
             self._spent += price
+            return True
 
     def _give_back(self, price: Fraction, asked: str) -> None:
         with self._lock:

@@ -81,6 +81,14 @@ def is_by_row(model: Any) -> bool:
     return _home_name(steps[-1]) in _MODELS and all(_is_by_element(each) for each in steps[:-1])
 
 
+def may_refuse_a_number(thing: Any) -> bool:
+    """Whether an encoder in it takes the numbers that it knows, and fails at any other."""
+    inner = [each for _, each in getattr(thing, "steps", ())] + [
+        each for _, each, _ in getattr(thing, "transformers_", ())
+    ]
+    return getattr(thing, "handle_unknown", None) == "error" or any(map(may_refuse_a_number, inner))
+
+
 def _is_by_element(step: Any) -> bool:
     if isinstance(step, str) or step is None:
         return True  # "passthrough", "drop"

@@ -26,7 +26,7 @@ import numpy as np
 from tacit import parameters
 from tacit.curator import Curator, Price, Rows
 from tacit.errors import QuestionError
-from tacit.learning.columns import Reals, features_of
+from tacit.learning.columns import Feature, Reals, features_of
 from tacit.learning.evaluation.evaluation import Evaluation, Layout
 from tacit.learning.evaluation.predictions import Predictor, Table, decoded, predictor
 from tacit.learning.evaluation.residuals import GRID, in_steps, row_terms, steps_of
@@ -82,6 +82,7 @@ def evaluate(
             if given is not None:
                 raise parameters.refuse(name, "left out where a curator has the data: its policy states it", given)
         tested = _tested_rows(model, found, source_of(rows), target, by)
+        found = found.acquainted(tested.features)
     else:
         tested = _tested_of_arrays(model, found, rows, target, by, groups, target_bounds)
     facts = _Facts(found, tested, many, _largest(found, tested, largest_error))
@@ -138,6 +139,7 @@ class Tested:
     by: str | None
     read: Callable[[Opened], tuple[Table, Reals, Whole]]  # columns, the true class's place or number, the group's place
     digest: str = ""  # of arrays, under a key of this process
+    features: tuple[Feature, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,7 +200,7 @@ class _Facts:
     def exact(self, table: Table, true: Reals, group: Whole) -> Whole:
         """The whole numbers that noise is added to."""
         total = np.zeros(self.shape, dtype=np.int64)
-        if not len(table):
+        if not len(table) and self.found.made_up is None:
             return total
         low, high = self.tested.low, self.tested.high
         if self.asks == "number":
@@ -273,7 +275,7 @@ def _tested_rows(model: Any, found: Predictor, source: Source, target: Any, by: 
 
     low, high = (own.middle - own.half, own.middle + own.half) if is_number else (0.0, 1.0)
     labels = () if group is None else known[group].labels
-    return Tested(narrow, aim, low, high, classes, labels, group, read)
+    return Tested(narrow, aim, low, high, classes, labels, group, read, features=tuple(features))
 
 
 def _columns_for(found: Predictor, names: Sequence[str], aim: str, group: str | None, source: Source) -> list[str]:

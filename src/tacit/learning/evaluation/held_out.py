@@ -68,7 +68,7 @@ def row_errors(model: Any, given: Training, codes: Whole, largest: Number | None
     assert given.target is not None
     meanings = [given.source.variable(each.name).meaning for each in given.columns]
     table, _ = decoded(codes[:, :-1], given.features, meanings[:-1])
-    found, target = predictor(model), given.target
+    found, target = predictor(model).acquainted(given.features), given.target
     if given.classes:
         truth = target.places(codes[:, -1], meanings[-1])
         place_of = {each: place for place, each in enumerate(given.classes)}

@@ -11,6 +11,11 @@ rows, their number or their order. Floating point adds up in an order that depen
 
 A row at which a model fails, or says something that is no number or none of its classes, has no prediction: a cell of
 its own. What a model prints or warns of goes nowhere.
+
+How long it takes. Whoever brings the model chooses at which rows it fails and which lie near an edge, and a row that is
+shown alone costs a call of the model. So a model that fails at a listed value, or may at a number, sees one row at a
+time, always; infinite numbers on the way are no failure; and some made-up rows, which follow from public facts, go with
+every table and are shown alone where fewer rows are, so that one row more is one among many.
 """
 
 from __future__ import annotations
@@ -23,18 +28,19 @@ import pickle
 import types
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
+from sklearn import config_context
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from tacit import parameters
 from tacit.learning.columns import Feature, Reals
-from tacit.learning.evaluation.by_row import is_by_row
+from tacit.learning.evaluation.by_row import is_by_row, may_refuse_a_number
 from tacit.learning.model import Model
 from tacit.learning.trees.tree_shapes import walks_end
 from tacit.statistics.source import Whole
@@ -42,7 +48,9 @@ from tacit.statistics.source import Whole
 NONE: Final = -1
 """The place of a row that has no prediction."""
 _NEAR: Final = 1e-9  # far above what the order of sums can change
-_BLOCK: Final = 1 << 12
+_BLOCK: Final = 1 << 14
+_ALONE: Final = 16
+"""At least so many rows are shown alone."""
 _PLAIN: Final = (str, bytes, int, float, bool, type(None), np.random.RandomState, np.random.Generator)
 _WRITTEN: Final = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 _CLASSES: Final = ("sklearn", "numpy", "scipy", "builtins", "tacit")
@@ -61,27 +69,46 @@ class Predictor:
     is_ours: bool
     in_blocks: bool
     digest: str
+    made_up: Table | None = None
 
-    def said(self, table: Any) -> Reals:
-        """For each row: the probability of the second class, the place of the predicted class, or a number."""
-        with _quietly(self.model):
-            return self._by_blocks(table) if self.in_blocks else self._one_by_one(table, range(len(table)))
+    def acquainted(self, features: Sequence[Feature]) -> Predictor:
+        """The same for private rows of these columns: it is shown made-up ones first, before anything is paid."""
+        every = _made_up(features, max([_ALONE, *(each.size for each in features)]))
+        blocks = self.in_blocks
+        if any(each.options is None for each in features) and may_refuse_a_number(self.model):
+            blocks = False
+        if blocks:
+            try:
+                with _quietly(self.model):
+                    self._asked(every)
+            except Exception:  # noqa: BLE001  # whatever it is: it may come again
+                blocks = False
+        return replace(self, in_blocks=blocks, made_up=every[:_ALONE])
 
-    def places(self, table: Any, place_of: Callable[[Reals], Reals]) -> Whole:
+    def places(self, table: Table, place_of: Callable[[Reals], Reals]) -> Whole:
         """The cell of each row, by a step function of what was said; NONE where nothing was."""
-        said = self.said(table)
-        with np.errstate(all="ignore"):
-            found = place_of(said)
-            if self.in_blocks:
-                moved = _NEAR * np.maximum(np.abs(said), 1.0)
-                near = np.flatnonzero((place_of(said - moved) != found) | (place_of(said + moved) != found))
-                if len(near):
-                    with _quietly(self.model):
-                        found[near] = place_of(self._one_by_one(table, near))
-            return np.where(np.isfinite(found) & np.isfinite(said), found, NONE).astype(np.int64)
+        shown, many = (table if self.made_up is None else table.followed_by(self.made_up)), len(table)
+        with _quietly(self.model):
+            if not self.in_blocks:
+                return self._told(self._one_by_one(shown, range(len(shown))), place_of)[:many]
+            said, unsure = self._by_blocks(shown)
+            found, moved = place_of(said), _NEAR * np.maximum(np.abs(said), 1.0)
+            near = (place_of(said - moved) != found) | (place_of(said + moved) != found)
+            alone = np.flatnonzero((near | unsure)[:many])
+            alone = np.concatenate([alone, np.arange(many, len(shown))[: max(0, _ALONE - len(alone))]])
+            said[alone] = self._one_by_one(shown, alone)
+            return self._told(said, place_of)[:many]
 
-    def _by_blocks(self, table: Table) -> Reals:
-        said = np.full(len(table), np.nan)
+    def _told(self, said: Reals, place_of: Callable[[Reals], Reals]) -> Whole:
+        found = place_of(said)
+        return np.where(np.isfinite(found) & np.isfinite(said), found, NONE).astype(np.int64)
+
+    def _by_blocks(self, table: Table) -> tuple[Reals, NDArray[np.bool_]]:
+        """For each row: the probability of the second class, the place of the predicted class, or a number.
+
+        Also whether it must be shown alone.
+        """
+        said, unsure = np.full(len(table), np.nan), np.zeros(len(table), dtype=bool)
         waiting = [(start, min(start + _BLOCK, len(table))) for start in range(0, len(table), _BLOCK)]
         while waiting:
             start, end = waiting.pop()
@@ -93,9 +120,8 @@ class Predictor:
                     waiting += [(start, middle), (middle, end)]
                 continue
             said[start:end] = found
-            unsure = start + np.flatnonzero(~sure)
-            said[unsure] = self._one_by_one(table, unsure)
-        return said
+            unsure[start:end] = ~sure
+        return said, unsure
 
     def _one_by_one(self, table: Any, rows: Any) -> Reals:
         said = np.full(len(rows), np.nan)
@@ -225,6 +251,7 @@ def _quietly(model: Any) -> Iterator[None]:
             contextlib.redirect_stderr(nowhere),
             warnings.catch_warnings(),
             np.errstate(all="ignore"),
+            config_context(assume_finite=True),
         ):
             warnings.simplefilter("ignore")
             yield
@@ -244,6 +271,11 @@ class Table:
 
     def __getitem__(self, rows: slice) -> Table:
         return Table(tuple(each[rows] for each in self.columns))
+
+    def followed_by(self, other: Table) -> Table:
+        """These rows, then those."""
+        pairs = zip(self.columns, other.columns, strict=True)
+        return Table(tuple(np.concatenate([own, more]) for own, more in pairs))
 
     def kept(self, there: NDArray[np.bool_]) -> Table:
         """Some of the rows."""
@@ -276,8 +308,24 @@ def decoded(codes: Whole, features: Sequence[Feature], meanings: Sequence[str]) 
             continue
         found = each.places(own, meaning)
         there &= found >= 0
-        labels = np.empty(each.size, dtype=object)
-        labels[:] = each.labels
-        numbers = all(isinstance(label, (int, float)) for label in each.labels)
-        columns.append(labels[np.maximum(found, 0)].astype(np.float64) if numbers else labels[np.maximum(found, 0)])
+        columns.append(_labels(each)[np.maximum(found, 0)])
     return Table(tuple(columns)), there
+
+
+def _labels(feature: Feature) -> NDArray[Any]:
+    """The listed values, as numbers where all of them are."""
+    labels = np.empty(feature.size, dtype=object)
+    labels[:] = feature.labels
+    return labels.astype(np.float64) if all(isinstance(each, (int, float)) for each in feature.labels) else labels
+
+
+def _made_up(features: Sequence[Feature], many: int) -> Table:
+    """Rows that follow from public facts: every listed value, both bounds and the middle."""
+    turn = np.arange(many)
+    columns = []
+    for each in features:
+        if each.options is None:
+            columns.append((each.low + turn % 3 * (each.width / 2)) * float(each.step))
+        else:
+            columns.append(_labels(each)[turn % each.size])
+    return Table(tuple(columns))

@@ -75,6 +75,7 @@ class Learned:
     weights: Reals
     centre: Reals
     sums: Reals
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ class LearnedInRounds(Deciding):
             coordinates = ["1", *(name for each in rounds.features for name in each.coordinates)]
             table = (column("coordinate", coordinates), column("weight", found.weights[:, -1]))
             arrays = {"weights": found.weights, "centre": found.centre, "sums": found.sums}
-            return Content(f"{self._study.capitalize()} of {names[-1]}", table, (), arrays)
+            return Content(f"{self._study.capitalize()} of {names[-1]}", table, found.notes, arrays)
 
         asked = {"study": self._study, "method": rounds.method, "rounds": rounds.count, "target": names[-1]}
         asked |= {"coordinates": [[each.name, each.size] for each in given.columns]}

@@ -28,8 +28,9 @@ by g d**(1/2)/2 at most, so w is within (t + g d**(1/2)/2)/ridge of the w* of th
 b is a function of the data, and so is w; under neighbours they are at most 2 (t + g d**(1/2)/2)/ridge apart, and w is
 released with discrete Gaussian noise for that. The three releases (sums, w*, w given w*) are charged together.
 
-How many steps the solver takes follows from public numbers and the released number of rows; and where that number may
-be 2**27 or more, nothing is minimised and the release fails.
+How many steps the solver takes follows from public numbers and the released number of rows. Where that number may be
+2**27 or more, nothing is minimised: noise around 0 is released, and a note says so. A price at which noise alone could
+bring that about is refused, so that it takes 2**26 rows at least.
 
 Neighbours: one unit's rows, added or removed. Assumptions: bounds, listed values and classes are public; fewer than
 2**27 rows.
@@ -46,7 +47,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit import noise
+from tacit import noise, parameters
 from tacit.curator import Price
 from tacit.errors import QuestionError
 from tacit.learning.calibrated import Noise, Part, calibrated, deviation
@@ -113,15 +114,18 @@ class Perturbed:
         """The sums, then the minimum."""
         begun = self.around.begin(codes, meanings, self.noises[0], bits)
         places = [1] if self.around.classes == 2 else list(range(self.around.classes))
-        most = self._most_rows(begun.count)
+        most = self.most_rows(begun.count)
+        notes: tuple[str, ...] = ()
         if most > _MOST_ROWS:  # a released number: beyond it the proof could fail for some rows and not for others
-            raise ArithmeticError(f"There may be more than {_MOST_ROWS:,} rows, for which no minimum can be proved.")
-        found = [self._minimum(begun.rows, sides_of(begun.classes, each), most, bits) for each in places]
+            found = [np.zeros(len(begun.rows), dtype=object) for _ in places]
+            notes = (f"There may be more than {_MOST_ROWS:,} rows, too many for this method. Nothing was learned.",)
+        else:
+            found = [self._minimum(begun.rows, sides_of(begun.classes, each), most, bits) for each in places]
         exact = np.stack(found, axis=1)
         noisy = self.noises[1].release(exact, bits=bits)
-        return Learned(np.asarray(noisy, dtype=np.float64) * float(self.step), begun.centre, begun.sums)
+        return Learned(np.asarray(noisy, dtype=np.float64) * float(self.step), begun.centre, begun.sums, notes)
 
-    def _most_rows(self, released: float) -> int:
+    def most_rows(self, released: float) -> int:
         """A number that the rows stay below but for a chance of less than 1e-24, from the released count."""
         many = self.around.classes
         far = _GAUSSIAN_FAR * math.sqrt(many) if isinstance(self.noises[0], Gaussian) else _LAPLACE_FAR * many
@@ -143,13 +147,21 @@ def plan_perturbed(
     features: tuple[Feature, ...], classes: int, rows_per_unit: int, epsilon: Fraction, delta: Fraction, method: str
 ) -> Perturbed:
     """The releases for a budget, from public numbers; or a refusal."""
-    own = around(features, classes)
+    made = _planned(around(features, classes), rows_per_unit, epsilon, delta, method)
+    if 2 * made.most_rows(0) > _MOST_ROWS:  # found out here, and not after the charge
+        hint = "Give more of a price, or take method='newton' or 'gradient'."
+        allowed = f"so large that {_MOST_ROWS // 2:,} rows are told from none for method={method!r}"
+        raise parameters.refuse("epsilon", allowed, float(epsilon), hint)
+    return made
+
+
+def _planned(own: Around, rows_per_unit: int, epsilon: Fraction, delta: Fraction, method: str) -> Perturbed:
     if method == OUTPUT:
         return _output(own, rows_per_unit, epsilon, delta)
     if delta == 0:
         raise QuestionError("method='objective' needs a delta: its noise is Gaussian. Give one, or use 'output'.")
-    if classes > 2:
-        raise QuestionError(f"method='objective' is for two classes, not {classes}. Use 'output' or 'gradient'.")
+    if own.classes > 2:
+        raise QuestionError(f"method='objective' is for two classes, not {own.classes}. Use 'output' or 'gradient'.")
     if rows_per_unit > 1:
         told = f"a unit may have {rows_per_unit} rows"
         raise QuestionError(f"method='objective' needs units of one row, and {told}. Use 'output' or 'newton'.")

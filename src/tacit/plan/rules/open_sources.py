@@ -175,7 +175,7 @@ def _too_many(table: str, most: int, asked: int) -> str:
 
 def _read(table: Table, alias: str, rows: int | None) -> exp.Expr:
     """The table of the working copy; with fewer rows of a unit than there may be, behind a filter on the rank."""
-    whole = exp.table_(quoted(table.name), db=SCHEMA, alias=quoted(alias))
+    whole = whole_table(table, alias)
     if rows is None or rows >= table.rows_per_unit:
         return whole
     names = [exp.column(name, quoted(alias)) for name in (UNIT, RANK)]
@@ -187,6 +187,11 @@ def _read(table: Table, alias: str, rows: int | None) -> exp.Expr:
         .where(rank, copy=False)
         .subquery(quoted(alias), copy=False)
     )
+
+
+def whole_table(table: Table, alias: str) -> exp.Table:
+    """The table of the working copy."""
+    return exp.table_(quoted(table.name), db=SCHEMA, alias=quoted(alias))
 
 
 def at(value: Value, name: str, alias: str) -> Value:
