@@ -42,6 +42,7 @@ python3 go.py COMMAND [ARGUMENTS]
   test [PYTEST...]  ruff, mypy --strict, import-linter, the documentation, the walk and pytest; fails if any of
                     them fails. With arguments for pytest, only the first three and pytest
   spark [PYTEST...] the tests of the Spark engine, which need Java 17 or newer
+  fuzz [REQUESTS]   ten thousand requests that Schemathesis makes up for a served clinic
   browser [PYTEST.] the console in Debian's chromium: every page and flow, by day and by night, with script and without
   neural [PYTEST..] the tests of neural networks, which need torch
   check             ruff, mypy --strict and import-linter
@@ -412,7 +413,16 @@ def browser(arguments: list[str]) -> int:
     prepare(BROWSER)
     if shutil.which("chromium") is None:
         install_chromium()
-    return run(BROWSER.tool("pytest"), "tests/browser", *arguments)
+    # what all other tests rely on (tests/conftest.py) needs packages that a browser does without
+    return run(BROWSER.tool("pytest"), "tests/browser", "--confcutdir", "tests/browser", *arguments)
+
+
+def fuzz(arguments: list[str]) -> int:
+    """Requests made up from the server's OpenAPI description, ten thousand unless another number is said."""
+    prepare(TEST)
+    prepare(SCHEMATHESIS)
+    wanted = arguments or ["10000"]
+    return run(str(TEST.python), "-m", "tests.doors.http.schema_fuzz", SCHEMATHESIS.tool("schemathesis"), *wanted)
 
 
 def install_chromium() -> None:
@@ -506,6 +516,7 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "test": test,
     "spark": spark,
     "browser": browser,
+    "fuzz": fuzz,
     "neural": neural,
     "check": check,
     "bench": bench,

@@ -152,6 +152,13 @@ def test_a_finder_of_ones_own_is_used_and_cannot_make_the_bound_wrong() -> None:
         lower_bound(sound_count, 0, 1, samples=1_000, vectorised=True, events=lambda first, second: [])
 
 
+def test_draws_that_are_all_alike_bound_nothing() -> None:
+    for constant in ("-", None, ()):
+        bound = lower_bound(lambda x, constant=constant: constant, 0, 1, samples=200)
+        assert bound.epsilon == 0
+        assert (bound.hits, bound.other_hits) == (bound.draws, bound.draws)
+
+
 @pytest.mark.statistical
 def test_several_processes_draw_and_the_bound_is_the_same_kind() -> None:
     bound = lower_bound(sound_count, 0, 1, samples=300_000, confidence=SURE, vectorised=True, workers=2)

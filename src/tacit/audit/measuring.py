@@ -61,9 +61,12 @@ def lower_bound(
     seen = fit + min(count // 2 - fit, _MOST_TO_CHOOSE)
     finder = everything if events == "auto" else events
     scores = finder(first[:fit], second[:fit])
+    left = count - seen
+    if not scores and events == "auto":  # the draws to look at are all alike: every outcome is as likely on both sides
+        sure = float(1 - failure)
+        return Bound(0.0, allowed, sure, "any outcome", "x", left, left, left, time.monotonic() - start)
     if not scores:
         raise parameters.refuse("events", "a finder that gives at least one score", "none")
-    left = count - seen
     chosen = choose(scores, first[fit:seen], second[fit:seen], draws=left, delta=allowed, failure=failure)
     hits, others = chosen.hits(first[seen:]), chosen.hits(second[seen:])
     names = ("x", "neighbour")

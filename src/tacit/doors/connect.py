@@ -22,7 +22,7 @@ from tacit.curator.expressions import sql_of
 from tacit.curator.fluent import AskedSteps
 from tacit.curator.planner import Planner
 from tacit.curator.publish import Publication
-from tacit.curator.suggest import Suggestion
+from tacit.curator.suggest import Suggestion, question_for
 from tacit.doors.http import wire
 from tacit.doors.remote.line import Line, sent
 from tacit.doors.remote.publications import publish
@@ -145,6 +145,7 @@ class RemoteCurator(Planner, Elsewhere):
     ) -> Suggestion:
         """Bounds for a column that has none yet, bought: `clinic.suggest("visits.charge", epsilon=0.1)`."""
         self.myself(analyst)
+        question_for(self.policy, column)  # what is no column is refused here as it would be there
         said = {"column": column, "epsilon": sent(epsilon), "rows_per_unit": sent(rows_per_unit)}
         found = self.line.post("/v1/suggest", said)
         return Suggestion(**{**found, "epsilon": Fraction(found["epsilon"])})

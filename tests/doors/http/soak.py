@@ -1,10 +1,12 @@
-"""A served clinic under many clients, half of them repeating, some hostile, and a server that is killed now and then.
+"""A served clinic under many clients, half of them repeating, some hostile; the server and its workers are killed.
 
     python -m tests.doors.http.soak --seconds 600 --clients 64 --kills 50
 
-Holds at the end: the ledger is sound; no question was charged twice; every answer that somebody got is the stored one
-of its charge, and all who got one for the same question got the same; nothing came but answers, refusals of the
-house (400, 402, 409, 503), 401, 413 and 429.
+Two of three kills hit the server, the third one of its workers, while it is working. Holds at the end: the ledger is
+sound; no question was charged twice, and every charge has its one outcome (answered, failed or interrupted); every
+answer that somebody got is the stored one of its charge, and all who got one for the same question got the same; who
+was told that a budget is spent has spent it, and nobody more; nothing came but answers, refusals of the house (400,
+402, 409, 503), 401, 413 and 429. It ends by itself: after the seconds, and two minutes at most for each start.
 """
 
 from __future__ import annotations
@@ -21,18 +23,23 @@ import sys
 import tempfile
 import threading
 import time
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import httpx
 
-from tacit.curator import open_policy
+from tacit.curator import Curator, open_policy
 from tacit.doors import clinic
 from tacit.doors.http.roles import Role
 from tacit.doors.http.tokens import TokenFile
+from tacit.errors import BudgetExceeded
 
 ALLOWED = {200, 400, 401, 402, 409, 413, 429, 503}
 PEOPLE = ("ana", "bob", "cy", "di")
+EACH = 40
+"""The epsilon that each of them has: it is spent in the long form."""
+OUTCOMES = ("answered", "failed", "interrupted")
 
 
 def say(text: str) -> None:
@@ -46,7 +53,7 @@ class Soak:
     def __init__(self, folder: Path) -> None:
         self.policy = clinic.make(folder, patients=1_000, keeps=True).policy
         text = self.policy.read_text().replace("epsilon = 2\ndelta = 1e-6", "epsilon = 200\ndelta = 1e-6")
-        own = "".join(f"\n[analysts.{name}]\nepsilon = 40\n" for name in (*PEOPLE, "owner"))
+        own = "".join(f"\n[analysts.{name}]\nepsilon = {EACH}\n" for name in (*PEOPLE, "owner"))
         self.policy.write_text(text + own)
         file = TokenFile(self.policy)
         self.tokens = {name: file.add(name, Role.ANALYST, 1)[1] for name in PEOPLE}
@@ -59,25 +66,53 @@ class Soak:
         self.seen: dict[str, set[str]] = collections.defaultdict(set)
         self.entries: dict[str, set[str]] = collections.defaultdict(set)
         self.statuses: collections.Counter[int] = collections.Counter()
+        self.spent: set[str] = set()
         self.lost = 0
+        self.killed = collections.Counter[str]()
 
-    def start(self) -> None:
+    def start(self, log: IO[bytes] | int = subprocess.DEVNULL) -> None:
         """Start the server, and wait until it answers."""
         command = [sys.executable, "-m", "tacit.doors.cli", "serve", str(self.policy), "--port", str(self.port)]
-        self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
-        for _ in range(600):
+        self.process = subprocess.Popen(command, stderr=log, start_new_session=True)
+        for _ in range(1_200):
             try:
-                httpx.get(f"http://127.0.0.1:{self.port}/v1/health")
+                httpx.get(self.url("health"))
                 break
             except httpx.HTTPError:
                 time.sleep(0.1)
-        httpx.post(self.url("resume"), json={}, headers={"Authorization": f"Bearer {self.owner}"}, timeout=60)
+        self.lift()
 
-    def kill(self) -> None:
-        """kill -9, of the server alone."""
+    def lift(self) -> None:
+        """The owner's word that what failed was looked at."""
+        httpx.post(self.url("resume"), json={}, headers={"Authorization": f"Bearer {self.owner}"}, timeout=120)
+
+    def kill(self, number: int) -> None:
+        """kill -9: of the server, which is started again, or of one of its workers, which it starts again itself."""
         assert self.process is not None
+        workers = [] if number % 3 != 2 else self.workers()
+        if workers:
+            os.kill(workers[number % len(workers)], signal.SIGKILL)
+            self.killed["worker"] += 1
+            time.sleep(0.5)
+            self.lift()
+            return
         os.kill(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        self.killed["server"] += 1
+        self.start()
+
+    def workers(self) -> list[int]:
+        """The processes that the server started."""
+        assert self.process is not None
+        found = []
+        for each in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                parent = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()[1]
+            except OSError:
+                continue
+            if int(parent) == self.process.pid:
+                found.append(int(each))
+        return sorted(found)
 
     def url(self, path: str) -> str:
         """An address of the server."""
@@ -93,9 +128,9 @@ class Soak:
                     self.hostile(line, rng)
                     continue
                 number_of = rng.randrange(20) if number % 2 else rng.randrange(10**6)
-                self.ask(line, f"SELECT count(*) AS n FROM visits WHERE charge > {number_of / 1000}")
+                self.ask(line, who, f"SELECT count(*) AS n FROM visits WHERE charge > {number_of / 1000}")
 
-    def ask(self, line: httpx.Client, sql: str) -> None:
+    def ask(self, line: httpx.Client, who: str, sql: str) -> None:
         """Ask until there is a reply: a lost one is asked for again."""
         while not self.stop.is_set():
             try:
@@ -109,6 +144,8 @@ class Soak:
                 content = reply.json()
                 self.seen[sql].add(json.dumps(content["stored"], sort_keys=True))
                 self.entries[sql].add(content["receipt"]["entry"])
+            if reply.status_code == 402:
+                self.spent.add(who)
             if reply.status_code == 429:
                 time.sleep(0.2)
                 continue
@@ -142,10 +179,27 @@ class Soak:
             if len({each.key for each in charged}) < len(charged):
                 wrong.append("a key was charged twice")
             paid = {str(each.sequence) for each in charged}
+            outcomes = collections.Counter(
+                str(each.details.get("charge")) for each in curator.ledger() if str(each.kind) in OUTCOMES
+            )
+            wrong += [f"charge {each} has {outcomes[each]} outcomes" for each in paid if outcomes[each] != 1]
+            for who in PEOPLE:
+                wrong += self.cap(curator, who)
             wrong += [f"an answer without its charge: {sql}" for sql, each in self.entries.items() if not each <= paid]
             kinds = collections.Counter(str(each.kind) for each in curator.ledger())
             say(f"ledger: {dict(kinds)}; {curator.budget()}")
         return wrong
+
+    def cap(self, curator: Curator, who: str) -> list[str]:
+        """Whether somebody's budget is spent exactly where they were told so, and nowhere beyond."""
+        try:
+            curator.ask("SELECT count(*) FROM visits WHERE charge < 0.5", "0.01", analyst=who)
+            fits = True
+        except BudgetExceeded:
+            fits = False
+        wrong = [f"{who} was told that nothing is left, and something is"] if fits and who in self.spent else []
+        cost = sum((each.asked.epsilon for each in curator.ledger(who) if each.kind == "charged"), start=Fraction(0))
+        return wrong + ([f"{who} spent {cost}"] if cost > EACH else [])
 
 
 def main() -> int:
@@ -160,10 +214,9 @@ def main() -> int:
         threads = [threading.Thread(target=soak.client, args=(number,)) for number in range(options.clients)]
         for thread in threads:
             thread.start()
-        for _ in range(options.kills):
+        for number in range(options.kills):
             time.sleep(options.seconds / (options.kills + 1))
-            soak.kill()
-            soak.start()
+            soak.kill(number)
         time.sleep(options.seconds / (options.kills + 1))
         soak.stop.set()
         for thread in threads:
@@ -172,7 +225,7 @@ def main() -> int:
         soak.process.send_signal(signal.SIGTERM)
         say(f"stopped with code {soak.process.wait(60)}")
         wrong = soak.verdict()
-        say(f"statuses {dict(soak.statuses)}, replies lost and asked for again {soak.lost}, kills {options.kills}")
+        say(f"statuses {dict(soak.statuses)}, replies lost and asked for again {soak.lost}, killed {dict(soak.killed)}")
         say("\n".join(wrong) or "nothing wrong")
     return 1 if wrong else 0
 

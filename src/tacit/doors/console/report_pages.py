@@ -21,6 +21,7 @@ from tacit.doors.http.datasets import Seat
 from tacit.doors.http.replies import Request
 from tacit.doors.http.roles import Route
 from tacit.errors import TacitError
+from tacit.policy import ColumnUnit, Table
 
 if TYPE_CHECKING:
     from tacit.audit import Report, Risk
@@ -98,11 +99,16 @@ def report_content(report: Report) -> dict[str, Any]:
 
 def _risk(seat: Seat, said: Mapping[str, str], more: Mapping[str, Any] | None = None) -> Page:
     policy = seat.curator.policy
-    tables = [
-        {"name": name, "columns": ", ".join(safe(each) for each in policy.tables[name].columns)}
-        for name in _files_of(seat)
-    ]
+    tables = [{"name": name, "columns": _columns(policy.tables[name])} for name in _files_of(seat)]
     return Page("risk.html", {"said": said, "files": tables, **(more or {})})
+
+
+def _columns(table: Table) -> str:
+    """The columns that the policy names, and the one that tells people apart."""
+    named = [safe(each) for each in table.columns]
+    if isinstance(table.unit, ColumnUnit):
+        named.append(f"{safe(table.unit.column)} (tells people apart)")
+    return ", ".join(named)
 
 
 def _files_of(seat: Seat) -> dict[str, Path]:
