@@ -11,9 +11,15 @@ from tacit.curator import Curator
 from tacit.engines.exact import Exact
 
 if os.environ.get("TACIT_OVER_HTTP"):  # before anything imports what makes curators
-    from tests.doors.http.over_http import install
+    from tests.doors.http.over_http import install, why_not
 
     install()
+
+    def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+        for item in items:
+            if reason := why_not(item.path, item.name):
+                item.add_marker(pytest.mark.skip(reason=f"not over HTTP: {reason}"))
+
 
 from tests.curator.tables import Watched, curated
 

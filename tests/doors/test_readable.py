@@ -47,3 +47,10 @@ def test_a_study_and_a_publication_are_told_by_what_they_are_of() -> None:
 def test_an_unknown_part_is_shown_by_its_name() -> None:
     known = canonical(read("SELECT sum(a) FROM t"))
     assert "Riddle(...)" in in_words(known.replace('"is":"Name"', '"is":"Riddle"'))
+
+
+def test_a_watch_is_told_by_its_question_and_its_periods() -> None:
+    question = canonical(read("SELECT ward, count(*) AS n FROM visits GROUP BY ward"))
+    asked = {"is": "Study", "study": "watch", "every": "28 days, 0:00:00", "question": question}
+    told = in_words(json.dumps(asked))
+    assert told == "watch every 28 days: select ward, count(*) from visits group by ward"

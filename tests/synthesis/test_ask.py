@@ -90,6 +90,16 @@ def test_a_condition_inside_a_bin_takes_its_share_of_it(twin: synthesis.Syntheti
     assert found["n"][0] / twin.total == pytest.approx(share, abs=5e-3)
 
 
+def test_an_interval_holds_wherever_in_a_bin_the_rows_lie() -> None:
+    data = {"x": np.full(2_000, 9.0), "y": np.zeros(2_000, dtype=np.int64)}
+    twin = synthesis.mst(data, epsilon=5, delta=1e-6, bounds={"x": (0.0, 20.0), "y": (0, 1)}, bins={"x": [0, 10, 20]})
+    below = twin.ask("SELECT count(*) AS n FROM t WHERE x < 5")
+    assert below["n"][0] == pytest.approx(1_000, abs=50)  # a bin is even inside
+    assert below.intervals()["n"][0][0] == 0  # and all of its rows may lie beyond 5, as they do
+    above = twin.ask("SELECT count(*) AS n FROM t WHERE x >= 5")
+    assert above.intervals()["n"][0][1] > 1_950
+
+
 def test_dates_are_compared_exactly(twin: synthesis.Synthetic) -> None:
     whole = twin.ask("SELECT count(*) AS n FROM t")["n"][0]
     before = twin.ask("SELECT count(*) AS n FROM t WHERE day < DATE '2020-07-05'")["n"][0]
@@ -213,6 +223,7 @@ def test_picked_groups_have_wider_intervals(twin: synthesis.Synthetic) -> None:
         ("SELECT count(*) FROM t JOIN u ON t.a = u.a", "one table"),
         ("SELECT count(*) FROM (SELECT age FROM t)", "one table"),
         ("SELECT count(*) FROM t WHERE agee > 3", "Did you mean 'age'"),
+        ("SELECT agee, count(*) FROM t GROUP BY agee", "Did you mean 'age'"),
         ("SELECT weight, count(*) FROM t GROUP BY weight", "bins"),
         ("SELECT count(*) FROM t WITH PRIVACY (epsilon = 1)", "free"),
         ("SELECT sex, count(*), sum(count(*)) OVER () FROM t GROUP BY sex", "Windows"),

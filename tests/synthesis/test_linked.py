@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from fractions import Fraction
 from pathlib import Path
 
@@ -233,6 +234,13 @@ def test_both_are_saved_and_read_again(made: tuple[tacit.Curator, synthesis.Link
     assert again.tables == ("people", "visits")
     for left, right in zip(twins.sample(500, seed=4), again.sample(500, seed=4), strict=True):
         pd.testing.assert_frame_equal(left.to_pandas(), right.to_pandas())
+    content = json.loads((tmp_path / "twins.json").read_text())
+    told = json.loads(content["arrays"]["linked"])
+    for changed in ({"parents": [["weight", "weight"]]}, {"links": ["who"]}, {"tables": None}):
+        content["arrays"]["linked"] = json.dumps({**told, **changed})
+        (tmp_path / "changed.json").write_text(json.dumps(content))
+        with pytest.raises(ParameterError, match=r"Linked\.save"):
+            synthesis.load_linked(tmp_path / "changed.json")
     (tmp_path / "other.json").write_text("{}")
     with pytest.raises(ParameterError, match=r"Linked\.save"):
         synthesis.load_linked(tmp_path / "other.json")

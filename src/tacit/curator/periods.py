@@ -80,11 +80,14 @@ class Periods:
         self.names = tuple(each.name for each in self.watched.outputs)
         table = curator.policy.tables[whole.tables[0]]
         times = [name for name, each in table.columns.items() if each.kind in _TIMES]
+        if not times:
+            hint = f"Table {whole.tables[0]!r} has none in the policy, and a watch counts rows by their time."
+            raise QuestionError(f"A watch needs a column of dates or timestamps. {hint} Use ask, or add the column.")
         if time is None and len(times) != 1:
-            raise parameters.refuse("time", f"one of {', '.join(times) or 'no columns: the table has no times'}", time)
+            raise parameters.refuse("time", f"one of {', '.join(times)}", time)
         self.time = times[0] if time is None else str(time)
         if self.time not in times:
-            raise parameters.refuse("time", f"a column of dates or timestamps: {', '.join(times) or 'none'}", time)
+            raise parameters.refuse("time", f"a column of dates or timestamps: {', '.join(times)}", time)
         column = table.columns[self.time]
         if column.lower is None or column.upper is None:
             raise parameters.refuse("time", "a column with bounds in the policy", self.time)

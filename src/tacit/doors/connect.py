@@ -257,7 +257,7 @@ class RemoteCurator(Planner, Elsewhere):
     def myself(self, analyst: str | None) -> None:
         """The server charges the name of the token. Somebody else's name is refused here, before anything is sent."""
         if analyst not in (None, self.analyst):
-            raise parameters.refuse("analyst", f"{self.analyst!r}, whose token this is", analyst)
+            raise parameters.refuse("analyst", f"{self.analyst!r}, who is asking", analyst)
 
     def __getattr__(self, habit: str) -> Any:
         # only reached for what is not there

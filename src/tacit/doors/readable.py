@@ -32,6 +32,9 @@ def _study(content: Node) -> str:
         questions = [in_words(text) for _, text in content.get("questions", [])]
         parts = [*questions, *(_study(each) for each in content.get("studies", []))]
         return f"publish: {'; '.join(parts)}"
+    if content.get("study") == "watch":
+        every = str(content.get("every", "")).removesuffix(", 0:00:00")
+        return f"watch every {every}: {in_words(str(content.get('question', '{}')))}"
     rows, columns = content.get("rows"), content.get("columns")
     named = ", ".join(map(str, columns)) if isinstance(columns, list) else ""
     of = in_words(rows) if isinstance(rows, str) and rows.startswith("{") else str(rows or "")

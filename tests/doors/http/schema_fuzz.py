@@ -45,7 +45,7 @@ def main() -> int:
                     command = [program, "run", soak.url("openapi.json"), "--header", f"Authorization: Bearer {who}"]
                     command += ["--checks", "not_a_server_error", "--seed", str(number), "--max-examples", "40"]
                     command += ["--phases", "examples,coverage,fuzzing", "--suppress-health-check", "all", "--no-color"]
-                    done = subprocess.run(command, capture_output=True, text=True, timeout=3_600)
+                    done = subprocess.run(command, capture_output=True, text=True, timeout=3_600, cwd=folder)
                     soak.lift()
                     so_far = counted(log)
                     say(f"round {number}: code {done.returncode}, {so_far.total():,} requests, {dict(so_far)}")

@@ -111,9 +111,12 @@ def test_a_spent_budget_carries_its_numbers(remote: RemoteCurator) -> None:
 
 
 def test_nobody_is_asked_for_by_another(served: Served, remote: RemoteCurator) -> None:
-    with pytest.raises(tacit.ParameterError, match="'ana', whose token this is"):
+    with pytest.raises(tacit.ParameterError, match="'ana', who is asking"):
         remote.ask(COUNT, 0.01, analyst="bob")
-    with connected(served, "owner") as owner, pytest.raises(tacit.ParameterError, match="whose token"):
+    for asked in (remote.ask_all, remote.publish):
+        with pytest.raises(tacit.ParameterError, match="'ana', who is asking"):
+            asked([COUNT], 0.01, analyst="bob")
+    with connected(served, "owner") as owner, pytest.raises(tacit.ParameterError, match="who is asking"):
         owner.ask(COUNT, 0.01, analyst="bob")
     assert remote.analyst == "ana"
     with pytest.raises(tacit.TacitError, match="is for analyst, owner"):

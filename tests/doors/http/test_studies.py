@@ -108,7 +108,7 @@ def test_a_notebook_does_not_know_the_difference(remote: RemoteCurator) -> None:
     assert found.receipt["epsilon"] == "1/25"
     counted = statistics.histogram(remote, "patients.sex", epsilon=0.02)
     assert len(counted) == 2
-    with pytest.raises(ParameterError, match="whose token this is"):
+    with pytest.raises(ParameterError, match="who is asking"):
         statistics.median(rows, epsilon=0.04, analyst="bob")
     with pytest.raises(TypeError):
         statistics.mean(rows, nonsense=3)
@@ -159,5 +159,7 @@ def test_a_watch_is_paid_for_once_and_told_again(remote: RemoteCurator) -> None:
     before = len(remote.ledger())
     first = watched.catch_up()
     assert len(first) == watched.over > 0
+    with pytest.raises(ParameterError, match="its clock says what is over"):
+        watched.catch_up("2099-01-01")
     assert remote.watch("SELECT count(*) AS n FROM visits", **said).catch_up() == first
     assert len(remote.ledger()) == before

@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from tacit.doors.http.datasets import close_all, open_all
 from tacit.doors.http.roles import Role
 from tacit.doors.http.serving import Place, options
 from tacit.doors.http.tokens import TokenFile
-from tacit.doors.mcp.serving import METHODS, PATH, make_app
+from tacit.doors.mcp.serving import METHODS, PATH, Agents, Conversation, make_app
 
 COUNT = "SELECT count(*) AS n FROM visits"
 ASK = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
@@ -138,6 +139,23 @@ def test_many_at_once_spend_no_more(running: Running) -> None:
         thread.join()
     assert sorted(each.is_error for each in found) == [False] * 3 + [True]
     assert len(running.charges()) == before + 3
+
+
+def test_who_comes_second_waits_until_the_conversation_runs(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = Agents._held
+
+    async def slowly(agents: Agents, conversation: Conversation) -> None:
+        await asyncio.sleep(0.5)
+        await held(agents, conversation)
+
+    monkeypatch.setattr(Agents, "_held", slowly)
+    headers = HEADERS | bearer(running.token("ana"))
+    with ThreadPoolExecutor(3) as pool:
+        begun = [
+            pool.submit(httpx.post, running.address, headers=headers, json=initialize(), trust_env=False)
+            for _ in range(3)
+        ]
+        assert [each.result().status_code for each in begun] == [200] * 3
 
 
 def test_another_token_has_a_limit_of_its_own_and_no_way_into_a_session(running: Running) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 
 from tacit.doors.commands.formats import AsCsv, AsJson, Form, Format, chosen, show
 from tacit.doors.commands.learning import opened, price_of
 from tacit.doors.commands.prices import Analyst, Delta, Epsilon
-from tacit.doors.commands.terminal import PolicyFile, aside
+from tacit.doors.commands.terminal import PolicyFile, aside, out
+from tacit.doors.tables import plain, table
 
 Moment = str | None
 
@@ -102,13 +105,14 @@ def _table(rows: list[Any], names: tuple[str, ...]) -> None:
     if not rows:
         typer.echo("No period is over yet.")
         return
-    typer.echo("  ".join(["period", "key", *(f"{name} (new)" for name in names)]))
+    days = all(period.start.time() == dt.time() for period, *_ in rows)
+    headings = [heading for name in names for heading in (name, "+/-", "new")]
+    shown = table("from", "group", *headings, texts=(0, 1))
     for period, key, total, new, within in rows:
-        cells = [
-            "-" if total[place] is None else f"{total[place]:,.1f} +- {within[place]:,.1f} ({_plain(new[place])})"
-            for place in range(len(names))
-        ]
-        typer.echo("  ".join([period.start.isoformat(sep=" "), " / ".join(map(str, key)) or "all", *cells]))
+        cells = [cell for place in range(len(names)) for cell in map(_plain, (total[place], within[place], new[place]))]
+        start = period.start.date().isoformat() if days else period.start.isoformat(sep=" ")
+        shown.add_row(start, Text(plain(" / ".join(map(str, key)) or "all")), *cells)
+    out().print(shown)
 
 
 def _plain(value: float | None) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -49,6 +49,8 @@ class Conversation:
 
     tools: Tools
     app: Starlette
+    ready: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the application runs: who comes second waits for it too."""
     holding: asyncio.Task[None] | None = None
 
 
@@ -115,15 +117,17 @@ class Agents:
             )
             found = Conversation(tools, app)
             self._conversations[key] = found
-            ready = asyncio.Event()
-            found.holding = asyncio.get_running_loop().create_task(self._held(app, ready))
-            await ready.wait()
+            found.holding = asyncio.get_running_loop().create_task(self._held(found))
+        await found.ready.wait()
         return found
 
-    async def _held(self, app: Starlette, ready: asyncio.Event) -> None:
-        async with app.router.lifespan_context(app):
-            ready.set()
-            await self._over.wait()
+    async def _held(self, conversation: Conversation) -> None:
+        try:
+            async with conversation.app.router.lifespan_context(conversation.app):
+                conversation.ready.set()
+                await self._over.wait()
+        finally:
+            conversation.ready.set()  # whoever waits is told that it does not run, and does not wait for ever
 
     async def close(self) -> None:
         """End all conversations."""

@@ -50,7 +50,7 @@ def read_asked(sql: str, dialect: str, fields: Sequence[Field]) -> Asked:
     select = sqlglot.parse_one(sql, read=dialect)
     assert isinstance(select, exp.Select)
     known = {each.name.casefold(): place for place, each in enumerate(fields)}
-    outputs = {each.name.casefold() for each in question.outputs}
+    outputs = {each.name.casefold() for each in question.outputs if not _names_itself(each)}
     touched = set()
     for node in scalars_of(question):
         if isinstance(node, tree.Name):
@@ -71,6 +71,12 @@ def read_asked(sql: str, dialect: str, fields: Sequence[Field]) -> Asked:
     for each in list(select.find_all(exp.Column)):
         each.set("table", None)
     return Asked(question, select, keys, tuple(sorted(touched)))
+
+
+def _names_itself(output: tree.Output) -> bool:
+    """Whether an output is a column under its own name, which gives no name to anything else."""
+    own = output.expression
+    return isinstance(own, tree.Name) and own.column.casefold() == output.name.casefold()
 
 
 def _must_be_simple(question: tree.Question) -> None:

@@ -133,8 +133,12 @@ def load_linked(path: str | Path) -> Linked:
         finding = Finding.from_bytes(content)
         told = json.loads(str(finding["linked"]))
         finding["release"], finding["children"]
-        if [len(told[name]) for name in ("tables", "links", "texts")] != [2, 2, 2] or not told["parents"]:
+        if [len(told[name]) for name in ("tables", "links", "texts")] != [2, 2, 2]:
+            raise ValueError
+        found = Linked(finding)
+        over, under = found.parents.columns, found.children.columns
+        if [shown for shown, _ in told["parents"]] != list(over[:-1]) or under[: len(over)] != over:
             raise ValueError
     except (ValueError, KeyError, TypeError):
         raise parameters.refuse("path", "a file that Linked.save wrote", str(path)) from None
-    return Linked(finding)
+    return found
