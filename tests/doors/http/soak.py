@@ -36,9 +36,8 @@ from tacit.doors.http.tokens import TokenFile
 from tacit.errors import BudgetExceeded
 
 ALLOWED = {200, 400, 401, 402, 409, 413, 429, 503}
-PEOPLE = ("ana", "bob", "cy", "di")
-EACH = 40
-"""The epsilon that each of them has: it is spent in the long form."""
+PEOPLE = {"ana": 5, "bob": 10, "cy": 40, "di": 40}
+"""Who asks, and the epsilon that each of them has: in the long form some have spent it before the end."""
 OUTCOMES = ("answered", "failed", "interrupted")
 
 
@@ -53,7 +52,7 @@ class Soak:
     def __init__(self, folder: Path) -> None:
         self.policy = clinic.make(folder, patients=1_000, keeps=True).policy
         text = self.policy.read_text().replace("epsilon = 2\ndelta = 1e-6", "epsilon = 200\ndelta = 1e-6")
-        own = "".join(f"\n[analysts.{name}]\nepsilon = {EACH}\n" for name in (*PEOPLE, "owner"))
+        own = "".join(f"\n[analysts.{name}]\nepsilon = {most}\n" for name, most in {**PEOPLE, "owner": 40}.items())
         self.policy.write_text(text + own)
         file = TokenFile(self.policy)
         self.tokens = {name: file.add(name, Role.ANALYST, 1)[1] for name in PEOPLE}
@@ -120,7 +119,7 @@ class Soak:
 
     def client(self, number: int) -> None:
         """One client, until the end."""
-        rng, who = random.Random(number), PEOPLE[number % len(PEOPLE)]
+        rng, who = random.Random(number), list(PEOPLE)[number % len(PEOPLE)]
         headers = {"Authorization": f"Bearer {self.tokens[who]}"}
         with httpx.Client(headers=headers, timeout=60) as line:
             while not self.stop.is_set():
@@ -199,7 +198,7 @@ class Soak:
             fits = False
         wrong = [f"{who} was told that nothing is left, and something is"] if fits and who in self.spent else []
         cost = sum((each.asked.epsilon for each in curator.ledger(who) if each.kind == "charged"), start=Fraction(0))
-        return wrong + ([f"{who} spent {cost}"] if cost > EACH else [])
+        return wrong + ([f"{who} spent {cost}"] if cost > PEOPLE[who] else [])
 
 
 def main() -> int:
