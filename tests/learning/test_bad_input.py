@@ -24,6 +24,19 @@ from tests.learning.test_common import charges, made, of_rows, target_of
 from tests.learning.test_estimators import all_models
 
 MODELS = pytest.mark.parametrize("model", all_models(), ids=lambda each: type(each).__name__)
+METHODS = {"LogisticRegression": ("gradient", "output", "objective"), "KMeans": ("lloyd",)}
+
+
+def with_methods() -> list[Any]:
+    """Every model, and those that can be learned in several ways once for each."""
+    ways = [(each, way) for each in all_models() for way in METHODS.get(type(each).__name__, ())]
+    return [*all_models(), *(each.set_params(method=way) for each, way in ways)]
+
+
+def named(model: Any) -> str:
+    return f"{type(model).__name__} {getattr(model, 'method', '')}".strip()
+
+
 Arrays = tuple[Any, Any]
 
 
@@ -83,7 +96,7 @@ ON_ARRAYS: dict[str, tuple[Callable[[], Arrays], bool, str]] = {
 }
 
 
-@MODELS
+@pytest.mark.parametrize("model", with_methods(), ids=named)
 @pytest.mark.parametrize("kind", ON_ARRAYS)
 def test_arrays_give_a_clear_error_before_the_release_or_a_private_model(
     model: Any, kind: str, monkeypatch: pytest.MonkeyPatch

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -96,6 +97,26 @@ def test_models_stand_in_pipelines_and_beside_other_transformers() -> None:
     made.fit(frame, charge)
     assert made.score(frame, charge) > 0.7
     assert list(columns.fit(frame).get_feature_names_out()) == ["age"]
+
+
+@pytest.mark.parametrize("model", [*all_models(), *searches()], ids=lambda model: type(model).__name__)
+def test_every_model_stands_in_a_pipeline_and_a_column_transformer(model: Any) -> None:
+    """Behind a scaler of scikit-learn's, and, where it makes columns, beside another one; names go all the way."""
+    rng = np.random.default_rng()
+    frame = pd.DataFrame(rng.normal(50, 20, (60, 3)), columns=["age", "pay", "share"])
+    target = (frame["age"] > 50).astype(int).to_numpy()
+    line = make_pipeline(StandardScaler().set_output(transform="pandas"), clone(model)).fit(frame, target)
+    found = line[-1]
+    assert list(found.feature_names_in_) == list(frame.columns)
+    if hasattr(found, "predict"):
+        assert len(line.predict(frame)) == len(frame)
+    if not hasattr(found, "transform"):
+        return
+    beside = ColumnTransformer([("own", clone(model), ["age", "pay", "share"]), ("kept", "passthrough", ["age"])])
+    shown = beside.set_output(transform="pandas").fit_transform(frame, target)
+    own = [f"own__{name}" for name in beside.named_transformers_["own"].get_feature_names_out()]
+    assert list(shown.columns) == list(beside.get_feature_names_out()) == [*own, "kept__age"]
+    assert np.isfinite(shown.to_numpy()).all()
 
 
 def test_listed_values_become_coordinates_of_their_own() -> None:

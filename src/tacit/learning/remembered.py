@@ -10,7 +10,7 @@ another session) draws anew.
 
 from __future__ import annotations
 
-import hashlib
+import hmac
 import json
 import secrets
 import threading
@@ -110,7 +110,7 @@ class RememberedArrays(ArraySource):
         return Finding.from_bytes(first, repeated=False)
 
     def _digest(self, asked: Mapping[str, Any], price: Price) -> bytes:
-        digest = hashlib.blake2b(key=_KEY)
+        digest = hmac.new(_KEY, digestmod="sha256")  # which processors have built in: half of the time of others
         facts = [self.token, repr(self.known), json.dumps(asked, sort_keys=True), price.event.to_json()]
         digest.update(json.dumps([*facts, str(price.epsilon), str(price.delta)]).encode())
         for each in self.known:
@@ -124,7 +124,7 @@ class RememberedArrays(ArraySource):
 
 def keyed_digest(columns: Sequence[NDArray[Any]]) -> str:
     """A name for these columns, from which nothing about them can be read."""
-    digest = hashlib.blake2b(key=_KEY)
+    digest = hmac.new(_KEY, digestmod="sha256")
     for each in columns:
         plain = json.dumps([str(value) for value in each.tolist()]).encode() if each.dtype == object else each.tobytes()
         digest.update(f"{each.dtype}:{len(plain)}:".encode() + plain)

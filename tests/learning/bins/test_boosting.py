@@ -88,6 +88,7 @@ def test_a_units_rows_move_histograms_by_at_most_the_sensitivity() -> None:
     assert closest["TwoClasses first L1"] > 0.99  # the bounds are reached: no budget is given away
     assert closest["TwoClasses first L2"] > 0.99
     assert closest["TwoClasses round L2"] > 0.99
+    assert closest["ManyClasses round L2"] > 0.99
     assert closest["Numbers round L2"] > 0.99
     assert closest["Numbers first L2"] > 0.99
 

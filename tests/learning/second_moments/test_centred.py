@@ -86,6 +86,18 @@ def test_with_hardly_any_noise_the_line_is_the_plain_one() -> None:
     assert np.allclose(np.diff(model.coef_interval_, axis=1)[:, 0] / 2, 1.125 * textbook, rtol=0.05)
 
 
+@pytest.mark.statistical
+def test_intervals_are_as_wide_as_the_noise_where_that_is_all_there_is() -> None:
+    """Ten times the sampling error. That 12 fits spread 2.6 times as far as they should has a chance below 1e-8."""
+    rng = np.random.default_rng()
+    X = rng.normal(0.2, 0.05, (50_000, 2))
+    y = X @ [0.5, -1.0] + rng.normal(0, 0.05, len(X))
+    facts: dict[str, Any] = {"epsilon": 5, "delta": 1e-6, "bounds": (-1, 1), "target_bounds": (-3, 3)}
+    fits = [learning.LinearRegression(**facts).fit(X.copy(), y) for _ in range(12)]  # a copy has noise of its own
+    spread = np.std([each.coef_ for each in fits], axis=0, ddof=1)
+    assert (np.diff(fits[0].coef_interval_)[:, 0] / 2 > 0.8 * spread).all()
+
+
 SHOWN = [
     "targets fill their bounds",
     "rows fill their bounds",

@@ -9,8 +9,8 @@ Theorem (numbers, first release). A row adds FINE and its target z, |z| <= FINE,
 FINE, w z and w z**2/FINE to totals: (2 m + 3 w) FINE in the L1 norm, the root of (2 m + 3 w**2) in the L2 norm, times
 FINE. The weight w of totals, about half the root of m, makes them far clearer than sums of all bins would be.
 Theorem (residuals). Two classes: truth less probability, clipped at one half. Many classes: the vector of them, shrunk
-to the root of one half in the L2 norm, and so, with k classes, to the root of k/2 in the L1 norm. Numbers: what is left
-of the target divided by a released scale, clipped at 1.
+to one half in the L2 norm (`margin_losses`), and so, with k classes, to half the root of k in the L1 norm. Numbers:
+what is left of the target divided by a released scale, clipped at 1.
 
 Why clipping at one half is harmless for two classes. Where a share q of rows alike has the second class, clipped
 residuals balance at a probability p with q min(1 - p, 1/2) = (1 - q) min(p, 1/2): p is below one half exactly where q
@@ -29,7 +29,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.learning.balls import shrunk
 from tacit.learning.columns import Reals
 from tacit.learning.linear.margin_losses import FINE, LOGISTIC
 from tacit.learning.linear.rounds import WEIGHT
@@ -38,7 +37,6 @@ from tacit.statistics.source import Whole
 __all__ = ["FINE", "WEIGHT", "Begun", "Loss", "ManyClasses", "Numbers", "TwoClasses", "proportions"]
 
 _HALF = FINE // 2
-_ROOT_HALF = math.isqrt(FINE * FINE // 2)
 _REACH = 16 * WEIGHT  # scores beyond are as good as there
 _PROBABILITIES: NDArray[np.int32] = np.rint(
     FINE / (1 + np.exp(-np.arange(-_REACH, _REACH + 1, dtype=np.float64) / WEIGHT))
@@ -170,8 +168,8 @@ class ManyClasses(_Classes):
         return self.classes
 
     def round_moves(self) -> tuple[int, int]:
-        """The root of one half in the L2 norm."""
-        return math.isqrt(self.classes * _ROOT_HALF * _ROOT_HALF), _ROOT_HALF * _ROOT_HALF
+        """One half in the L2 norm, to which the residuals of logistic regression are shrunk."""
+        return math.isqrt(self.classes * LOGISTIC.reach * LOGISTIC.reach), LOGISTIC.reach * LOGISTIC.reach
 
     def begin(self, released: Whole, sizes: Sequence[int], noise: float) -> Begun:
         """The levels are the logarithms of the shares."""
@@ -187,7 +185,7 @@ class ManyClasses(_Classes):
         for start in range(0, len(scores), _BLOCK):
             block = slice(start, start + _BLOCK)
             own = LOGISTIC.residuals(scores[block].T.astype(np.float64), target[block], WEIGHT)
-            found[block] = shrunk(-own, _ROOT_HALF).T
+            found[block] = -own.T
         return found
 
 
