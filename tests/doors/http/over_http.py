@@ -112,6 +112,7 @@ class OverHttp:
 
 NEEDS_FILES = {
     "test_periods.py": "tells a watch what time it is",
+    "test_watched.py": "tells a watch what time it is, and looks inside it",
     "test_till.py": "forks and patches the till itself",
     "test_of_those_who_race_for_the_last_yes_the_others_are_refused_and_nothing_failed": "a monitor needs the files",
     "test_every_charge_says_whether_it_goes_on": "a monitor needs the files",
