@@ -218,11 +218,11 @@ def price_of(policy: Path, epsilon: str | None) -> Any:
 @contextmanager
 def opened(policy: Path, analyst: str, beside: Console) -> Iterator[Any]:
     """The curator of a policy, with a bar while tables are registered."""
-    from tacit.curator import open_policy
     from tacit.doors.commands.registering import registering
+    from tacit.doors.lasting import open_lasting
 
     with registering(beside) as progress:
-        curator = open_policy(policy.absolute(), analyst=analyst, progress=progress)
+        curator = open_lasting(policy, analyst=analyst, progress=progress)
     with curator:
         yield curator
 

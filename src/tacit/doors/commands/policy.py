@@ -99,6 +99,11 @@ def _print_policy(path: Path, checked: Policy) -> None:
             'Without a working copy ("query") every question bounds contributions by itself: several times the work of '
             "the plain query. Name a schema in working_copy to do it once."
         )
+    if checked.ledger is None:
+        console.print(
+            "No ledger is named: what is spent would be forgotten when a command ends, so commands that spend refuse "
+            f'this policy. Add at the top: ledger = "{path.stem}.ledger"'
+        )
     for name in _bare(checked):
         console.print(
             f"Table {name!r} describes no column, so only its rows and units can be counted. List those that may be "

@@ -40,8 +40,8 @@ def publish(
     All of it together costs --epsilon, or the policy's default. The same again costs nothing.
     """
     wanted = chosen(form, as_json=as_json)
-    from tacit.curator import open_policy
     from tacit.doors.commands.registering import registering
+    from tacit.doors.lasting import open_lasting
 
     heading, listed = _read(statistics)
     price = read_policy(policy).default_epsilon if epsilon is None else epsilon
@@ -49,7 +49,7 @@ def publish(
         raise ParameterError("Say what it may cost, e.g. --epsilon 1: the policy has no default_epsilon.")
     beside = aside()
     with registering(beside) as progress:
-        curator = open_policy(policy.absolute(), analyst=analyst, progress=progress)
+        curator = open_lasting(policy, analyst=analyst, progress=progress)
     with curator:
         shown = heading if title is None else title
         found = curator.publish(listed, price, delta=delta or 0, to=to, title=shown)

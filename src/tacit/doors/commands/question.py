@@ -148,15 +148,14 @@ def ask(
     tacit ask clinic.toml "SELECT count(*) AS n, sum(age) AS s FROM visits" --rho 0.01 --delta 1e-7 --weights n=2
     """
     wanted = chosen(form, as_json=as_json, as_csv=as_csv)
-    from tacit.curator import open_policy
     from tacit.doors.commands.registering import registering
+    from tacit.doors.lasting import open_lasting
 
     options = {"rows": rows, **asked(epsilon, delta, rho, within, weights, rows_per_unit, groups_per_unit)}
     planner_of(policy).planned(sql, **options)  # a mistake is told before anything is registered or committed to
     beside = aside()
     with registering(beside) as progress:
-        # the engine's worker lives in another folder, so the path is made absolute
-        curator = open_policy(policy.absolute(), analyst=analyst, progress=progress)
+        curator = open_lasting(policy, analyst=analyst, progress=progress)
     with curator:
         answer = curator.ask(sql, **options)
         left, number = str(curator.budget()), curator.number_of(answer.facts.get("entry"))
@@ -192,15 +191,15 @@ def suggest(
     Prints the line to put into the policy. It costs epsilon once; the same again is free.
     """
     wanted = chosen(form, as_json=as_json)
-    from tacit.curator import open_policy
     from tacit.curator.suggest import question_for
     from tacit.doors.commands.registering import registering
+    from tacit.doors.lasting import open_lasting
 
     planner = planner_of(policy)
     planner.plan(question_for(planner.policy, column)[0], epsilon, rows_per_unit=rows_per_unit)
     beside = aside()
     with registering(beside) as progress:
-        curator = open_policy(policy.absolute(), analyst=analyst, progress=progress)
+        curator = open_lasting(policy, analyst=analyst, progress=progress)
     with curator:
         found = curator.suggest(column, epsilon, rows_per_unit=rows_per_unit)
         left = str(curator.budget())

@@ -73,10 +73,10 @@ def mcp(
         from tacit.doors.mcp.server import make_server
     except ModuleNotFoundError:
         raise TacitError("This needs the package mcp, which is not installed: pip install 'tacit[mcp]'") from None
-    from tacit.curator import open_policy
+    from tacit.doors.lasting import open_lasting
     from tacit.doors.mcp.tools import Tools
 
-    with open_policy(policy.absolute(), analyst=analyst) as curator:
+    with open_lasting(policy, analyst=analyst) as curator:
         make_server(Tools(curator, limit), curator.policy.name).run()
 
 

@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tacit.curator import Curator, open_policy
+from tacit.curator import Curator
 from tacit.doors.http.roles import Role
 from tacit.doors.http.tokens import OWNER, Keyring, Token, TokenFile
+from tacit.doors.lasting import open_lasting
 from tacit.errors import PolicyError
 
 
@@ -34,7 +35,7 @@ class Dataset:
     @classmethod
     def open(cls, path: Path, workers: int = 1) -> Dataset:
         """The dataset of a policy file, with so many workers."""
-        curator = open_policy(path.absolute())
+        curator = open_lasting(path)
         try:
             curator.widen(workers)
         except BaseException:
