@@ -61,6 +61,8 @@ def test_missing_values_and_bought_bins_are_asked_for_by_name(folder: Path) -> N
 def test_two_tables_are_written_with_one_charge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened(tmp_path, *made_up(2_000)).close()
     monkeypatch.chdir(tmp_path)
+    policy = Path("clinic.toml")
+    policy.write_text(policy.read_text().replace('ledger = "memory"', 'ledger = "clinic.ledger"'))
     words = ("synthesise", "clinic.toml", "people", "--children", "visits", "--epsilon", "2", "--bins", "8")
     files = ("--output", "p.parquet", "--children-output", "v.csv", "--model", "both.json", "--card", "both.html")
     assert "charged epsilon 2" in run(*words, *files, "--seed", "1").stdout

@@ -176,7 +176,7 @@ def test_the_command_speaks_the_protocol_over_its_pipes(tmp_path: Path) -> None:
 
     from tacit.doors import clinic
 
-    policy = clinic.make(tmp_path, patients=100).policy
+    policy = clinic.make(tmp_path, patients=100, keeps=True).policy
     start: Callable[..., Any] = StdioServerParameters
     there = {**os.environ, "PYTHONPATH": str(Path(clinic.__file__).parents[2])}
     command = start(

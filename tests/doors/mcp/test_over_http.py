@@ -243,7 +243,7 @@ def test_the_command_stays_on_this_machine_and_takes_who_asks_from_tokens_alone(
 
     from tacit.doors.cli import app
 
-    policy = str(clinic.make(tmp_path, patients=20).policy)
+    policy = str(clinic.make(tmp_path, patients=20, keeps=True).policy)
 
     def run(*arguments: str) -> str:
         done = CliRunner().invoke(app, ["mcp", policy, "--http", *arguments])

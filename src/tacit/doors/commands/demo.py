@@ -45,6 +45,7 @@ def demo(
 
 def _serve() -> None:
     """Serve a clinic that is gone when the server stops, with a token for its owner and one for an analyst."""
+    import os
     import tempfile
 
     from tacit.doors import clinic
@@ -53,7 +54,8 @@ def _serve() -> None:
     from tacit.doors.http.tokens import TokenFile
 
     with tempfile.TemporaryDirectory(prefix="tacit-") as folder:
-        policy = clinic.make(Path(folder)).policy
+        os.environ["TACIT_STATE"] = folder  # where the ledger's head lies: it goes away with the clinic
+        policy = clinic.make(Path(folder), keeps=True).policy
         file = TokenFile(policy)
         for name, role in (("ana", Role.ANALYST), ("owner", Role.OWNER)):
             aside().print(f"A token for {name}: {file.add(name, role, 1)[1]}")

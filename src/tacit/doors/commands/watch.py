@@ -12,7 +12,6 @@ from tacit.doors.commands.formats import AsCsv, AsJson, Form, Format, chosen, sh
 from tacit.doors.commands.learning import opened, price_of
 from tacit.doors.commands.prices import Analyst, Delta, Epsilon
 from tacit.doors.commands.terminal import PolicyFile, aside, out
-from tacit.doors.tables import plain, table
 
 Moment = str | None
 
@@ -105,6 +104,8 @@ def _table(rows: list[Any], names: tuple[str, ...]) -> None:
     if not rows:
         typer.echo("No period is over yet.")
         return
+    from tacit.doors.tables import plain, table  # loads the planner
+
     days = all(period.start.time() == dt.time() for period, *_ in rows)
     headings = [heading for name in names for heading in (name, "+/-", "new")]
     shown = table("from", "group", *headings, texts=(0, 1))
