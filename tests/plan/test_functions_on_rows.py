@@ -177,7 +177,7 @@ def test_a_curve_is_the_curve_to_the_grid(function: str, step: str) -> None:
                 curve(function, number)
             continue
         found = curve(function, number)
-        (raw,) = duckdb.execute(f"SELECT {found.sql.sql(dialect='duckdb')}").fetchone() or (None,)
+        (raw,) = duckdb.execute(f"SELECT {found.sql.sql(dialect='duckdb')}").fetchall()[0]
         defined = exact >= 0 if function == "sqrt" else exact > 0 if function != "exp" else True
         if not defined:
             assert raw is None
@@ -191,7 +191,7 @@ def test_a_curve_is_the_curve_to_the_grid(function: str, step: str) -> None:
 def test_a_bucket_is_counted_from_its_lower_edge() -> None:
     for place in range(-30, 60):
         found = width_bucket(constant(place), constant(-10), constant(20), constant(4))
-        (raw,) = duckdb.execute(f"SELECT {found.sql.sql(dialect='duckdb')}").fetchone() or (None,)
+        (raw,) = duckdb.execute(f"SELECT {found.sql.sql(dialect='duckdb')}").fetchall()[0]
         edges = (-10, -2.5, 5, 12.5, 20)
         assert raw == sum(place >= edge for edge in edges)
         assert found.bounds.contains(raw)
@@ -212,7 +212,7 @@ def test_months_are_added_as_the_engine_adds_them() -> None:
                         add_months(date, months)
                     continue
                 text = f"SELECT CAST(DATE '{date.isoformat()}' + INTERVAL ({months}) MONTH AS DATE)"
-                assert (add_months(date, months),) == duckdb.execute(text).fetchone()
+                assert (add_months(date, months),) == duckdb.execute(text).fetchall()[0]
 
 
 def test_bounds_of_a_bucket_follow_those_of_the_number() -> None:

@@ -182,8 +182,7 @@ def test_no_text_gets_longer_than_counted(steps: list[tuple[str, str, str]]) -> 
     texts = ["".join(letters) for count in range(5) for letters in itertools.product("ab", repeat=count)]
     listed = ", ".join(f"('{text}')" for text in texts)
     query = f"SELECT max(length({sql.sql('duckdb')})) FROM (VALUES {listed}) AS t(x)"
-    found = duckdb.execute(query).fetchone()
-    assert found is not None
+    found = duckdb.execute(query).fetchall()[0]
     assert found[0] <= longest_of(sql, {("t", "x"): 4})
     assert effort_of([sql], {("t", "x"): 4}).values <= sum(1 for _ in sql.walk())
 
