@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import http.client
 import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -213,10 +214,12 @@ def test_somebody_who_does_not_get_to_the_point_loses_the_connection(
                     line.sendall(b"x" if said else b"")
                     time.sleep(0.05)
                 assert line.recv(1) == b""
-        with socket.create_connection(("127.0.0.1", place.port), timeout=30) as line:
-            for _ in range(2):
-                line.sendall(b"GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n")
-                assert b" 200 OK" in line.recv(4096)
+        with closing(http.client.HTTPConnection("127.0.0.1", place.port, timeout=30)) as known:
+            for _ in range(2):  # on one connection
+                known.request("GET", "/v1/health")
+                reply = known.getresponse()
+                assert reply.status == 200
+                reply.read()
     finally:
         server.should_exit = True
         thread.join()
