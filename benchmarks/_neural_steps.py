@@ -35,7 +35,7 @@ def plain(case: Case) -> Callable[[], None]:
     def step() -> None:
         chosen = torch.randint(0, case.people, (case.batch,))
         optimiser.zero_grad()
-        loss(module(inputs[chosen]), target[chosen]).mean().backward()
+        loss(module(inputs.index_select(0, chosen)), target[chosen]).mean().backward()
         optimiser.step()
 
     return step
