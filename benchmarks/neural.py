@@ -84,7 +84,12 @@ def steps() -> list[str]:
         peers = [took[each] for each in ("opacus-hooks", "opacus-ghost") if each in took]
         without = took["plain"] / took["tacit-silent"]
         faster = f"{min(peers) / own:.2f}" if peers else "-"
-        cells = [WORDS[bars.case], f"{took['plain']:.1f}", f"{own:.1f}", f"{took['plain'] / own:.2f} ({bars.noisy:.2f})"]
+        cells = [
+            WORDS[bars.case],
+            f"{took['plain']:.1f}",
+            f"{own:.1f}",
+            f"{took['plain'] / own:.2f} ({bars.noisy:.2f})",
+        ]
         cells += [f"{without:.2f}" + (f" ({bars.silent:.2f})" if bars.silent else "")]
         cells += [f"{took[each]:.1f}" if each in took else "failed" for each in ("opacus-hooks", "opacus-ghost")]
         cells += [faster, f"{held['tacit'] / held['plain']:.2f}"]

@@ -18,8 +18,8 @@ Theorem. Let u = 2**-24 and g(k) = k u/(1 - k u). Clipping multiplies a person b
 differs from the real sum of c gradient over them by at most E C in L2 norm, where E = E1 + E2,
   E1 = g(P + 2) P       for layers summed in float32 in blocks of at most P people (`RankOne`, `Rows`),
   E2 = sum over layers summed in float64 of  2**-52 (n T + 2) n / sqrt(e)   (`Ghost`, `Lookup`; n people, T positions).
-A chunk is cut into blocks of equal length by its public size alone, and blocks are added in float64. So a block in which
-nobody changed has the same bits as before, and its error does not count.
+A chunk is cut into blocks of equal length by its public size alone, and blocks are added in float64. So a block in
+which nobody changed has the same bits as before, and its error does not count.
 Proof. A sum of m products in any order is off by at most g(m) times the sum of their sizes, entry by entry (Higham
 2002, chapter 3); the norm over all entries of the sum of sizes is at most the sum over people of |a| |b| c, which is
 c |gradient| <= C for one position (Minkowski over layers), and c M in general, M = sum over t of |a_t| |b_t|. Computed
