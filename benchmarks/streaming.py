@@ -27,7 +27,7 @@ from tacit.mechanisms.continual import RunningTotals
 from tacit.mechanisms.continual.poles import poles_for
 
 STEPS = 1 << 20
-SHORTER = 1 << 11
+SHORTER = 1 << 9
 JAX = Path(__file__).resolve().parents[1] / ".venv-jax" / "bin" / "python"
 ROWS, DAYS = 10_000_000, 365
 
