@@ -1,9 +1,9 @@
 """Surveys at home: users a second, variances against their formulas, and the peers' speed and error.
 
 The peers run on fewer users, because they handle one at a time: pure-ldp and multi-freq-ldpy in an environment of their
-own (`.venv-ldp`), OpenDP in this one. Both speeds are in users a second of CPU. Errors are the mean squared error of estimated shares over all answers, of the same
-people; multi-freq-ldpy cuts its estimates at 0 and rescales them, so its errors are compared with `consistent`.
-Numbers are compared with the papers (`_local_numbers`).
+own (`.venv-ldp`), OpenDP in this one. Both speeds are in users a second of CPU. Errors are the mean squared error of
+estimated shares over all answers, of the same people; multi-freq-ldpy cuts its estimates at 0 and rescales them, so its
+errors are compared with `consistent`. Numbers are compared with the papers (`_local_numbers`).
 
     python benchmarks/run.py local
 """

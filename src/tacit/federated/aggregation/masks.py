@@ -82,7 +82,7 @@ class Modular:
         if self.is_power:
             size = width * self.length
             room = np.empty(size + _BLOCK - 1, dtype=np.uint8)  # as much as the cipher wants to have
-            stream.update_into(_zeros(size), room)
+            stream.update_into(_zeros(size), room.data)
             words = room[:size].view(f"<u{width}")
             return words.astype(self._words, copy=False)  # reduced at the end: the modulus divides 2**32 or 2**64
         limit = (1 << 8 * width) // self.modulus * self.modulus

@@ -15,7 +15,6 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, repeat
-
 from typing import Any, TypeAlias
 
 import numpy as np
