@@ -117,6 +117,7 @@ DIFFPRIVLIB = Environment(".venv-diffprivlib", "diffprivlib", holds_tacit=False)
 LDP = Environment(".venv-ldp", "ldp", holds_tacit=False, built_here=("multi-freq-ldpy",))
 DPMM = Environment(".venv-dpmm", "dpmm", holds_tacit=False)
 FLOWER = Environment(".venv-flower", "flower", holds_tacit=False)
+JAX = Environment(".venv-jax", "jax", holds_tacit=False)
 BROWSER = Environment(".venv-browser", "browser")
 SCHEMATHESIS = Environment(".venv-schemathesis", "schemathesis", holds_tacit=False)
 LOCK = Environment(".venv-lock", "lock", holds_tacit=False)
@@ -135,6 +136,7 @@ LOCKED_GROUPS = {
     "ldp": ("ldp",),
     "dpmm": ("dpmm",),
     "flower": ("flower",),
+    "jax": ("jax",),
     "browser": ("run", "build", "browser"),
     "schemathesis": ("schemathesis",),
     "docs": ("docs",),
@@ -153,6 +155,7 @@ PEERS: dict[str, tuple[Environment, ...]] = {
     "local": (LDP,),
     "neural": (OPACUS,),
     "federated": (FLOWER,),
+    "streaming": (JAX,),
     "server": (TEST,),
     "synthesis": (DPMM,),
     "synthesis_large": (SPARK,),
