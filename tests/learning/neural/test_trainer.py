@@ -13,7 +13,7 @@ from torch import nn
 
 from tacit.errors import ParameterError, TacitError
 from tacit.learning.neural import PrivateTrainer
-from tacit.learning.neural.floats import BLOCK, block_error
+from tacit.learning.neural.floats import block_error
 from tacit.learning.neural.trainer import Batch
 from tacit.loss import compose
 from tests.learning.neural.nets import Odd, squared

@@ -39,7 +39,7 @@ MIXES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Rehearsed:
-    """How gradients will be made, what is noted about it, in chunks of what size, and the error of float64 sums (E2)."""
+    """How gradients are made, what is noted about it, places of a chunk, and the error of float64 sums (E2)."""
 
     gradients: Gradients
     notes: tuple[str, ...]
