@@ -24,6 +24,7 @@ from tacit.audit.attacks.learned_models import inversion_of_learned, membership_
 from tacit.audit.attacks.linkage import link, linkage
 from tacit.audit.attacks.membership_in_means import membership_in_means
 from tacit.audit.attacks.membership_in_models import membership_by_likelihood_ratio, membership_by_loss
+from tacit.audit.attacks.memorisation import memorisation
 from tacit.audit.attacks.ratings import ratings_linkage
 from tacit.audit.attacks.reconstruction import phase_transition, reconstruction
 from tacit.audit.attacks.timing import timing
@@ -48,7 +49,7 @@ ATTACKS: Final[tuple[Callable[[], Attempt], ...]] = (
     timing,
     error_messages,
 )
-"""Every attack, to be called without arguments."""
+"""Every attack that needs no extra but scikit-learn, to be called without arguments. `memorisation` needs torch."""
 
 __all__ = [
     "ATTACKS",
@@ -68,6 +69,7 @@ __all__ = [
     "membership_by_loss",
     "membership_in_learned",
     "membership_in_means",
+    "memorisation",
     "model_inversion",
     "phase_transition",
     "ratings_linkage",
