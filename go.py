@@ -115,6 +115,7 @@ DIFFPRIVLIB = Environment(".venv-diffprivlib", "diffprivlib", holds_tacit=False)
 LDP = Environment(".venv-ldp", "ldp", holds_tacit=False, built_here=("multi-freq-ldpy",))
 DPMM = Environment(".venv-dpmm", "dpmm", holds_tacit=False)
 FLOWER = Environment(".venv-flower", "flower", holds_tacit=False)
+JAX = Environment(".venv-jax", "jax", holds_tacit=False)
 BROWSER = Environment(".venv-browser", "browser")
 SCHEMATHESIS = Environment(".venv-schemathesis", "schemathesis", holds_tacit=False)
 LOCK = Environment(".venv-lock", "lock", holds_tacit=False)
@@ -132,6 +133,7 @@ LOCKED_GROUPS = {
     "ldp": ("ldp",),
     "dpmm": ("dpmm",),
     "flower": ("flower",),
+    "jax": ("jax",),
     "browser": ("run", "build", "browser"),
     "schemathesis": ("schemathesis",),
     "docs": ("docs",),
@@ -149,6 +151,7 @@ PEERS: dict[str, tuple[Environment, ...]] = {
     "learning": (DIFFPRIVLIB,),
     "local": (LDP,),
     "federated": (FLOWER,),
+    "streaming": (JAX,),
     "server": (TEST,),
     "synthesis": (DPMM,),
     "synthesis_large": (SPARK,),

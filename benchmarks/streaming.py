@@ -3,13 +3,18 @@
 Errors are exact sums, not samples: the mean over steps of the variance of a running total, in units of the noise's
 sensitivity, for one event. The square root of the matrix of totals is computed here by itself, from its coefficients.
 
+Jax-privacy's factorisations (`_streaming_jax`, in `.venv-jax`) are optimised by its own code and measured the same way:
+the largest error at the whole length, the mean error at a shorter one, where its optimiser ends within a minute.
+
     python benchmarks/run.py streaming
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
+import subprocess
 import tempfile
 import time
 from pathlib import Path
@@ -22,6 +27,8 @@ from tacit.mechanisms.continual import RunningTotals
 from tacit.mechanisms.continual.poles import poles_for
 
 STEPS = 1 << 20
+SHORTER = 1 << 9
+JAX = Path(__file__).resolve().parents[1] / ".venv-jax" / "bin" / "python"
 ROWS, DAYS = 10_000_000, 365
 
 
@@ -47,6 +54,26 @@ def tree(steps: int) -> float:
     bits = np.arange(1, steps + 1)
     total = sum(float(np.mean(bits >> level & 1)) * each for level, each in enumerate(variances))
     return levels_of(steps) * total
+
+
+def jax_privacy() -> list[str]:
+    """A line for each of its two optimised matrices beside ours of the same length."""
+    if not JAX.exists():
+        return ["Jax-privacy is not installed: `python3 go.py bench streaming` does it."]
+    lines = []
+    for aim, steps in (("max", STEPS), ("mean", SHORTER)):
+        command = [str(JAX), str(Path(__file__).with_name("_streaming_jax.py")), aim, str(steps)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+        if done.returncode:
+            lines.append(f"Jax-privacy, {aim} error at {steps:,} steps: failed ({done.stderr.strip()[-200:]}).")
+            continue
+        theirs = json.loads(done.stdout.splitlines()[-1])
+        lines.append(
+            f"Jax-privacy, optimised for the {aim} error at {steps:,} steps: {theirs['error']:.4f} with "
+            f"{theirs['buffers']} buffers, found in {theirs['seconds']:.0f} s of CPU; ours {fitted(steps):.4f} "
+            f"({fitted(steps) / theirs['error']:.4f}x), from a table."
+        )
+    return lines
 
 
 def speeds() -> tuple[float, float]:
@@ -121,6 +148,8 @@ def main() -> str:
             "",
             f"Mean squared error over 2^20 steps, in squared sensitivities: ours (6 poles) {ours:.3f}; square root "
             f"{root:.3f}; refined binary tree with the same noise {binary:.1f}; (log(n)/pi + 1/2)^2 = {bound:.2f}.",
+            "",
+            *jax_privacy(),
             "",
             f"Steps: {many / 1e6:.2f}M a second of CPU at once (bar 1M), {single:.1f} microseconds for one (bar 20).",
             "",

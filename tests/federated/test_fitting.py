@@ -47,6 +47,40 @@ def test_a_model_learns_from_rows_that_stay_with_their_clients(classes: int, lea
     assert (again.predict(rows) == found.predict(rows)).all()
 
 
+def test_a_line_is_learned_from_rows_that_stay_with_their_clients(tmp_path: Path) -> None:
+    drawn = np.random.default_rng(3)
+    rows = [drawn.uniform(0, 10, (40, 2)) for _ in range(10)]
+    clients = [(each, 20 + 3 * each[:, 0] - each[:, 1]) for each in rows]
+    line = learning.LinearRegression(bounds={0: (0, 10), 1: (0, 10)}, target_bounds=(0, 60))
+    found = federated.fit(line, clients, rounds=3, local_steps=200, **PRICE)
+    assert np.abs(found.coef_ - [3, -1]).max() < 0.6
+    told = found.predict(np.array([[5.0, 5.0]]))
+    assert abs(told[0] - 30) < 3
+    assert told[0] == pytest.approx(found.intercept_ + found.coef_ @ [5.0, 5.0])
+    assert found.coef_interval_ is None
+    again = learning.load(found.save(tmp_path / "line.json"))
+    assert again.predict(np.array([[5.0, 5.0]])) == pytest.approx(told)
+
+
+def test_of_a_line_too_only_the_clients_own_motion_depends_on_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[list[Any]] = []
+
+    def remembered(one: PrivateSum, values: Any, name: str, comes: Any) -> Any:
+        sent.append([np.array(each) for each in values])
+        return one.finding(np.arange(one.task.size).tolist(), one.clients)
+
+    monkeypatch.setattr(fitting, "opened", remembered)
+    clients = people(6)
+    rows, truth = clients[-1]
+    for last in [(rows, truth), (rows[:0], truth[:0]), (rows, truth * np.nan), (rows * np.nan, truth), (rows, "text")]:
+        line = learning.LinearRegression(bounds={0: (-1, 1), 1: (-1, 1)}, target_bounds=(0, 1))
+        federated.fit(line, [*clients[:-1], last], rounds=2, epsilon=1, delta=1e-6)
+    for start in range(2, len(sent), 2):
+        for one, other in zip(sent[:2], sent[start : start + 2], strict=True):
+            assert all((a == b).all() for a, b in zip(one[:-1], other[:-1], strict=True))
+            assert (other[-1] == 0).all()
+
+
 def test_every_round_is_a_private_sum_at_the_price_of_all_together(monkeypatch: pytest.MonkeyPatch) -> None:
     from tacit.loss import compose
 

@@ -14,17 +14,17 @@ from tacit import synthesis
 from tacit.curator import Price
 from tacit.errors import ParameterError, QuestionError
 from tacit.loss import compose, events
-from tacit.loss.accountants import zcdp
 from tacit.noise import secure
 from tacit.statistics.finding import Content
 from tacit.statistics.source import source_of
 from tacit.synthesis import scoring
-from tacit.synthesis.aim import Purse, Round, adaptive
+from tacit.synthesis.aim import adaptive
 from tacit.synthesis.cells import layout_of
 from tacit.synthesis.counting import Exact
 from tacit.synthesis.merging import merge_rare, merged, spread, spread_codes
 from tacit.synthesis.model.marginals import marginal
 from tacit.synthesis.mst import chosen_tree, measured_tree, plan_mst
+from tacit.synthesis.purse import Purse
 from tacit.synthesis.shown_tables import intervals
 from tacit.synthesis.workloads import candidates_of
 
@@ -101,35 +101,16 @@ def test_the_composed_event_of_mst_is_within_the_budget(columns: int, rows: int)
         assert compose(released).delta(epsilon) <= delta
 
 
-def test_a_round_costs_no_more_than_its_share_and_is_priced_as_accountants_price_it() -> None:
-    for share in (Fraction(1, 7), Fraction(1, 100_003)):
-        this = Round.of(share, 2, 16)
-        assert this.cost <= share
-        priced = sum(zcdp.cost(each)[0] for each in (this.choice.event, this.table.event))
-        assert priced <= float(share) * (1 + 1e-9)
-        assert float(this.cost) >= priced * (1 - 1e-9)
-        assert this.choice.factor == this.choice.event.range / (2 * scoring.GRID * 2 * 16)
-
-
-def test_a_purse_never_spends_more_than_it_holds() -> None:
-    purse = Purse(Fraction(1))
-    purse.pay(Fraction(2, 3))
-    with pytest.raises(ParameterError):
-        purse.pay(Fraction(1, 3) + Fraction(1, 10**30))
-    purse.pay(Fraction(1, 3))
-    assert purse.left == 0
-
-
-@pytest.mark.parametrize("rho", [Fraction(1, 10_000), Fraction(1, 50), Fraction(5)])
-def test_the_events_of_aim_add_up_to_at_most_what_is_charged(rho: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("total", [Fraction(1, 5_000), Fraction(1, 25), Fraction(10)])
+def test_the_steps_of_aim_add_up_to_at_most_what_is_charged(total: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
     spent: list[Fraction] = []
     pay = Purse.pay
     monkeypatch.setattr(Purse, "pay", lambda purse, cost: (pay(purse, cost), spent.append(cost))[0])
     release = adaptive(
-        exact_of(people(300)), LAYOUT, candidates_of(None, LAYOUT.names, LAYOUT.sizes), rho, 1, 5000, secure()
+        exact_of(people(300)), LAYOUT, candidates_of(None, LAYOUT.names, LAYOUT.sizes), total, 1, 5000, secure()
     )
-    tables = sum(1 / (2 * Fraction(each.sigma) ** 2) for each in release.measured)
-    assert rho * 999 / 1000 < sum(spent) <= rho
+    tables = sum(1 / Fraction(each.sigma) ** 2 for each in release.measured)  # their deviation, rounding included
+    assert total * 999 / 1000 < sum(spent) <= total
     assert len(spent) == len(release.measured)  # four tables first, then a choice and a table for each payment
     assert tables * (1 - Fraction(1, 10**9)) <= sum(spent)
 
@@ -228,7 +209,9 @@ def test_the_same_synthesis_is_charged_once_and_stored() -> None:
     assert np.array_equal(first.probabilities("sex", "ward"), again.probabilities("sex", "ward"))
     assert events.from_json(first.receipt["event"]) == plan_mst(3, 1, Fraction(1), Fraction("1e-6")).event
     twin = synthesis.aim(rows, epsilon=1, delta=1e-6)
-    assert isinstance(events.from_json(twin.receipt["event"]), events.Concentrated)
+    priced = events.from_json(twin.receipt["event"])
+    assert isinstance(priced, events.Gaussian)
+    assert compose([priced]).delta(1) <= Fraction("1e-6")
     assert twin.sample(4).to_pandas().columns.tolist() == ["age", "sex", "ward"]
 
 

@@ -1,8 +1,9 @@
-"""`federated.fit`: linear models from rows that stay with their clients.
+"""`federated.fit`: linear models and neural networks from rows that stay with their clients.
 
     federated.fit(learning.LogisticRegression(bounds=..., classes=[0, 1]), clients, rounds=4, epsilon=1, delta=1e-6)
 
-`clients` is a list of (X, y), one for each client. What a round does is in `jobs.models`; each is a `PrivateSum`.
+`clients` is a list of (X, y), one for each client. What a round does is in `jobs.models` (logistic regression),
+`jobs.lines` (linear regression) and `jobs.networks` (neural networks); each is a `PrivateSum`.
 
 Theorem. One round tells what its `PrivateSum` says; all rounds together meet (epsilon, delta) at the level of a client:
 all its rows may be replaced by none. Everything else is made of opened means and public numbers. No sampling of
@@ -22,9 +23,12 @@ import numpy as np
 from tacit import learning, parameters
 from tacit.federated.distributed.private_sum import PrivateSum
 from tacit.federated.distributed.studies import Comes, everybody, opened
+from tacit.federated.jobs.lines import Line
 from tacit.federated.jobs.models import Descent, Fitting
 from tacit.learning.training import DECLARED_PUBLIC, training
 from tacit.parameters import Number
+
+_NETWORKS = ("NeuralClassifier", "NeuralRegressor")
 
 
 def fit(
@@ -44,27 +48,40 @@ def fit(
     comes: Comes = everybody,
 ) -> Any:
     """The model, fitted to the rows of all clients, none of which leave their client; `comes` as in `histogram`."""
-    if not isinstance(model, learning.LogisticRegression):
-        allowed = "a LogisticRegression of tacit.learning, with bounds and classes"
-        raise parameters.refuse("model", allowed, type(model).__name__)
-    if model.classes is None or isinstance(model.classes, str):
-        raise parameters.refuse("classes", "the list of classes: clients' rows are not looked at", DECLARED_PUBLIC)
     descent = Descent(rounds, norm, rate, momentum, local_steps)
     shown = next((each for each in clients if len(each[0])), None)
     if shown is None:
         raise parameters.refuse("clients", "a list of (X, y), at least one of them with rows", "none with rows")
-    given = training(model, _first_row(shown[0]), _first_row(shown[1]), "class")  # for the names of the columns
-    fitting = Fitting(model, given, descent, len(clients))
+    fitting = _fitting(model, (_first_row(shown[0]), _first_row(shown[1])), descent, len(clients))
     rows = [fitting.own(*each) for each in clients]
     terms = {"vanish": vanish, "collude": collude, "rounds": rounds}
     asked = PrivateSum(fitting.task, len(clients), epsilon=epsilon, delta=delta, degree=degree, **terms)
-    weights, motion = np.zeros(fitting.shape), np.zeros(fitting.shape)
+    weights = fitting.start()
+    motion = np.zeros_like(weights)
     for number in range(rounds):
         moves = [fitting.moved(weights, each).reshape(-1) for each in rows]
         found = opened(asked, moves, f"round {number + 1}", comes)
-        weights, motion = fitting.after(weights, motion, found.value)
+        weights, motion = descent.after(weights, motion, np.asarray(found.value))
     price = {"epsilon": f"{epsilon}", "delta": f"{delta}", "rounds": f"{rounds}", "clients": f"{len(clients)}"}
     return fitting.fitted(weights, price)
+
+
+def _fitting(model: Any, shown: tuple[Any, Any], descent: Descent, among: int) -> Any:
+    """What a round does to this kind of model. One row is shown for the names and the number of its columns."""
+    if isinstance(model, learning.LinearRegression):
+        return Line(model, training(model, *shown, "number"), descent, among)
+    is_network = type(model).__name__ in _NETWORKS and type(model).__module__.startswith("tacit.learning.neural")
+    if not is_network and not isinstance(model, learning.LogisticRegression):
+        allowed = "a LogisticRegression, a LinearRegression, a NeuralClassifier or a NeuralRegressor of tacit.learning"
+        raise parameters.refuse("model", allowed, type(model).__name__)
+    classes = getattr(model, "classes", ())
+    if classes is None or isinstance(classes, str):
+        raise parameters.refuse("classes", "the list of classes: clients' rows are not looked at", DECLARED_PUBLIC)
+    if is_network:
+        from tacit.federated.jobs.networks import Network  # torch is an extra: whoever has such a model has it
+
+        return Network(model, shown, descent, among)
+    return Fitting(model, training(model, *shown, "class"), descent, among)
 
 
 def _first_row(rows: Any) -> Any:

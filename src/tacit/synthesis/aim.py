@@ -1,15 +1,14 @@
 """`aim`: select, measure, fit, again and again: each round measures the table that the model gets most wrong.
 
-Theorem. Charged is `Concentrated(rho)`. Edges of bins that are bought (`bought`) have their part of rho, and the
-rounds what is left of it; below, rho is that. The release starts with a table of every column, and goes on in rounds of
-one choice by the exponential mechanism of range eta and one table under discrete Gaussian noise of deviation sigma.
-  * A table has L2 sensitivity r (`counting`), so it costs r**2/(2 sigma**2); a choice costs eta**2/8 (bounded range:
-    Cesar and Rogers 2021). Scores are whole numbers of sensitivity GRID r w, w the largest weight (`scoring`).
+Theorem. The release starts with a table of every column, and goes on in rounds of one choice by the exponential
+mechanism and one table under rounded normal noise.
+  * A table has L2 sensitivity r (`counting`). Scores are whole numbers of sensitivity GRID r w, w the largest weight
+    (`scoring`).
   * Before anything is released, its cost is added to what was spent, in exact arithmetic, and it is released only if
-    the sum stays at most rho (`Purse.pay` refuses otherwise). Costs are chosen by released numbers alone.
-So the sum of the costs is at most rho on every path, and the whole is rho-zCDP (the filter of Feldman and Zrnic 2021,
-as `tacit.loss.filters` proves it). The number of rounds, the candidates, their estimates and the annealing of sigma
-follow from public numbers and what was released; how long the fitting takes does too.
+    the sum stays within the purse (`Purse.pay` refuses otherwise). Costs are chosen by released numbers alone.
+So everything together costs what one release of Gaussian noise does (`purse`); with edges of bins that are bought
+(`bought`), their composition. That is charged. The number of rounds, the candidates, their estimates and the annealing
+of the noise follow from public numbers and what was released; how long the fitting takes does too.
 
 Neighbours: one unit's rows, added or removed. Assumptions: the columns' facts and the workload are public.
 Source: McKenna, Mullins, Sheldon, Miklau 2022 ("AIM"). Different here: rare values are merged after the first tables
@@ -21,7 +20,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
@@ -30,9 +28,6 @@ import numpy as np
 from tacit import parameters
 from tacit.curator import Price
 from tacit.curator.elsewhere import passed_on
-from tacit.loss import events
-from tacit.loss.numbers.rounding import sqrt_up
-from tacit.mechanisms import Exponential, Gaussian
 from tacit.noise import BitSource
 from tacit.parameters import Number
 from tacit.statistics.counts.counting_noise import budget
@@ -49,6 +44,7 @@ from tacit.synthesis.model.marginals import marginal
 from tacit.synthesis.model.tables import Columns, Table
 from tacit.synthesis.model.trees import cells_with, neighbours_of, tree_of
 from tacit.synthesis.mst import known_tables, merged_columns, must_be_small
+from tacit.synthesis.purse import Purse, Round, TableNoise, filled
 from tacit.synthesis.released import Measurement, Release
 from tacit.synthesis.spending import rho_of
 from tacit.synthesis.synthetic import Synthetic, synthesised
@@ -56,64 +52,17 @@ from tacit.synthesis.workloads import candidates_of
 
 Progress = Callable[[float], None]
 
-# of rho, for the single columns: half of a small budget, which is too small for many pairs; found on a public table
+# of the purse, for the single columns: half of a small one, which is too small for many pairs; found on a public table
 _FIRST: Final = Fraction(30, 100)
 _FIRST_OF_LITTLE: Final = Fraction(50, 100)
-_LITTLE: Final = Fraction(1, 500)
-_CHOOSING: Final = Fraction(5, 100)  # of a round: for the choice
+_LITTLE: Final = Fraction(1, 250)  # mu**2
 _ROUNDS: Final = 4  # for each column, at most
 _STEPS, _LAST_STEPS = 40, 300
 _MEAN_SIZE: Final = math.sqrt(2 / math.pi)  # of normal noise, in deviations
 _LAST_ROUNDS: Final = 16  # that many at least share what is left when the noise is lowered
 _ANNEAL: Final = 2  # times the share
 _UNTIL: Final = 0.6
-_MANY: Final = 1 << 60
 MOST_CELLS: Final = 1 << 19
-
-
-class Purse:
-    """What may be spent, and what was: exact, and never more."""
-
-    def __init__(self, rho: Fraction) -> None:
-        self.rho, self.spent = rho, Fraction(0)
-
-    @property
-    def left(self) -> Fraction:
-        """What is left."""
-        return self.rho - self.spent
-
-    def pay(self, cost: Fraction) -> None:
-        """Spend, or refuse."""
-        if cost < 0 or self.spent + cost > self.rho:
-            raise parameters.refuse("rho", f"at most {float(self.left):g}, what is left", float(cost))
-        self.spent += cost
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """One round: the share of rho that it costs, and the noise that this allows."""
-
-    choice: Exponential
-    table: Gaussian
-    cost: Fraction
-
-    @classmethod
-    def of(cls, share: Fraction, rows: int, weight: int) -> Round:
-        """The noise for a share of rho; roots are rounded so that the cost is at most the share."""
-        eta = 1 / sqrt_up(1 / (8 * share * _CHOOSING))
-        choice = Exponential(sensitivity=scoring.sensitivity(rows, weight), epsilon=eta)
-        table = noise_for(share * (1 - _CHOOSING), rows)
-        return cls(choice, table, eta**2 / 8 + cost_of(table, rows))
-
-
-def noise_for(share: Fraction, rows: int) -> Gaussian:
-    """Noise for one table at this share of rho."""
-    return Gaussian(sensitivity=rows, sigma=rows * sqrt_up(1 / (2 * share)), size=_MANY)
-
-
-def cost_of(noise: Gaussian, rows: int) -> Fraction:
-    """What one table costs: r**2/(2 sigma**2)."""
-    return Fraction(rows) ** 2 / (2 * noise.event.sigma**2)
 
 
 def noise_of(estimate: Table, sigma: float) -> float:
@@ -159,13 +108,13 @@ def aim(
     must_be_small(layout)
     most = parameters.whole("max_cells", max_cells, least=1)
     candidates = candidates_of(workload, layout.names, layout.sizes)
-    rho = rho_of("aim", exact_epsilon, exact_delta)
-    edges, left = edges_by_rho(source, layout, rho)
+    edges, left = edges_by_rho(source, layout, rho_of("aim", exact_epsilon, exact_delta))
+    total, event = filled(left, exact_epsilon, exact_delta, edges.events)
 
     def compute(opened: Opened, bits: BitSource) -> Release:
         settled = edges.settled(opened, layout, bits)
         exact = Exact(opened, settled)
-        release = adaptive(exact, settled, candidates, left, source.rows_per_unit, most, bits, told)
+        release = adaptive(exact, settled, candidates, total, source.rows_per_unit, most, bits, told)
         return ruled(release, known_tables(release.measured, release.merges), rules, before)
 
     asked = {
@@ -176,21 +125,21 @@ def aim(
         "workload": [[list(columns), weight] for columns, weight in candidates.items()],
         "max_cells": most,
     } | named_rules(rules, before)
-    return synthesised(source, asked, Price(events.Concentrated(rho), exact_epsilon, exact_delta), compute, analyst)
+    return synthesised(source, asked, Price(event, exact_epsilon, exact_delta), compute, analyst)
 
 
 def adaptive(
     exact: Exact,
     layout: Layout,
     candidates: Mapping[Columns, int],
-    rho: Fraction,
+    total_cost: Fraction,
     rows: int,
     most: int,
     bits: BitSource,
     progress: Progress | None = None,
 ) -> Release:
-    """The release itself."""
-    purse = Purse(rho)
+    """The release itself, for so much of mu**2."""
+    purse = Purse(total_cost)
     exact.prepare(list(candidates))
     count = len(layout.sizes)
     measured = first_tables(exact, count, purse, rows, bits)
@@ -208,15 +157,15 @@ def adaptive(
             share = purse.left  # the last round takes what is left
         this = Round.of(share, rows, weight)
         purse.pay(this.cost)
-        room = most * float(purse.spent / rho)
+        room = most * purse.used
         joined = neighbours_of([each.columns for each in known], count)
         scores, estimates = _scores(counts, candidates, model, tables, joined, this.table.scale, room)
         listed = list(scores)
         chosen = listed[
             int(this.choice.choose(list(range(len(listed))), scores=[scores[c] for c in listed], bits=bits))
         ]
-        noisy = this.table.release(counts[chosen], bits=bits)
-        measured.append(Measurement(chosen, np.asarray(noisy), this.table.scale, merged=True))
+        noisy = this.table.release(counts[chosen], bits)
+        measured.append(Measurement(chosen, noisy, this.table.scale, merged=True))
         known = known_tables(measured, merges)
         tree = tree_of([each.columns for each in known], sizes)
         last = share == this.cost or purse.left < share / 1000
@@ -227,21 +176,21 @@ def adaptive(
             # what was measured is lost in the noise: less of it from here on, and enough left for some more tables
             share = max(share, min(share * _ANNEAL, purse.left / _LAST_ROUNDS))
         if progress is not None:
-            progress(float(purse.spent / rho))
+            progress(purse.used)
         if last:
             break
     model = fit(model.tree, known, total, before=model, steps=_LAST_STEPS, until=_UNTIL)
-    return Release("aim", layout.fields, tuple(measured), model, merges, {"spent": float(purse.spent / rho)})
+    return Release("aim", layout.fields, tuple(measured), model, merges, {"spent": purse.used})
 
 
 def first_tables(exact: Exact, count: int, purse: Purse, rows: int, bits: BitSource) -> list[Measurement]:
     """Every column by itself."""
-    share = _FIRST_OF_LITTLE if purse.rho < _LITTLE else _FIRST
-    noise = noise_for(purse.rho * share / count, rows)
+    share = _FIRST_OF_LITTLE if purse.total < _LITTLE else _FIRST
+    noise = TableNoise.of(purse.total * share / count, rows)
     found = []
     for place in range(count):
-        purse.pay(cost_of(noise, rows))
-        found.append(Measurement((place,), np.asarray(noise.release(exact.table((place,)), bits=bits)), noise.scale))
+        purse.pay(noise.cost)
+        found.append(Measurement((place,), noise.release(exact.table((place,)), bits), noise.scale))
     return found
 
 

@@ -1,9 +1,8 @@
 """`residual`: the rounds of `aim` for pairs, with tables put together from residuals instead of a graphical model.
 
-Theorem. Charged is `Concentrated(rho)`, and what is released costs at most rho on every path, by the theorem of `aim`:
-tables of single columns, then rounds of one choice (range eta, eta**2/8) and one table of a pair under discrete
-Gaussian noise (r**2/(2 sigma**2)), each added up exactly before it is released. What differs is post-processing: the
-estimates in the scores, the model at the end.
+Theorem. What is released is what `aim` releases, and is paid from the same purse (`purse`): tables of single columns,
+then rounds of one choice and one table of a pair. What differs is post-processing: the estimates in the scores, the
+model at the end.
 
 A graphical model must keep its cliques small, so `aim` may not measure every pair that it gets wrong, and its work
 grows with the cliques. Here a pair's table follows from its own residual and its two columns' (`model.residuals`),
@@ -33,14 +32,13 @@ import numpy as np
 from tacit import parameters
 from tacit.curator import Price
 from tacit.curator.elsewhere import passed_on
-from tacit.loss import events
 from tacit.noise import BitSource
 from tacit.parameters import Number
 from tacit.statistics.counts.counting_noise import budget
 from tacit.statistics.domains import Bins
 from tacit.statistics.source import Opened, Whole, source_of
 from tacit.synthesis import scoring
-from tacit.synthesis.aim import Progress, Purse, Round, first_tables, noise_of
+from tacit.synthesis.aim import Progress, first_tables, noise_of
 from tacit.synthesis.bought import edges_by_rho, public_and_bought, with_bought
 from tacit.synthesis.cells import Layout, layout_of
 from tacit.synthesis.counting import Exact
@@ -51,6 +49,7 @@ from tacit.synthesis.model.residuals import Residuals
 from tacit.synthesis.model.tables import Columns, Table, beside, shape_of
 from tacit.synthesis.model.trees import cells_with, neighbours_of, tree_of
 from tacit.synthesis.mst import must_be_small
+from tacit.synthesis.purse import Purse, Round, filled
 from tacit.synthesis.released import Measurement, Release
 from tacit.synthesis.spending import rho_of
 from tacit.synthesis.synthetic import Synthetic, synthesised
@@ -92,22 +91,22 @@ def residual(
     if len(layout.sizes) < 2:
         raise parameters.refuse("columns", "two or more: of one column, independent is the method", len(layout.sizes))
     must_be_small(layout)
-    rho = rho_of("residual", exact_epsilon, exact_delta)
-    edges, left = edges_by_rho(source, layout, rho)
+    edges, left = edges_by_rho(source, layout, rho_of("residual", exact_epsilon, exact_delta))
+    total, event = filled(left, exact_epsilon, exact_delta, edges.events)
 
     def compute(opened: Opened, bits: BitSource) -> Release:
         settled = edges.settled(opened, layout, bits)
-        return measured_pairs(Exact(opened, settled), settled, left, source.rows_per_unit, bits, told)
+        return measured_pairs(Exact(opened, settled), settled, total, source.rows_per_unit, bits, told)
 
     asked = {"study": "synthesis", "method": "residual", "cells": layout.described(), **edges.named()}
-    return synthesised(source, asked, Price(events.Concentrated(rho), exact_epsilon, exact_delta), compute, analyst)
+    return synthesised(source, asked, Price(event, exact_epsilon, exact_delta), compute, analyst)
 
 
 def measured_pairs(
-    exact: Exact, layout: Layout, rho: Fraction, rows: int, bits: BitSource, progress: Progress | None = None
+    exact: Exact, layout: Layout, total: Fraction, rows: int, bits: BitSource, progress: Progress | None = None
 ) -> Release:
-    """The release itself."""
-    purse = Purse(rho)
+    """The release itself, for so much of mu**2."""
+    purse = Purse(total)
     count = len(layout.sizes)
     pairs: list[Columns] = list(itertools.combinations(range(count), 2))
     exact.prepare(pairs)
@@ -127,7 +126,7 @@ def measured_pairs(
         last = share == this.cost or purse.left < share / 1000
         open_pairs = [pair for pair in pairs if _may_be_measured(known, pair, this.table.scale)] or pairs
         chosen = _chosen(this, open_pairs, counts, estimates, bits)
-        noisy = np.asarray(this.table.release(counts[chosen], bits=bits))
+        noisy = this.table.release(counts[chosen], bits)
         measured.append(Measurement(chosen, noisy, this.table.scale))
         known.add(chosen, noisy.astype(np.float64), this.table.scale**2)
         before = estimates[chosen]
@@ -136,10 +135,10 @@ def measured_pairs(
         if float(np.abs(estimates[chosen] - before).sum()) <= noise_of(before, this.table.scale):
             share = max(share, min(share * _ANNEAL, purse.left / _LAST_ROUNDS))
         if progress is not None:
-            progress(float(purse.spent / rho))
+            progress(purse.used)
         if last:
             break
-    return _released(known, measured, layout, {"spent": float(purse.spent / rho)})
+    return _released(known, measured, layout, {"spent": purse.used})
 
 
 def _may_be_measured(known: Residuals, pair: Columns, sigma: float) -> bool:

@@ -60,7 +60,8 @@ def main(clients: int, rounds: int, seed: int) -> None:
     result = json.loads((home / "coordinator" / "result.json").read_text())
     with Ledger.open(home / "coordinator" / "ledger", head=home / "coordinator" / "head") as ledger:
         charges = [each for each in ledger.entries() if each.kind == "charged"]
-    entered = [len(json.loads((home / f"{name}.told").read_text())["rounds"]) for name in members]
+    told = [home / f"{name}.told" for name in members]  # whoever never reached the coordinator has none
+    entered = [len(json.loads(each.read_text())["rounds"]) if each.exists() else 0 for each in told]
     accuracy, rows = _accuracy(home)
     print(  # noqa: T201
         f"{clients} clients, {clients // 5 - len(doomed)} killed, coordinator killed {deaths} times: "

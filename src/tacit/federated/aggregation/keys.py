@@ -5,7 +5,8 @@ Every party has an identity, an X25519 key; a list of the public halves is what 
 one purpose each: BLAKE2b with the secret as its key.
 
     authenticated   a tag of 16 bytes, keyed BLAKE2b: only these two parties can make it. Both can, so it convinces the
-                    other and no third party; nobody here has to be convinced of what was said to somebody else.
+                    other and no third party; nobody here has to be convinced of what was said to somebody else. A long
+                    text (a masked vector) is tagged by its SHA-256, which processors compute three times as fast.
     sealed          ChaCha20-Poly1305 under a key of its own for each message
 
 Signatures would do the same and cost a hundred times as much to check (125 microseconds against 1).
@@ -25,6 +26,7 @@ from tacit.federated.refusals import Refused
 
 KEY = 32  # bytes of a public key and of every secret
 TAG = 16
+_LONG = 4096  # bytes from which a text is tagged by its hash
 
 
 class Identity:
@@ -62,10 +64,12 @@ def derived(secret: bytes, purpose: bytes, *bound_to: bytes) -> bytes:
 
 def tag(key: bytes, *text: bytes) -> bytes:
     """What only the two who know the key can say of this text."""
-    state = hashlib.blake2b(key=key, person=b"tacit agg tag", digest_size=TAG)
+    if sum(map(len, text)) < _LONG:
+        return hashlib.blake2b(b"".join(text), key=key, person=b"tacit agg tag", digest_size=TAG).digest()
+    state = hashlib.sha256()
     for each in text:
         state.update(each)
-    return state.digest()
+    return hashlib.blake2b(state.digest(), key=key, person=b"tacit agg long", digest_size=TAG).digest()
 
 
 def is_tag(found: bytes, key: bytes, *text: bytes) -> bool:

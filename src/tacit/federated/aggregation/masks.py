@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,7 +22,14 @@ Numbers: TypeAlias = NDArray[Any]
 
 _LARGEST_WORDS = 1 << 63
 _PLAIN = (1, 2, 4, 8)  # bytes of a number that numpy reads by itself
-_FROM_ZERO = modes.CTR(bytes(16))
+_BLOCK = 16  # bytes of the cipher's block
+_FROM_ZERO = modes.CTR(bytes(_BLOCK))
+
+
+@lru_cache(maxsize=4)
+def _zeros(size: int) -> bytes:
+    """What a stream is added to: the same for every mask of a round."""
+    return bytes(size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +80,10 @@ class Modular:
             return self._array(self._long(stream))
         width = 4 if self.modulus <= 1 << 32 else 8
         if self.is_power:
-            words = np.frombuffer(stream.update(bytes(width * self.length)), dtype=f"<u{width}")
+            size = width * self.length
+            room = np.empty(size + _BLOCK - 1, dtype=np.uint8)  # as much as the cipher wants to have
+            stream.update_into(_zeros(size), room.data)
+            words = room[:size].view(f"<u{width}")
             return words.astype(self._words, copy=False)  # reduced at the end: the modulus divides 2**32 or 2**64
         limit = (1 << 8 * width) // self.modulus * self.modulus
         found = np.empty(0, dtype=np.uint64)

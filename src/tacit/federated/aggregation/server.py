@@ -182,15 +182,17 @@ class Server:
         """What those who came said to each other: for each of them the entries that are for it, in ascending order.
 
         Lists are ascending, and a is on the list of b if b is on that of a. Everything that was said is one table, a
-        line for each sender and receiver; sorted by receivers first, it is everything that is heard.
+        line for each sender and receiver, in the order of senders; sorted by receivers, it is everything that is heard.
         """
         came = sorted(self._said)
         before = {each: number(each) for each in came} if heads is None else heads
         many = [len(lists[each]) for each in came]
         sender = np.repeat(np.arange(len(came)), many)
         receiver = np.concatenate([np.array(lists[each], dtype=np.int64) for each in came])
-        heard = np.lexsort((sender, receiver))
-        heard = heard[np.isin(receiver[heard], came)]
+        is_here = np.zeros(len(self.setup.clients), dtype=bool)
+        is_here[came] = True
+        heard = np.flatnonzero(is_here[receiver])
+        heard = heard[np.argsort(receiver[heard], kind="stable")]  # those of one receiver stay in the senders' order
         entries = [self._said[each][start : start + size * count] for each, count in zip(came, many, strict=True)]
         said = np.frombuffer(b"".join(entries), dtype=np.uint8).reshape(-1, size)
         head = np.frombuffer(b"".join([before[each] for each in came]), dtype=np.uint8).reshape(len(came), -1)

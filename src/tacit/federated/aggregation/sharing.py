@@ -12,13 +12,17 @@ from __future__ import annotations
 import math
 import operator
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, repeat
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.federated.refusals import Refused
+
+Numbers: TypeAlias = NDArray[Any]
 
 PRIME = (1 << 256) + 297
 SHARE = 33  # bytes
@@ -50,34 +54,51 @@ def all_joined(many: Sequence[Mapping[int, int]], threshold: int, prime: int = P
     for each in many:
         if len(each) < threshold:
             raise Refused(f"{threshold} shares make the secret. There are {len(each)}.")
+    if not many:
+        return []
     used = [sorted(each)[:threshold] for each in many]
-    below = [part % prime for some in _in_parts(used) for part in _below(some)]
-    before = list(accumulate(below, lambda a, b: a * b % prime, initial=1))
-    after, inverses = pow(before.pop(), -1, prime), [0] * len(below)
-    for place in range(len(below) - 1, -1, -1):
-        inverses[place] = after * before[place] % prime
-        after = after * below[place] % prime
-    found = []
-    for place, (each, points) in enumerate(zip(many, used, strict=True)):
-        own = inverses[place * threshold : (place + 1) * threshold]
-        found.append(math.prod(points) * sum(map(operator.mul, own, map(each.__getitem__, points))) % prime)
+    below = np.concatenate([_below(used[start : start + _AT_ONCE]) for start in range(0, len(used), _AT_ONCE)]) % prime
+    shares = _whole([[each[point] for point in points] for each, points in zip(many, used, strict=True)])
+    products = [np.ones(len(used), dtype=object)]  # of a secret's first d_i: none, one, two, ...
+    for place in range(threshold):
+        products.append(products[-1] * below[:, place] % prime)
+    after, found = _inverted(products[-1], prime), np.zeros(len(used), dtype=object)
+    for place in reversed(range(threshold)):
+        found += after * products[place] * shares[:, place]  # three factors long: divided once, at the end
+        after = after * below[:, place] % prime
+    return [
+        math.prod(points) * int(share) % prime  # a whole number of any size
+        for points, share in zip(used, found, strict=True)
+    ]
+
+
+def _inverted(numbers: Numbers, prime: int) -> Numbers:
+    """The inverse of each number, from one inverse of their product."""
+    before = list(accumulate(numbers, lambda a, b: a * b % prime, initial=1))
+    after, found = pow(before.pop(), -1, prime), np.empty(len(numbers), dtype=object)
+    for place in range(len(numbers) - 1, -1, -1):
+        found[place] = after * before[place] % prime
+        after = after * numbers[place] % prime
     return found
 
 
-def _in_parts(used: Sequence[Sequence[int]]) -> Iterator[Sequence[Sequence[int]]]:
-    for start in range(0, len(used), _AT_ONCE):
-        yield used[start : start + _AT_ONCE]
-
-
-def _below(used: Sequence[Sequence[int]]) -> list[int]:
-    """All d_i, one after the other: differences are multiplied in 64-bit words as far as they fit."""
+def _below(used: Sequence[Sequence[int]]) -> Numbers:
+    """All d_i, a line for each secret: differences are multiplied in 64-bit words as far as they fit."""
     points = np.array(used, dtype=np.int64)
     count, many = points.shape
     together = max(1, 62 // int(points.max()).bit_length())
     factors = np.ones((count, many, -(-many // together) * together), dtype=np.int64)
     factors[:, :, :many] = points[:, None, :] - points[:, :, None]
     factors[:, np.arange(many), np.arange(many)] = points
-    return [math.prod(each) for each in factors.reshape(count * many, -1, together).prod(axis=2).tolist()]
+    words = factors.reshape(count, many, -1, together).prod(axis=3).astype(object)
+    return np.asarray(words.prod(axis=2))
+
+
+def _whole(numbers: Sequence[Sequence[int]]) -> Numbers:
+    """Whole numbers of any size as a table."""
+    table = np.empty((len(numbers), len(numbers[0])), dtype=object)
+    table[:] = numbers
+    return table
 
 
 @lru_cache(maxsize=4096)

@@ -46,6 +46,11 @@ class Descent:
         parameters.probability("momentum", self.momentum)
         parameters.whole("local_steps", self.local_steps, least=1)
 
+    def after(self, weights: Reals, motion: Reals, mean: Reals) -> tuple[Reals, Reals]:
+        """The weights and their motion after a round."""
+        kept = float(self.momentum) * motion + mean.reshape(weights.shape)
+        return weights + float(self.rate) * kept, kept
+
 
 class Fitting:
     """A logistic regression whose columns and classes are known, and what a round does to its weights."""
@@ -66,7 +71,7 @@ class Fitting:
             found = self.model._vectors(features)
         except ValueError:
             found = np.zeros((0, self.shape[0] - 1))
-        vectors = np.hstack([np.ones((len(found), 1)), found]) / np.sqrt(1 + len(self.given.features))
+        vectors = with_constant(found, len(self.given.features))
         answers = list(np.asarray(target).tolist())[: len(found)]
         classes = np.array([[float(answer == each) for each in self.given.classes] for answer in answers])
         return vectors, classes.reshape(len(found), len(self.given.classes))
@@ -84,10 +89,9 @@ class Fitting:
             here = here - vectors.T @ off / len(vectors)
         return np.asarray(here - weights)
 
-    def after(self, weights: Reals, motion: Reals, mean: Reals) -> tuple[Reals, Reals]:
-        """The weights and their motion after a round."""
-        kept = float(self.descent.momentum) * motion + mean.reshape(self.shape)
-        return weights + float(self.descent.rate) * kept, kept
+    def start(self) -> Reals:
+        """All weights are 0."""
+        return np.zeros(self.shape)
 
     def fitted(self, weights: Reals, receipt: Mapping[str, str]) -> Any:
         """The model with these weights as its own."""
@@ -105,6 +109,11 @@ class Fitting:
         model.intercept_ = levels[1:] - levels[:1] if two else levels
         model.n_iter_, model.receipt_ = self.descent.rounds, dict(receipt)
         return model
+
+
+def with_constant(vectors: Reals, features: int) -> Reals:
+    """Rows of coordinates, and 1 in front, divided so that none is longer than 1."""
+    return np.asarray(np.hstack([np.ones((len(vectors), 1)), vectors]) / np.sqrt(1 + features))
 
 
 @dataclass(frozen=True)
@@ -151,7 +160,7 @@ class Logistic(Job):
 
     def begin(self) -> State:
         """All weights are 0."""
-        zeros = np.zeros(self.fitting.shape).tolist()
+        zeros = self.fitting.start().tolist()
         return {"weights": zeros, "motion": zeros, "clients": 0}
 
     def read(self, columns: Columns) -> Own:
@@ -178,7 +187,7 @@ class Logistic(Job):
     def after(self, state: State, found: Finding) -> State:
         """The new weights."""
         weights, motion = (np.array(state[name], dtype=np.float64) for name in ("weights", "motion"))
-        weights, motion = self.fitting.after(weights, motion, np.asarray(found.value))
+        weights, motion = self.descent.after(weights, motion, np.asarray(found.value))
         return {"weights": weights.tolist(), "motion": motion.tolist(), "clients": found.clients}
 
     def result(self, state: State) -> dict[str, Any]:
