@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.plan.answers.bends import Moves, flipped, product, quotient, stepped, wrapped
+from tacit.plan.answers.bends import UNBOUNDED, Moves, flipped, product, quotient, stepped, wrapped
 from tacit.plan.answers.floats import as_float
 from tacit.plan.answers.no_rows import unless_empty
 from tacit.plan.answers.operations import OPERATIONS
@@ -59,12 +59,14 @@ class Estimate:
     """Values with their slopes in the measures they depend on. Texts and dates have no slopes.
 
     `far` holds, for values that add up several cells, the sum of the squared slopes in the other cells; and where a
-    value bends within what its noise may be, the squared slopes that this is worth (`bends`).
+    value bends within what its noise may be, the squared slopes that this is worth (`bends`). `steps`: for values that
+    have no slopes of their own, as they add up rows, the largest slope in any of these.
     """
 
     value: NDArray[Any]
     slopes: Mapping[int, Floats] = field(default_factory=dict)
     far: Mapping[int, Floats] = field(default_factory=dict)
+    steps: Mapping[int, Floats] = field(default_factory=dict)
 
     @property
     def noisy(self) -> bool:
@@ -283,7 +285,8 @@ class Operation:
                 for measure, squares in part.far.items():
                     far[measure] = far.get(measure, np.zeros(cells.size)) + squares * np.square(factor)
         if self.op in ("/", "//"):
-            far = quotient((slopes, far), (b.value, b.slopes, b.far), cells.spreads, cells.within)
+            divisor = (b.value, b.slopes, b.far)
+            far = quotient((slopes, far), divisor, cells.spreads, cells.within, UNBOUNDED)
             far = stepped((slopes, far), 1.0, cells.spreads, cells.within if self.op == "//" else 0.0)
         elif self.op == "%":
             far = wrapped((slopes, far), a.value, b.value, cells.spreads, cells.within)
