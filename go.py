@@ -407,7 +407,20 @@ def test(arguments: list[str]) -> int:
         return steps({**lint_steps(), **pytest})
     prepare(DOCS)
     walk: dict[str, Sequence[str]] = {"walk": [sys.executable, "tests/walk.py"]}
-    return steps({**lint_steps(), **docs_steps(), **walk, **pytest})
+    return steps({**lint_steps(), **docs_steps(), **walk, **pytest, **neural_steps()})
+
+
+# What says most about networks in the least time; `python3 go.py neural` runs all of it.
+NEURAL_SHORT = ("test_norms.py", "test_trainer.py", "test_batches.py", "test_features.py")
+
+
+def neural_steps() -> dict[str, Sequence[str]]:
+    """A short selection of the tests that need torch, where their environment is there: torch is not fetched for it."""
+    if not is_ready(NEURAL):
+        say("Left out: tests that need torch. `python3 go.py neural` makes their environment and runs them.")
+        return {}
+    files = [f"tests/learning/neural/{name}" for name in NEURAL_SHORT]
+    return {"neural, in short": [NEURAL.tool("pytest"), "-n", "0", *files]}
 
 
 def spark(arguments: list[str]) -> int:

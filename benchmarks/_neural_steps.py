@@ -66,10 +66,12 @@ def tacit(case: Case, *, silent: bool = False) -> Callable[[], None]:
 def opacus(case: Case, mode: str) -> Callable[[], None]:
     """Opacus as its documentation has it, its float noise included."""
     from opacus import PrivacyEngine
+    from opacus.validators import ModuleValidator
     from torch.utils.data import DataLoader, TensorDataset
 
     warnings.simplefilter("ignore")
-    module, rows = module_of(case), TensorDataset(*rows_of(case))
+    # layers that Opacus has versions of its own for, as attention, are exchanged for those
+    module, rows = ModuleValidator.fix(module_of(case)), TensorDataset(*rows_of(case))
     loader = DataLoader(rows, batch_size=case.batch)
     optimiser = torch.optim.SGD(module.parameters(), lr=RATE)
     settings: dict[str, Any] = {"module": module, "optimizer": optimiser, "data_loader": loader}

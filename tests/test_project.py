@@ -356,3 +356,16 @@ def test_the_small_examples_run_without_a_terminal_and_show_every_lecture_figure
     assert max(map(len, done.stdout.splitlines())) <= 80
     for figure in ("scale 10", "1.0986", "0.0577", "0.0270", "AB-", "basic", "10.000"):
         assert figure in done.stdout, figure
+
+
+def test_torch_is_not_fetched_for_the_default_run(
+    go: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(go, "is_ready", lambda environment: False)
+    monkeypatch.setattr(go, "prepare", lambda environment: pytest.fail("something is fetched"))
+    assert go.neural_steps() == {}
+    assert capsys.readouterr().out.count("\n") == 1
+
+
+def test_the_short_selection_of_neural_tests_is_there(go: ModuleType) -> None:
+    assert all((ROOT / "tests" / "learning" / "neural" / name).exists() for name in go.NEURAL_SHORT)
