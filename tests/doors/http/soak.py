@@ -65,7 +65,7 @@ class Soak:
         self.seen: dict[str, set[str]] = collections.defaultdict(set)
         self.entries: dict[str, set[str]] = collections.defaultdict(set)
         self.statuses: collections.Counter[int] = collections.Counter()
-        self.spent: set[str] = set()
+        self.spent: dict[str, str] = {}
         self.lost = 0
         self.killed = collections.Counter[str]()
 
@@ -144,7 +144,7 @@ class Soak:
                 self.seen[sql].add(json.dumps(content["stored"], sort_keys=True))
                 self.entries[sql].add(content["receipt"]["entry"])
             if reply.status_code == 402:
-                self.spent.add(who)
+                self.spent.setdefault(who, str(reply.json().get("detail")))
             if reply.status_code == 429:
                 time.sleep(0.2)
                 continue
@@ -196,7 +196,7 @@ class Soak:
             fits = True
         except BudgetExceeded:
             fits = False
-        wrong = [f"{who} was told that nothing is left, and something is"] if fits and who in self.spent else []
+        wrong = [f"{who} was told: {self.spent[who]}, and something is left"] if fits and who in self.spent else []
         cost = sum((each.asked.epsilon for each in curator.ledger(who) if each.kind == "charged"), start=Fraction(0))
         return wrong + ([f"{who} spent {cost}"] if cost > PEOPLE[who] else [])
 
