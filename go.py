@@ -109,6 +109,8 @@ SPARK = Environment(".venv-spark", "spark", built_here=("pyspark",))
 # One version of torch has many builds (for processors alone, for graphics cards, for each system), each with a hash and
 # with needs of its own. A lock file made where one of them is offered would refuse the others, so it leaves torch out.
 NEURAL = Environment(".venv-neural", "neural", apart=("torch==2.13.0",))
+# Opacus, beside which neural networks are measured; in one environment, so that both run on one torch.
+OPACUS = Environment(".venv-opacus", "opacus", apart=("torch==2.13.0", "opacus==1.6.0"))
 TUMULT = Environment(".venv-tumult", "tumult", holds_tacit=False, built_here=("pyspark",))
 SMARTNOISE = Environment(".venv-smartnoise", "smartnoise", holds_tacit=False, built_here=("antlr4-python3-runtime",))
 DIFFPRIVLIB = Environment(".venv-diffprivlib", "diffprivlib", holds_tacit=False)
@@ -127,6 +129,7 @@ LOCKED_GROUPS = {
     "bench": ("run", "build", "bench"),
     "spark": ("run", "build", "test", "spark"),
     "neural": ("run", "build", "test", "neural"),
+    "opacus": ("run", "build", "neural", "opacus"),
     "tumult": ("tumult",),
     "smartnoise": ("smartnoise",),
     "diffprivlib": ("diffprivlib",),
@@ -150,6 +153,7 @@ PEERS: dict[str, tuple[Environment, ...]] = {
     "statistics": (DIFFPRIVLIB, TUMULT),
     "learning": (DIFFPRIVLIB,),
     "local": (LDP,),
+    "neural": (OPACUS,),
     "federated": (FLOWER,),
     "streaming": (JAX,),
     "server": (TEST,),

@@ -25,7 +25,7 @@ class Worker(spark_worker.Worker):
         context, group = self._spark.sparkContext, f"profile {self._profiled}"
         self._profiled += 1
         context.setJobGroup(group, group)
-        self._frames = ()
+        self._frames = []
         frame, _ = self._stepped(request)
         tracker = context.statusTracker()
         jobs: list[Any] = []
@@ -36,6 +36,7 @@ class Worker(spark_worker.Worker):
         stages = [tracker.getStageInfo(stage) for stage in {stage for job in jobs for stage in job.stageIds}]
         ran = [stage.numCompletedTasks for stage in stages if stage is not None and stage.numCompletedTasks]
         plans = [each._jdf.queryExecution().executedPlan() for each in (*self._frames, frame)]
+        self._frames = None
         return {
             "plan": "\n".join(plan.toString() for plan in plans),
             "operators": [operator for plan in plans for operator in _operators(plan)],
@@ -45,10 +46,13 @@ class Worker(spark_worker.Worker):
         }
 
     def _kept(self, frame: Any) -> Any:
-        self._frames += (frame,)
+        if self._frames is not None:
+            self._frames.append(frame)
         return super()._kept(frame)
 
-    _frames: tuple[Any, ...] = ()
+    # The steps of what is profiled now. Java keeps the plans of every frame that is held here: of all that was asked,
+    # they filled its memory within a hundred questions, and each took longer than the one before.
+    _frames: list[Any] | None = None
     _profiled = 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -81,6 +82,37 @@ def test_sums_of_noises_in_whole_numbers_are_held_at_every_scale(times: int, lev
             far = whole_reach(one * math.sqrt(times), level, heavy, several=True)
             found = float(added(law, times)[np.abs(POINTS) <= far].sum())
             assert found >= level - 1e-9, (scale, heavy, found)
+
+
+def test_half_a_step_less_would_not_hold_a_sum_of_little_noises() -> None:
+    """Three noises that are nearly always 0: the sum is not 0 more often than one time in thirty."""
+    law = laplace(0.194)
+    deviation, allowed = deviation_of(law) * math.sqrt(3), 0.1 / 3
+    assert 1 - added(law, 3)[POINTS == 0].sum() > allowed
+    assert math.ceil(reach(0.9, True, 3) * deviation - 0.5) == 0
+    assert whole_reach(deviation, 0.9, True, 3, several=True) == 1
+
+
+@pytest.mark.parametrize("width", [2, 3, 4, 5, 10])
+@pytest.mark.parametrize("level", LEVELS)
+def test_noises_over_a_width_rounded_to_whole_numbers_are_held_at_every_scale(width: int, level: float) -> None:
+    """Of a count that is released together with a sum, and of a total of such counts. A half may go either way."""
+    for times, scale in itertools.product((2, 4, 12), SCALES[::2]):
+        for law, heavy in ((gaussian(scale), False), (laplace(scale), True)):
+            one = deviation_of(law) if heavy else scale
+            far = whole_reach(one * math.sqrt(times) / width, level, heavy, shared=True)
+            missed = float(added(law, times)[np.abs(POINTS) >= width * (far + 0.5)].sum())
+            assert missed <= 1 - level + 1e-9, (times, scale, heavy)
+
+
+def test_a_count_beside_a_sum_is_off_by_one_more_often_than_its_variance() -> None:
+    """Halves: the variance of (X + Y)/2 is below 0.05, and one time in five it is a half or more."""
+    law = laplace(2 / 7)
+    deviation = deviation_of(law) / math.sqrt(2)
+    assert deviation**2 < 0.05 < added(law, 2)[np.abs(POINTS) >= 1].sum()
+    assert whole_reach(deviation, 0.95, True, several=True) == 0
+    assert whole_reach(deviation, 0.95, True, shared=True) == 1
+    assert whole_reach(0.1, 0.95, True, shared=True) == 0  # 4 times 0.01 is less than 0.05
 
 
 def test_a_sum_of_six_noises_needs_a_step_less_than_its_reach_rounded_up() -> None:

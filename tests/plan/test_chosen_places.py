@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from tacit.plan import finish, make_plan
-from tacit.plan.answers.finish import ONE, SEVERAL, Finished
+from tacit.plan.answers.chosen import ONE, SEVERAL, SHARED
+from tacit.plan.answers.finish import Finished
 from tacit.policy import Column
 from tacit.question import read
 from tests.plan.copies import clinic, table
@@ -70,8 +71,8 @@ def test_how_many_values_an_interval_allows_for(sql: str, expected: int) -> None
         (COUNTS.replace("count(*)", "count(*) / 2"), 0),
         (
             COUNTS.replace("count(*) AS a", "count(*) AS a, sum(x) AS s"),
-            SEVERAL,
-        ),  # shared out of what is released together
+            SHARED,
+        ),  # fractions of what is released together
         (f"SELECT sum(a) AS a FROM ({COUNTS})", SEVERAL),
         (f"SELECT max(a) AS a FROM ({COUNTS})", 0),
         (f"SELECT sum(a) AS a FROM ({COUNTS} HAVING count(*) > 3)", 0),

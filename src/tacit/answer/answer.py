@@ -26,8 +26,8 @@ from tacit.answer.nested import around, bin_kind, is_nested, plain, read
 from tacit.answer.shown import bars, key_text, off, readable, safe, shown
 from tacit.errors import TacitError
 from tacit.parameters import Number
+from tacit.plan.answers.chosen import SEVERAL, SHARED, whole_reach
 from tacit.plan.answers.chosen import reach as reach_of
-from tacit.plan.answers.chosen import whole_reach
 
 _MOST_SHOWN: Final = 200
 _NOTE: Final = "+/- covers the noise in 95 of 100 cases or more, not what clamping left out"
@@ -43,7 +43,7 @@ class Answer:
 
     `among` says for each column of how many noisy values its own were chosen by their noise (`plan.chosen`; 1, or (),
     where none was), `above` which number a count is above because keys with no more are not shown, `whole` of which
-    columns the noise is in whole numbers (1, or 2 where it is a sum of several), and `farthest` how far off each value
+    columns the noise is in whole numbers (`ONE`, `SEVERAL` or `SHARED` noises), and `farthest` how far off each value
     can be at the most, by its bounds.
     `repeated` says that it was stored before and cost nothing; it does not make an answer another one.
     """
@@ -162,7 +162,8 @@ class Answer:
                 yield None
                 continue
             if self.whole and self.whole[place]:
-                far = [whole_reach(each, *law, several=self.whole[place] > 1) for each in spread]
+                noises = {"several": self.whole[place] == SEVERAL, "shared": self.whole[place] == SHARED}
+                far = [whole_reach(each, *law, **noises) for each in spread]
             else:
                 far = [_up(reach * each) if exact else reach * each for each in spread]
             if self.farthest and (most := self.farthest[place]) is not None:

@@ -156,7 +156,8 @@ def kernel(words: Words, scale: float, offset: float) -> tuple[Floats, NDArray[n
     """floor(scale * |Z| + offset) as floats, and the places that the 63 bits of a word leave open."""
     from scipy.special import ndtri  # here, because importing it takes longer than everything else in this room
 
-    u = np.asarray(words * 2.0**-65)  # half of U: the argument of Phi's inverse
+    # half of U: the argument of Phi's inverse. Processors turn signed words into floats three times as fast
+    u = np.asarray((words >> np.uint64(1)).view(np.int64) * 2.0**-64)
     with np.errstate(all="ignore"):
         k = ndtri(u)
         k *= -scale

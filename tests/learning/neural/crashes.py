@@ -66,10 +66,13 @@ def finished(folder: Path, kills: int, rng: random.Random, longest: float) -> in
                 code = 0
             finally:
                 os._exit(code)
+        ended, status = 0, 0
         if hits < kills:
-            _wait(folder / "draws", rng, longest)
-            os.kill(started, signal.SIGKILL)
-        _, status = os.waitpid(started, 0)
+            ended, status = _waited(started, folder / "draws", rng, longest)
+            if not ended:
+                os.kill(started, signal.SIGKILL)
+        if not ended:
+            _, status = os.waitpid(started, 0)
         if os.WIFSIGNALED(status):
             hits += 1
         elif os.WEXITSTATUS(status) == 0:
@@ -78,15 +81,23 @@ def finished(folder: Path, kills: int, rng: random.Random, longest: float) -> in
             raise AssertionError("The run failed by itself.")
 
 
-def _wait(draws: Path, rng: random.Random, longest: float) -> None:
-    """Some time from the start; or until a few more steps have drawn their noise, and a moment more."""
+def _waited(started: int, draws: Path, rng: random.Random, longest: float) -> tuple[int, int]:
+    """Some time from the start; or until a few more steps have drawn their noise, and a moment more.
+
+    A run that ends by itself is not waited for: lost steps draw nothing, so the lines that are wanted may never come.
+    What comes back is what `os.waitpid` says of it: (0, 0) while it goes on.
+    """
     if rng.random() < 0.2:
         time.sleep(rng.uniform(0, longest))
-        return
+        return os.waitpid(started, os.WNOHANG)
     wanted, deadline = _lines(draws) + rng.randint(1, 5), time.monotonic() + 30
-    while _lines(draws) < min(wanted, STEPS) and time.monotonic() < deadline:
+    while _lines(draws) < wanted and time.monotonic() < deadline:
+        ended = os.waitpid(started, os.WNOHANG)
+        if ended[0]:
+            return ended
         time.sleep(0.0005)
     time.sleep(rng.uniform(0, 0.01))
+    return os.waitpid(started, os.WNOHANG)
 
 
 def _lines(draws: Path) -> int:

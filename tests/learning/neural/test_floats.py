@@ -55,3 +55,10 @@ def test_rounding_costs_less_than_a_hundredth(coordinates: int) -> None:
     exponent = floats.units_for(Fraction(1), Fraction(2), coordinates)
     exact = float(floats.sensitivity(Fraction(1), 0.0, coordinates, exponent)) / 2.0**exponent
     assert 1 <= exact < 1.01
+
+
+@pytest.mark.parametrize("people", [1, 255, 256, 257, 1000, 1120, 4096, 8192])
+def test_blocks_are_equal_parts_of_a_chunk(people: int) -> None:
+    length = floats.block_of(people)
+    assert length <= floats.BLOCK
+    assert -(-people // length) == -(-people // floats.BLOCK)  # no more blocks than it takes

@@ -87,6 +87,10 @@ def test_a_damaged_journal_is_refused(tmp_path: Path) -> None:
 def test_killed_runs_have_spent_once_for_each_step() -> None:
     """Five kills; `python -m tests.learning.neural.crashes 100` has a hundred."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.learning.neural.crashes", "5"], check=True, capture_output=True, text=True
+        [sys.executable, "-m", "tests.learning.neural.crashes", "5"],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert "every step spent once" in done.stdout

@@ -13,7 +13,7 @@ from torch import nn
 
 from tacit.errors import ParameterError, TacitError
 from tacit.learning.neural import PrivateTrainer
-from tacit.learning.neural.floats import BLOCK, block_error
+from tacit.learning.neural.floats import block_error
 from tacit.learning.neural.trainer import Batch
 from tacit.loss import compose
 from tests.learning.neural.nets import Odd, squared
@@ -240,7 +240,7 @@ class InPlaceAtOnce(InPlace):
         (None, {"clipping": "none"}, "clipping"),
         (None, {"size": 0}, "size"),
         (None, {"units": np.zeros(200)}, "rows_per_unit"),
-        (None, {"chunk": BLOCK + 1}, "chunk"),
+        (None, {"chunk": 2**20 + 1}, "chunk"),
         (None, {"data": (people()[0], people()[1][:9])}, "of one length"),
     ],
 )

@@ -13,17 +13,19 @@ import importlib.util
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from tacit.learning.neural import features
     from tacit.learning.neural.estimators import NeuralClassifier, NeuralRegressor
     from tacit.learning.neural.fitted import load
     from tacit.learning.neural.trainer import PrivateTrainer
 
-__all__ = ["NeuralClassifier", "NeuralRegressor", "PrivateTrainer", "load"]
+__all__ = ["NeuralClassifier", "NeuralRegressor", "PrivateTrainer", "features", "load"]
 
-# name -> the file that it lives in
+# name -> the file that it lives in, or is
 _HOME: Final = {
     "NeuralClassifier": "estimators",
     "NeuralRegressor": "estimators",
     "PrivateTrainer": "trainer",
+    "features": "features",
     "load": "fitted",
 }
 
@@ -34,7 +36,8 @@ if not TYPE_CHECKING:  # a type checker reads the imports above, and so still no
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         if importlib.util.find_spec("torch") is None:
             raise ImportError(f"tacit.learning.neural.{name} needs torch: pip install 'tacit[torch]'.")
-        return getattr(importlib.import_module(f"tacit.learning.neural.{_HOME[name]}"), name)
+        home = importlib.import_module(f"tacit.learning.neural.{_HOME[name]}")
+        return home if name == _HOME[name] else getattr(home, name)
 
     def __dir__() -> list[str]:
         return __all__

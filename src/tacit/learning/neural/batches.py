@@ -8,15 +8,23 @@ whoever holds the arrays; a curator's clock hides it (`timing` in the policy).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from tacit import parameters
+from tacit.learning.neural.floats import BLOCK
+
+_HELD: Final = 1 << 23
+"""Numbers that a chunk may hold of all its people: beyond the processor's cache more of them cost more."""
+_LEAST_PLACES: Final = 16
+_MOST_PLACES: Final = 1152
+_EVEN: Final = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -65,12 +73,17 @@ class People:
     def _chunk(self, rows: Any, places: int) -> Chunk:
         there = rows >= 0
         found = rows[there]
+        full, first = len(found) == len(rows), bool(there[: len(found)].all())
 
         def taken(whole: Any) -> Any:
-            if len(found) == len(rows):
-                return whole[found]
-            own = torch.zeros((len(rows), *whole.shape[1:]), dtype=whole.dtype)
-            own[there] = whole[found]
+            if full:
+                return whole.index_select(0, found)
+            own = torch.empty((len(rows), *whole.shape[1:]), dtype=whole.dtype)
+            if first:  # nobody stands between two people
+                torch.index_select(whole, 0, found, out=own[: len(found)])
+                own[len(found) :] = 0
+            else:
+                own.zero_()[there] = whole.index_select(0, found)
             return own
 
         return Chunk(places, tuple(taken(each) for each in self.inputs), taken(self.target), there.float())
@@ -87,6 +100,21 @@ class People:
             return torch.randint(0, 2, shape, generator=generator).to(whole.dtype)
 
         return Chunk(places, tuple(invented(each) for each in self.inputs), invented(self.target), torch.ones(rows))
+
+
+def fitting_places(mean: float | None, rate: float, numbers: int) -> int:
+    """How many places a chunk has unless it is said: by public facts alone.
+
+    mean: how many people are in a step on average, where that is public. A few chunks then hold nearly every sample
+    (two deviations above the mean), with few places for nobody. numbers: how many of them are held for each person.
+    """
+    most = min(max(_HELD // max(numbers, 1), _LEAST_PLACES), _MOST_PLACES)
+    if most < 2 * BLOCK:
+        most = min(most, BLOCK)
+    if mean is None or mean <= 1.0:
+        return min(most, BLOCK)
+    reach = mean + 2.0 * math.sqrt(mean * (1.0 - rate)) + 1.0
+    return min(most, _EVEN * max(2, math.ceil(reach / math.ceil(reach / most) / _EVEN)))
 
 
 def people_of(inputs: Any, target: Any, units: Any = None, rows_per_unit: int | None = None) -> People:

@@ -76,7 +76,9 @@ class _Neural(Model):
         settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rate": rate, "steps": steps}
         settings |= {"clip": self.clip, "clipping": self.clipping, "size": self.size, "exact": self.exact}
         # everything that can be refused is refused here, where nothing is paid and nobody is seen
-        PrivateTrainer(module, type(self)._loss, self._optimiser(module), *given.nobody(), **{**settings, "size": 1})
+        public = {**settings, "size": 1 if self.size is None else self.size}
+        tried = PrivateTrainer(module, type(self)._loss, self._optimiser(module), *given.nobody(), **public)
+        settings["chunk"] = tried.chunk
         price = plan_run(epsilon, delta, rate=rate, steps=steps, buys_count=self.size is None).price
 
         def compute(opened: Opened, bits: BitSource) -> Content:

@@ -14,14 +14,17 @@ Assumption (arithmetic). Products and sums in float32 are rounded as IEEE 754 sa
 that is secretly shorter (bfloat16, TF32) is refused by `single_precision`.
 
 Theorem. Let u = 2**-24 and g(k) = k u/(1 - k u). Clipping multiplies a person by c, with c |gradient| <= C for the
-*exact* norm of the gradient so defined (norms: below). The sum over a chunk, as computed, differs from the real sum
-of c gradient by at most E C in L2 norm, where E = E1 + E2,
+*exact* norm of the gradient so defined (norms: below). What one person's block and chunk add to the sum, as computed,
+differs from the real sum of c gradient over them by at most E C in L2 norm, where E = E1 + E2,
   E1 = g(P + 2) P       for layers summed in float32 in blocks of at most P people (`RankOne`, `Rows`),
   E2 = sum over layers summed in float64 of  2**-52 (n T + 2) n / sqrt(e)   (`Ghost`, `Lookup`; n people, T positions).
+A chunk is cut into blocks of equal length by its public size alone, and blocks are added in float64. So a block in
+which nobody changed has the same bits as before, and its error does not count.
 Proof. A sum of m products in any order is off by at most g(m) times the sum of their sizes, entry by entry (Higham
 2002, chapter 3); the norm over all entries of the sum of sizes is at most the sum over people of |a| |b| c, which is
 c |gradient| <= C for one position (Minkowski over layers), and c M in general, M = sum over t of |a_t| |b_t|. Computed
-norms are at least sqrt(e) M there, so c M <= C/sqrt(e). Two more roundings are those of c b, and of the blocks' sum.
+norms are at least sqrt(e) M there, so c M <= C/sqrt(e). Two more roundings are those of c b, and of the blocks' sum:
+k blocks in float64 add k**2 P 2**-52 C in all, below 2**-24 P C as a chunk has at most 2**12 of them.
 Then each chunk's sum is rounded to whole numbers of a grid, and chunks are added exactly.
 
 Corollary (sensitivity). Adding one person to a sample of k leaves, up to a coupling of the random orders, everybody in
@@ -66,9 +69,14 @@ def gamma(roundings: int) -> float:
     return roundings * UNIT / (1.0 - roundings * UNIT)
 
 
+def block_of(people: int) -> int:
+    """How many people are added in float32: equal parts of a chunk, at most `BLOCK`."""
+    return -(-people // -(-people // BLOCK))
+
+
 def block_error(people: int) -> float:
     """E1: of sums in float32 over blocks, in units of the clipping norm."""
-    block = min(people, BLOCK)
+    block = block_of(people)
     return gamma(block + 2) * block
 
 

@@ -11,6 +11,7 @@ cannot prove; so modules must also have one fixed course of operations (`is_stat
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +27,8 @@ from tacit.learning.neural.hooked import book_keeping, not_understood
 from tacit.learning.neural.per_sample import one_by_one, per_sample
 
 Gradients = Callable[[Chunk], list[Form]]
+Places = Callable[[int], Sequence[int]]
+"""From how many numbers are held for a person to how many places a chunk may have, the best first."""
 _FEW: Final = 3
 _NEAR: Final = 1e-3
 MIXES: Final = (
@@ -36,14 +39,15 @@ MIXES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Rehearsed:
-    """How gradients will be made, what is noted about it, and the error of float64 sums (E2 of `floats`)."""
+    """How gradients are made, what is noted about it, places of a chunk, and the error of float64 sums (E2)."""
 
     gradients: Gradients
     notes: tuple[str, ...]
+    places: int
     double_error: float
 
 
-def rehearsed(module: Any, loss: Callable[[Any, Any], Any], people: People, places: int) -> Rehearsed:
+def rehearsed(module: Any, loss: Callable[[Any, Any], Any], people: People, places: Places) -> Rehearsed:
     """Choose how gradients are made, and try it; or refuse."""
     strange = not_understood(module)
     if not strange and not is_static(module):
@@ -56,11 +60,11 @@ def rehearsed(module: Any, loss: Callable[[Any, Any], Any], people: People, plac
         gradients = book_keeping(module, loss)
     with _quiet(module):
         try:
-            error = _same_bits(gradients, people, places)
+            fitting, error = _fitting(gradients, people, places(_held(gradients, people)))
             _same_gradients(module, loss, gradients, people)
         except (RuntimeError, ValueError, TypeError, IndexError) as wrong:
             raise TacitError(f"The module or the loss fails on made-up people of these shapes: {wrong}") from wrong
-    return Rehearsed(gradients, notes, error)
+    return Rehearsed(gradients, notes, fitting, error)
 
 
 def is_static(module: Any) -> bool:
@@ -74,6 +78,19 @@ def is_static(module: Any) -> bool:
         except Exception:  # noqa: BLE001  # a forward pass is anybody's code
             return False
     return True
+
+
+def _fitting(gradients: Gradients, people: People, places: Sequence[int]) -> tuple[int, float]:
+    """The first of these sizes at which bits stay the same, and the error of its float64 sums."""
+    for size in places[:-1]:
+        with contextlib.suppress(TacitError):
+            return size, _same_bits(gradients, people, size)
+    return places[-1], _same_bits(gradients, people, places[-1])
+
+
+def _held(gradients: Gradients, people: People) -> int:
+    """Numbers that are held for one person."""
+    return sum(each.numel() for form in gradients(people.made_up(1)) for each in form.bits_of(0))
 
 
 def _same_gradients(module: Any, loss: Callable[[Any, Any], Any], gradients: Gradients, people: People) -> None:

@@ -17,7 +17,7 @@ Source: Abadi et al. 2016 (noisy SGD); Bu, Wang, Zha, Karypis 2023 (book-keeping
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from tacit import noise, parameters
 from tacit.errors import TacitError
 from tacit.learning.neural.alone import exact_grid, exact_sum
-from tacit.learning.neural.batches import people_of
+from tacit.learning.neural.batches import fitting_places, people_of
 from tacit.learning.neural.clipping import AUTOMATIC, checked, clipped_sums
 from tacit.learning.neural.floats import BLOCK, block_error
 from tacit.learning.neural.grid import Grid, grid_for
@@ -43,7 +43,7 @@ from tacit.learning.neural.states import put_back, state_of
 from tacit.loss import Budget
 
 _LEAST_CLIP: Final = Fraction(1, 1 << 16)
-_CHUNK: Final = BLOCK
+_MOST_CHUNK: Final = 1 << 20
 _MOST_ERROR: Final = 0.05
 
 
@@ -72,6 +72,7 @@ class PrivateTrainer:
     clip: the norm that gradients are clipped to; clipping: "automatic" brings all of them to it, "flat" only longer
     ones. size: how many people there are, where that is public; without it a noisy count is bought. units: whose each
     row is, with at most `rows_per_unit` of one person. exact: nobody's gradient is computed beside others'.
+    chunk: how many people are computed at a time, if not as many as suit the module.
     journal: a folder from which a run goes on after a crash.
     """
 
@@ -93,7 +94,7 @@ class PrivateTrainer:
         units: Any = None,
         rows_per_unit: int | None = None,
         exact: bool = False,
-        chunk: int = _CHUNK,
+        chunk: int | None = None,
         journal: Any = None,
     ) -> None:
         refuse_mixing(module)
@@ -107,13 +108,14 @@ class PrivateTrainer:
         _same_parameters(self._order, optimiser)
         self._people = people_of(X, y, units, rows_per_unit)
         self.run = plan_run(epsilon, delta, rate=rate, steps=steps, buys_count=size is None)
+        self._public = None if size is None else parameters.whole("size", size, least=1)
         self._places = _places(chunk)
         self.notes: tuple[str, ...] = ()
         self._gradients, self._grid = self._tried()
         self._journal = None if journal is None else Journal(journal)
         self._bits = noise.secure
         self._begun, self._waiting = 0, False
-        self.size = self._counted(size)
+        self.size = self._counted(self._public)
         if self._journal is not None:
             self._resume()
 
@@ -122,14 +124,23 @@ class PrivateTrainer:
     def _tried(self) -> tuple[Any, Grid]:
         coordinates = sum(each.numel() for each in self._order)
         if self._exact:
+            self._places = self._places or BLOCK
             return one_by_one(self.module, self._loss), exact_grid(self._clip, self.run.multiplier, coordinates)
-        found: Rehearsed = rehearsed(self.module, self._loss, self._people, self._places)
-        self.notes = found.notes
+        found: Rehearsed = rehearsed(self.module, self._loss, self._people, self._fitting)
+        self.notes, self._places = found.notes, found.places
         error = block_error(self._places) + found.double_error
         if error > _MOST_ERROR:
             hint = "Take a smaller chunk, or exact=True."
             raise parameters.refuse("chunk", "one whose sums have a small error", f"an error of {error:.2g}", hint)
         return found.gradients, grid_for(self._clip, self.run.multiplier, coordinates, error)
+
+    def _fitting(self, numbers: int) -> Sequence[int]:
+        """Places of a chunk: as said; or by how many people a step has and how many numbers are held for each."""
+        if self._places:
+            return (self._places,)
+        rate = float(self.run.rate)
+        # kernels may be steadier at the size of a block than at others
+        return fitting_places(None if self._public is None else rate * self._public, rate, numbers), BLOCK
 
     def _counted(self, size: int | None) -> float:
         """How many people there are: as said, as bought before, or bought now."""
@@ -140,7 +151,7 @@ class PrivateTrainer:
                 raise TacitError("The journal is of another run. Give this one a folder of its own.")
             return float(stored["size"])
         if size is not None:
-            found = float(parameters.whole("size", size, least=1))
+            found = float(size)
         else:
             assert self.run.count_sigma is not None
             found = float(len(self._people.rows_of) + noise.rounded_normal(self.run.count_sigma, None, noise.secure()))
@@ -229,6 +240,11 @@ class PrivateTrainer:
     # -- what it cost --------------------------------------------------------------------------------
 
     @property
+    def chunk(self) -> int:
+        """How many people are computed at a time."""
+        return self._places
+
+    @property
     def steps_done(self) -> int:
         """Steps that were begun: each is spent, whether or not a crash lost it."""
         return self._begun
@@ -244,9 +260,12 @@ class PrivateTrainer:
 
 
 def _places(chunk: Any) -> int:
+    """As said; 0 where it is left open."""
+    if chunk is None:
+        return 0
     places = parameters.whole("chunk", chunk, least=1)
-    if places > BLOCK and places % BLOCK:
-        raise parameters.refuse("chunk", f"at most {BLOCK}, or a multiple of it", chunk)
+    if places > _MOST_CHUNK:
+        raise parameters.refuse("chunk", f"at most {_MOST_CHUNK:,}", chunk)
     return places
 
 

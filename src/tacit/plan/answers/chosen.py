@@ -51,6 +51,10 @@ if TYPE_CHECKING:
     from tacit.plan.plan import Plan
 
 
+ONE, SEVERAL, SHARED = 1, 2, 3
+"""Which noises a whole number has: of one measure; of several, added up; or fractions of such noises, rounded."""
+
+
 def reach(level: float, heavy_tailed: bool, among: int = 1) -> float:
     """How many standard deviations hold this share of the noise, or of `among` noises all at once."""
     missing = (1 - level) / among
@@ -58,7 +62,9 @@ def reach(level: float, heavy_tailed: bool, among: int = 1) -> float:
     return max(normal, -math.log(missing) / math.sqrt(2)) if heavy_tailed else normal
 
 
-def whole_reach(deviation: float, level: float, heavy_tailed: bool, among: int = 1, *, several: bool = False) -> float:
+def whole_reach(
+    deviation: float, level: float, heavy_tailed: bool, among: int = 1, *, several: bool = False, shared: bool = False
+) -> float:
     """How far one noise in whole numbers, of this deviation, is off at the most: the least whole number that holds.
 
     Theorem. 0, where the variance is at most the probability m that may be missed: noise that is not 0 is 1 or more in
@@ -68,24 +74,30 @@ def whole_reach(deviation: float, level: float, heavy_tailed: bool, among: int =
     The discrete Gaussian law, whose sigma `deviation` is: k steps have about the mass of the normal law from k - 1/2 to
     k + 1/2, so k holds what the normal law holds up to k + 1/2, and ceil(q d - 1/2) holds the level; below a deviation
     of 1 its few points are summed up as well, and the larger of the two is taken.
-    Several such noises (`several`), added up or shared out and rounded: a value that is shown as the nearest whole
-    number is off by more than k only if its noise is more than k + 1/2. Their sum lies between the law of one of them
-    and the normal law, so ceil(q d - 1/2) holds with the larger q of the two; below a deviation of 1, ceil(q d).
+    Several such noises added up (`several`): their sum lies between the law of one of them and the normal law, so
+    ceil(q d - 1/2) holds with the larger q of the two; below a deviation of 1, ceil(q d).
+    Several noises in fractions (`shared`: a count that is released together with a sum is the sum of two noises over
+    the width W), rounded to the nearest whole number: it is off by more than k only if the noise is k + 1/2 or more in
+    size, which has probability at most 4 d**2 for k = 0 (Chebyshev). On steps of 1/W, k + 1/2 itself is a step where W
+    is even, and has the mass from 1/(2 W) before it on: a quarter of a whole step for W = 2, and less for others. So
+    ceil(q d - 1/4) holds, and below a deviation of 1, ceil(q d).
     All of it is summed up point by point in `tests/plan/test_chosen.py`.
     """
     allowed = (1 - level) / among
-    if deviation**2 <= allowed:
+    if (4 if shared else 1) * deviation**2 <= allowed:
         return 0
     if not math.isfinite(deviation):
         return math.inf
     far = reach(level, heavy_tailed, among) * deviation
-    rounded = math.ceil(far) if several and deviation < 1 else math.ceil(far - 0.5)
+    rounded = math.ceil(far - (0.25 if shared else 0.5))
+    if (several or shared) and deviation < 1:
+        rounded = math.ceil(far)
     if heavy_tailed:
         variance = deviation**2
         ratio = variance / (variance + 1 + math.sqrt(2 * variance + 1))  # of 2 a/(1 - a)**2 = variance
         # the last term: what floats may be off by where a is near 1
         single = max(0, math.ceil(math.log(allowed * (1 + ratio) / 2) / math.log(ratio) - 1 - 1e-9))
-        return max(single, rounded) if several else single
+        return max(single, rounded) if several or shared else single
     return rounded if deviation >= 1 else max(rounded, _summed_up(deviation, allowed))
 
 

@@ -55,7 +55,8 @@ def expected_errors(plan: Plan, rows: int | None) -> tuple[Expected, ...]:
         if not fixed and rows is None:
             continue
         cells = made_up(plan, rows or 1) if cells is None else cells
-        spread = float(deviation_of(output, output.formula.of(cells), deviations)[0])
+        plain = output.kind == "integer" or len(output.formula.measures) != 1 or plan.summary is not None
+        spread = float(deviation_of(plan, output, output.formula.of(cells), deviations, whole=plain)[0])
         many = _candidates(plan, output.formula, cells)
         within = _within_95(plan, output.formula, spread, many)
         most = within if fixed else _at_most_95(plan, output.formula, rows or 1, deviations, many)

@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 
 from tacit.mechanisms import Gaussian, KeySelection
 from tacit.plan.answers.chosen import (
+    ONE,
+    SEVERAL,
+    SHARED,
     among,
     is_count,
     order_by_noise,
@@ -29,7 +32,7 @@ from tacit.plan.answers.chosen import (
     used_totals,
 )
 from tacit.plan.answers.farthest import farthest
-from tacit.plan.answers.floats import as_floats, as_real, as_whole
+from tacit.plan.answers.floats import as_float, as_floats, as_real, as_whole
 from tacit.plan.answers.formulas import Cells, Estimate, Floats, Formula, Linear, as_it_reads
 from tacit.plan.answers.nested import MapFormula
 from tacit.plan.answers.summaries import Summed
@@ -45,11 +48,12 @@ _FIRST_TIME, _LAST_TIME = (microseconds(each) for each in (datetime.datetime.min
 
 
 _HALF_A_STEP = 0.26
-"""In deviations: what the noise of one measure, in whole steps, may lie beyond a 95 % bound of the continuous law.
+"""In deviations: what noise in whole steps may lie beyond a 95 % bound of the continuous law.
 
 k steps have the probability of the continuous law from k - 1/2 to k + 1/2, and a bound that is half a step farther
-holds at least as much. A running total is on the same steps. An answer in whole numbers is rounded up instead, and
-noises of several measures smooth each other.
+holds at least as much. A running total is on the same steps. Where several noises are added up, half of the largest
+step among them does (`tests/plan/test_half_a_step.py` sums them up point by point): 10 X + Y is hardly finer than 10 X.
+Noise that is in whole numbers itself is known better (`chosen.whole_reach`).
 """
 
 
@@ -113,15 +117,17 @@ def finish(
         rows = rows[: plan.limit]
     rows_chosen = rows_by_noise(plan) or (len(rows) < whole and order_by_noise(plan))
     columns, deviations, counts, far = [], [], [], []
+    in_whole = [in_whole_numbers(plan, output, cells, selected) for output in plan.outputs]
     heavy = not all(isinstance(each.mechanism, Gaussian) for each in plan.measures)
-    for output in plan.outputs:
+    for output, exact in zip(plan.outputs, in_whole, strict=True):
         by_count = 2 if output.formula.measures & {*selected} else 1
         own = len(rows) if not selected and sorted_alone(plan, output.formula, spreads) else 0
         counts.append(by_count * among(output.formula, cells, len(keys), rows_chosen=rows_chosen, own=own))
         estimate = output.formula.of(replace(cells, within=reach(0.95, heavy, counts[-1])))
         values = as_it_reads(output.formula, cells)
         columns.append([_shown(output, values[row]) for row in rows])
-        spread = deviation_of(output, estimate, spreads) if estimate.noisy and not output.picked else None
+        told = estimate.noisy and not output.picked
+        spread = deviation_of(plan, output, estimate, spreads, whole=bool(exact)) if told else None
         deviations.append(None if spread is None else [float(spread[row]) for row in rows])
         far.append(None if spread is None else farthest(output.formula, values[rows]))
     return Finished(
@@ -131,17 +137,13 @@ def finish(
         tuple(deviations),
         tuple(counts),
         tuple(least if selected and is_count(output.formula, selected) else None for output in plan.outputs),
-        tuple(in_whole_numbers(plan, output, cells, selected) for output in plan.outputs),
+        tuple(in_whole),
         tuple(far),
     )
 
 
-ONE, SEVERAL = 1, 2
-"""How many noises a whole number has: of one measure on its own, or of several, added up or shared out."""
-
-
 def in_whole_numbers(plan: Plan, output: OutputPlan, cells: Cells, selected: Sequence[int] = ()) -> int:
-    """Whether an output is a whole number and so is its noise, or what it is rounded to: 0, ONE or SEVERAL.
+    """Whether an output is a whole number and so is its noise, or what it is rounded to: 0, ONE, SEVERAL or SHARED.
 
     A count, the bins of a histogram; sums and differences of counts, and totals of them over the rows of an answer.
     """
@@ -156,8 +158,10 @@ def in_whole_numbers(plan: Plan, output: OutputPlan, cells: Cells, selected: Seq
         return 0
     bundled = {place for each in plan.bundles for place in each.places}
     levelled = {place for place in formula.measures if plan.measures[place].levels is not None}
-    shared = bool(formula.measures & (bundled | levelled)) or formula is not output.formula
-    return ONE if isinstance(formula, Linear) and len(formula.terms) == 1 and not shared else SEVERAL
+    if formula.measures & (bundled | levelled):
+        return SHARED
+    alone = isinstance(formula, Linear) and len(formula.terms) == 1 and formula is output.formula
+    return ONE if alone else SEVERAL
 
 
 def _unit_terms(formula: Formula) -> bool:
@@ -165,13 +169,22 @@ def _unit_terms(formula: Formula) -> bool:
     return isinstance(formula, Linear) and bool(formula.terms) and all(abs(factor) == 1 for _, factor in formula.terms)
 
 
-def deviation_of(output: OutputPlan, estimate: Estimate, spreads: Sequence[float | Floats]) -> Floats:
-    """The deviation that is told of an output, with half a step for an answer that is not whole and of one measure."""
+def deviation_of(
+    plan: Plan, output: OutputPlan, estimate: Estimate, spreads: Sequence[float | Floats], *, whole: bool
+) -> Floats:
+    """The deviation that is told of an output, with half a step where its noise is not in whole numbers."""
     spread = estimate.deviation(spreads)
-    if output.kind == "integer" or len(output.formula.measures) != 1:
+    if whole:
         return spread
-    (measure,) = output.formula.measures
-    return spread + _HALF_A_STEP * np.abs(estimate.slopes[measure]) if measure in estimate.slopes else spread
+    fine = {
+        place: max(map(abs, row)) for each in plan.bundles for place, row in zip(each.places, each.matrix, strict=True)
+    }
+    moved = estimate.steps or estimate.slopes
+    steps = [as_float(fine.get(place, 1)) * np.abs(slope) for place, slope in moved.items()]
+    largest = np.max([np.zeros(len(spread)), *steps], axis=0)
+    if output.kind == "integer":  # rounded up, an interval has a step of 1 more already
+        largest = np.where(largest > 1, largest, 0.0)
+    return np.asarray(spread + _HALF_A_STEP * largest)
 
 
 def read_key(column: KeyColumn, raw: RawKey) -> Any:

@@ -59,12 +59,14 @@ class Estimate:
     """Values with their slopes in the measures they depend on. Texts and dates have no slopes.
 
     `far` holds, for values that add up several cells, the sum of the squared slopes in the other cells; and where a
-    value bends within what its noise may be, the squared slopes that this is worth (`bends`).
+    value bends within what its noise may be, the squared slopes that this is worth (`bends`). `steps`: for values that
+    have no slopes of their own, as they add up rows, the largest slope in any of these.
     """
 
     value: NDArray[Any]
     slopes: Mapping[int, Floats] = field(default_factory=dict)
     far: Mapping[int, Floats] = field(default_factory=dict)
+    steps: Mapping[int, Floats] = field(default_factory=dict)
 
     @property
     def noisy(self) -> bool:

@@ -112,7 +112,7 @@ class Summed:
         if isinstance(self.inside, (KeyFormula, Constant)):
             return Estimate(as_it_reads(self.inside, outer))
         estimate = self.inside.of(outer)
-        squares = {measure: np.zeros(len(groups)) for measure in self.measures}
+        squares, steps = ({measure: np.zeros(len(groups)) for measure in self.measures} for _ in range(2))
         for group, rows in enumerate(groups):
             for measure in squares:
                 slope, beyond, together = np.zeros(len(rows)), 0.0, 0.0
@@ -123,6 +123,7 @@ class Summed:
                         together += float(np.abs(moved).sum())
                     else:
                         slope = slope + moved
+                    steps[measure][group] = max(steps[measure][group], float(np.max(np.abs(moved), initial=0.0)))
                     beyond += float(np.square(factor)) * float(np.sum(found[place][2][group].get(measure, 0.0)))
                 squares[measure][group] = float(np.square(together + float(np.sqrt(np.square(slope).sum())))) + beyond
         for place, bent in estimate.far.items():  # told in one of the measures, by how much the total moves
@@ -130,7 +131,7 @@ class Summed:
                 unit = np.float64(widest[measure] if widest else 0.0)
                 more = bent * np.square(spreads[place] / unit) if unit > 0 else np.zeros(len(groups))
                 squares[measure] = squares[measure] + np.where(np.isnan(more), 0.0, more)
-        return Estimate(estimate.value, {}, squares)
+        return Estimate(estimate.value, {}, squares, steps)
 
 
 def _spreads(moves: tuple[list[Slopes], list[Slopes]], widest: Sequence[float]) -> Floats:
