@@ -187,6 +187,9 @@ class Soak:
             wrong += [f"an answer without its charge: {sql}" for sql, each in self.entries.items() if not each <= paid]
             kinds = collections.Counter(str(each.kind) for each in curator.ledger())
             say(f"ledger: {dict(kinds)}; {curator.budget()}")
+            for who in PEOPLE:
+                mine = [each for each in curator.ledger(who) if each.kind == "charged"]
+                say(f"{who}: {len(mine)} charges, {curator.budget(who)}; told {self.spent.get(who)}")
         return wrong
 
     def cap(self, curator: Curator, who: str) -> list[str]:
