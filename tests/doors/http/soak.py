@@ -195,7 +195,8 @@ class Soak:
     def cap(self, curator: Curator, who: str) -> list[str]:
         """Whether somebody's budget is spent exactly where they were told so, and nowhere beyond."""
         try:
-            curator.ask("SELECT count(*) FROM visits WHERE charge < 0.5", "0.01", analyst=who)
+            own = list(PEOPLE).index(who)  # a question that nobody else has paid for: a stored answer costs nothing
+            curator.ask(f"SELECT count(*) FROM visits WHERE charge < 0.{own + 5}", "0.01", analyst=who)
             fits = True
         except BudgetExceeded:
             fits = False
