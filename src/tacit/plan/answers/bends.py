@@ -9,8 +9,9 @@ so the r for which it is at most q of its deviations hold the true one with the 
 q (o sqrt(g) + sqrt(e (1 - g) + o**2))/(1 - g) of a/b, where o is the part of the deviation d of a/b that moves with b,
 and e = d**2 - o**2 the rest. (Fieller 1954, Some problems in interval estimation; noise of any correlation.) One end is
 nearer than that, so for a value that no noise chose, of which both ends may be missed, sqrt(d**2 + g o**2)/(1 - g) is
-enough: simulated in `tests/plan/test_bends.py`. Where g is 1 or more no bound holds; it is taken as `_MOST`, which
-leaves an interval some 25 to 50 times as wide as the slopes say.
+enough: simulated in `tests/plan/test_bends.py`. Where g is 1 or more no bound holds: b may be as near to 0 as it likes.
+Then g is taken as `UNBOUNDED`, and an interval of a hundred million times what the slopes say tells that nothing is
+known. A mean is bounded by its column, whatever the count is, and `_MOST` leaves 25 to 50 times the slopes.
 Theorem (a variance). With noises A, T, C on the sums of squares and of values and on the count n, mean m, and c the
 true count, the error of A/n - (T/n)**2 is linear in the noises, over c instead of n, plus ((T - m C)/c)**2 exactly;
 a covariance has the product of two such errors of means. Where these are within q deviations, so is their product
@@ -38,6 +39,7 @@ Moves: TypeAlias = tuple[Slopes, Slopes]
 WITHIN_95, WITHIN_99 = 2.1184, 3.2564
 """Deviations of Laplace noise that hold with these probabilities."""
 _MOST = 0.96
+UNBOUNDED = 1 - 1e-8
 _LEAST = 1e-6  # below it a quotient is as straight as floats can tell
 
 
@@ -52,6 +54,7 @@ def quotient(
     divisor: tuple[Floats, Slopes, Slopes],
     spreads: Sequence[float | Floats],
     within: float,
+    most: float = _MOST,
 ) -> dict[int, Floats]:
     """The `far` of a quotient with these slopes and far slopes: its own, and what dividing by a noisy number adds."""
     slopes, far = of
@@ -64,7 +67,7 @@ def quotient(
         whole = np.asarray(variance_of(slopes, far, spreads))
         shared = sum((slopes[each] * by[each] * np.square(spreads[each]) for each in by if each in slopes), 0.0 * value)
         own = np.minimum(np.where(squared > 0, np.square(shared) / squared, 0.0), whole)
-        share = np.minimum(within**2 * squared / np.square(value), _MOST)
+        share = np.minimum(within**2 * squared / np.square(value), most)
         if within > WITHIN_95:
             reached = np.square(np.sqrt(own * share) + np.sqrt((whole - own) * (1 - share) + own))
         else:

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.plan.answers.bends import Moves, flipped, product, quotient, stepped, wrapped
+from tacit.plan.answers.bends import UNBOUNDED, Moves, flipped, product, quotient, stepped, wrapped
 from tacit.plan.answers.floats import as_float
 from tacit.plan.answers.no_rows import unless_empty
 from tacit.plan.answers.operations import OPERATIONS
@@ -285,7 +285,8 @@ class Operation:
                 for measure, squares in part.far.items():
                     far[measure] = far.get(measure, np.zeros(cells.size)) + squares * np.square(factor)
         if self.op in ("/", "//"):
-            far = quotient((slopes, far), (b.value, b.slopes, b.far), cells.spreads, cells.within)
+            divisor = (b.value, b.slopes, b.far)
+            far = quotient((slopes, far), divisor, cells.spreads, cells.within, UNBOUNDED)
             far = stepped((slopes, far), 1.0, cells.spreads, cells.within if self.op == "//" else 0.0)
         elif self.op == "%":
             far = wrapped((slopes, far), a.value, b.value, cells.spreads, cells.within)
