@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from tacit.errors import QuestionError
 from tacit.plan.row_plan import RowPlan
 
 Study = TypeVar("Study", bound=Callable[..., Any])
@@ -36,6 +37,15 @@ class Elsewhere(ABC):
         self, study: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any], rows: int | None
     ) -> Any:
         """What a study, or the `fit` of a model, would cost there; free."""
+
+
+def must_be_here(data: Any) -> None:
+    """Refuse what is offered only where the rows lie: it takes one step after another, or a model's own code."""
+    if isinstance(data, Elsewhere):
+        raise QuestionError(
+            "This is not offered over a connection: it is done where the rows lie. Run it there, with "
+            "tacit.open(policy), or use a study, a model or a question, which are passed on."
+        )
 
 
 class ElsewhereRows(Elsewhere):

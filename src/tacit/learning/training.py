@@ -25,6 +25,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from tacit import parameters
 from tacit.curator import Curator, Rows
+from tacit.curator.elsewhere import must_be_here
 from tacit.errors import QuestionError
 from tacit.learning.columns import Feature, features_of
 from tacit.learning.remembered import RememberedArrays, token_of
@@ -61,6 +62,7 @@ class Through:
 
 def training(model: Any, data: Any, target: Any, kind: str | None) -> Training:
     """What `fit(data, target)` means. `kind` is "number", "class", or None where there is no target."""
+    must_be_here(data)
     if isinstance(data, Through):
         found = training(model, data.data, target, kind)
         return replace(found, source=data.stand_in(found))

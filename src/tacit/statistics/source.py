@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from tacit import parameters
 from tacit.answer.release import guarded
 from tacit.curator import Curator, Price, Rows
+from tacit.curator.elsewhere import must_be_here
 from tacit.errors import QuestionError
 from tacit.noise import BitSource, secure
 from tacit.plan.row_plan import Asked, Cut, Indicator, OrMissing, Variable, missing_code, name_of
@@ -327,6 +328,7 @@ def source_of(
     """
     from tacit.statistics.arrays import array_source
 
+    must_be_here(data)
     chosen = None if columns is None else [columns] if isinstance(columns, str) else list(columns)
     if isinstance(data, Source):
         return data if chosen is None else data.of(*chosen)

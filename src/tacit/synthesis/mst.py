@@ -49,7 +49,7 @@ from tacit.synthesis.spending import rho_of, tightened
 from tacit.synthesis.synthetic import Synthetic, synthesised
 
 # of rho: for single columns, for choices, for pairs; found on a public table
-_SHARES: Final = (Fraction(50, 100), Fraction(10, 100), Fraction(40, 100))
+_SHARES: Final = (Fraction(40, 100), Fraction(12, 100), Fraction(48, 100))
 _RARE: Final = 3  # deviations of noise, below which a value is merged with others
 _MANY: Final = 1 << 60  # tables of any size
 

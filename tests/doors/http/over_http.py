@@ -18,6 +18,7 @@ from fastapi.testclient import TestClient
 import tacit
 import tacit.curator
 from tacit.curator import Curator
+from tacit.curator.elsewhere import Elsewhere
 from tacit.doors.connect import RemoteCurator, connect
 from tacit.doors.http.app import Limits, Server, make_app
 from tacit.doors.http.datasets import Dataset
@@ -26,7 +27,7 @@ from tacit.doors.http.tokens import Keyring, TokenFile
 from tacit.errors import ParameterError
 
 OVER = ("ask", "ask_all", "suggest", "estimate", "explain", "why", "plan", "planned", "table", "number_of", "stored")
-OVER += ("rows", "publish", "watch")
+OVER += ("rows", "publish", "watch", "studied", "fitted", "estimated")
 OF_SOMEBODY = ("budget", "spent", "remaining", "ledger", "verify", "resume")
 
 
@@ -110,6 +111,9 @@ class OverHttp:
         return repr(self.local)
 
 
+Elsewhere.register(OverHttp)  # a study that is handed one passes itself on
+
+
 NEEDS_FILES = {
     "test_periods.py": "tells a watch what time it is",
     "test_watched.py": "tells a watch what time it is, and looks inside it",
@@ -125,11 +129,18 @@ NEEDS_FILES = {
     "test_with_a_ledger_in_a_database_another_host_is_refused": "tells a watch what time it is",
 }
 """What cannot be asked over HTTP, and why: a test, or all of a file."""
+NOT_OFFERED = {
+    "[session": "a monitor needs the files",
+    "-search]": "a search needs the files",
+    "-evaluation]": "an evaluation needs the model's own code",
+}
+"""The same for some cases of a test, by a part of their names."""
 
 
 def why_not(path: Path, test: str) -> str | None:
     """Why a test of the curator is left out over HTTP, if it is."""
-    return NEEDS_FILES.get(path.name) or NEEDS_FILES.get(test.partition("[")[0])
+    whole = NEEDS_FILES.get(path.name) or NEEDS_FILES.get(test.partition("[")[0])
+    return whole or next((reason for part, reason in NOT_OFFERED.items() if part in test), None)
 
 
 def install() -> None:

@@ -65,7 +65,7 @@ class Soak:
         self.seen: dict[str, set[str]] = collections.defaultdict(set)
         self.entries: dict[str, set[str]] = collections.defaultdict(set)
         self.statuses: collections.Counter[int] = collections.Counter()
-        self.spent: set[str] = set()
+        self.spent: dict[str, str] = {}
         self.lost = 0
         self.killed = collections.Counter[str]()
 
@@ -144,7 +144,7 @@ class Soak:
                 self.seen[sql].add(json.dumps(content["stored"], sort_keys=True))
                 self.entries[sql].add(content["receipt"]["entry"])
             if reply.status_code == 402:
-                self.spent.add(who)
+                self.spent.setdefault(who, str(reply.json().get("detail")))
             if reply.status_code == 429:
                 time.sleep(0.2)
                 continue
@@ -187,16 +187,20 @@ class Soak:
             wrong += [f"an answer without its charge: {sql}" for sql, each in self.entries.items() if not each <= paid]
             kinds = collections.Counter(str(each.kind) for each in curator.ledger())
             say(f"ledger: {dict(kinds)}; {curator.budget()}")
+            for who in PEOPLE:
+                mine = [each for each in curator.ledger(who) if each.kind == "charged"]
+                say(f"{who}: {len(mine)} charges, {curator.budget(who)}; told {self.spent.get(who)}")
         return wrong
 
     def cap(self, curator: Curator, who: str) -> list[str]:
         """Whether somebody's budget is spent exactly where they were told so, and nowhere beyond."""
         try:
-            curator.ask("SELECT count(*) FROM visits WHERE charge < 0.5", "0.01", analyst=who)
+            own = list(PEOPLE).index(who)  # a question that nobody else has paid for: a stored answer costs nothing
+            curator.ask(f"SELECT count(*) FROM visits WHERE charge < 0.{own + 5}", "0.01", analyst=who)
             fits = True
         except BudgetExceeded:
             fits = False
-        wrong = [f"{who} was told that nothing is left, and something is"] if fits and who in self.spent else []
+        wrong = [f"{who} was told: {self.spent[who]}, and something is left"] if fits and who in self.spent else []
         cost = sum((each.asked.epsilon for each in curator.ledger(who) if each.kind == "charged"), start=Fraction(0))
         return wrong + ([f"{who} spent {cost}"] if cost > PEOPLE[who] else [])
 

@@ -54,6 +54,23 @@ def test_a_study_over_http_is_the_study(served: Served) -> None:
     assert served.post("/v1/studies/median", body, headers={"Accept": "text/csv"}).text.startswith("median,")
 
 
+def test_what_is_not_passed_on_says_where_it_is_done(remote: RemoteCurator) -> None:
+    """An evaluation, a search and a monitor need the model's own code, or one step after another."""
+    rows = remote.rows(PEOPLE)
+    model = learning.LogisticRegression()
+    fitted = learning.GaussianNB(epsilon="0.05").fit(rows, "sex")
+    ways = [
+        lambda: learning.evaluate(fitted, rows, "sex", epsilon="0.05"),
+        lambda: learning.Search(model, {"method": ["rounds"]}, epsilon="0.1", delta="1e-8").fit(rows, "sex"),
+        lambda: statistics.Monitor(rows, epsilon="0.05", threshold=100),
+    ]
+    before = len(remote.ledger())
+    for way in ways:
+        with pytest.raises(QuestionError, match="done where the rows lie"):
+            way()
+    assert len(remote.ledger()) == before
+
+
 def test_an_estimate_is_free_and_tells_the_price(served: Served) -> None:
     before = len(served.get("/v1/ledger").json()["entries"])
     body = {"columns": ["patients.birth_year"], "options": {"epsilon": "0.05"}, "rows": 200}

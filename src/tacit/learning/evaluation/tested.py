@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import parameters
+from tacit.curator.elsewhere import must_be_here
 from tacit.learning.columns import Feature, Reals
 from tacit.learning.evaluation.predictions import Predictor, Table
 from tacit.learning.training import columns_of
@@ -46,6 +47,7 @@ def tested_arrays(
     found: Predictor, data: Any, target: Any, by: Any, groups: Any, features: Sequence[Feature]
 ) -> TestedArrays:
     """What `evaluate(model, data, target, by=...)` means for arrays."""
+    must_be_here(data)
     if target is None or isinstance(target, str):
         allowed = "an array with the true value of each row, where the data are arrays"
         raise parameters.refuse("target", allowed, target)
