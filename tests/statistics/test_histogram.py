@@ -17,7 +17,7 @@ from tacit.errors import ParameterError, QuestionError, TacitError
 from tacit.mechanisms import Quantiles
 from tacit.statistics.counts.density import best_bins, density
 from tacit.statistics.counts.histogram import histogram
-from tacit.statistics.counts.projection import pooled, simplex, whole_simplex
+from tacit.statistics.counts.projection import pooled, repaired, simplex, whole_simplex
 from tacit.statistics.counts.sorted_histogram import sorted_histogram
 from tacit.statistics.finding import Finding
 from tests import draws
@@ -237,6 +237,31 @@ def test_the_simplex_projection_is_the_nearest_point() -> None:
         lowered = given - found  # equal on what is kept, and no larger elsewhere: the conditions of an optimum
         assert np.ptp(lowered[found > 0]) < 1e-9
         assert np.all(lowered[found == 0] <= lowered[found > 0].max() + 1e-9)
+
+
+def test_repair_leaves_large_counts_as_they_came_and_small_ones_share_their_sum() -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(50):
+        noisy = np.concatenate([rng.integers(100, 200, size=3), rng.integers(-9, 10, size=20)])
+        found = repaired(noisy, 20)
+        assert found[:3].tolist() == noisy[:3].tolist()
+        assert found[3:].sum() == max(noisy[3:].sum(), 0)
+        assert found.min() >= 0
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("full", [1, 2, 5, 30])
+def test_repaired_counts_are_nearer_than_counts_that_are_merely_cut_at_zero(full: int) -> None:
+    """All rows in one cell of 30 was 14 % worse than cutting, whose error is 10.1 there. Sampling error: 1 %."""
+    values = np.tile(np.arange(full), 990 // full)
+    truth = np.bincount(values, minlength=30)
+    off, cut = [], []
+    for _ in range(300):
+        found = histogram(values, bounds=(0, 29), epsilon="0.1")
+        off.append(np.array(found["count"]) - truth)
+        cut.append(np.maximum(found["noisy"], 0) - truth)
+    ratio = np.sqrt(np.mean(np.square(off)) / np.mean(np.square(cut)))
+    assert ratio < (1.02 if full == 30 else 0.85)
 
 
 def test_whole_repair_keeps_the_sum_and_moves_each_count_by_less_than_one() -> None:

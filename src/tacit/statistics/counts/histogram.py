@@ -9,7 +9,8 @@ mechanism (`tacit.mechanisms.Quantiles`, sensitivity r) for a share of epsilon, 
 rows; the rest of epsilon pays for the counts in them. Both parts see the same rows, and their epsilons add up. Edges
 that coincide are merged, which is post-processing.
 
-Repair. Counts below zero are repaired and the total is kept, in whole numbers (`projection`). Intervals cover the noise
+Repair. Counts that noise alone may have made (in 95 of 100 histograms it reaches no further in any cell) share what
+they add up to, and none is below zero; larger ones stay as they came (`projection.repaired`). Intervals cover the noise
 of each count by itself, as it came; where that ends below zero, they end at zero, and they reach to what is shown.
 """
 
@@ -25,7 +26,7 @@ from tacit.mechanisms import Laplace, Quantiles
 from tacit.noise import BitSource
 from tacit.plan.row_plan import Cut, Variable
 from tacit.statistics.counts.counting_noise import budget, price_of
-from tacit.statistics.counts.projection import whole_simplex
+from tacit.statistics.counts.projection import repaired
 from tacit.statistics.domains import Bins, Domain, counts_of, cut_at, domain_of, limits_of
 from tacit.statistics.finding import Column, Content, Finding, column
 from tacit.statistics.source import Opened, Source, Whole, source_of
@@ -50,8 +51,8 @@ def histogram(
 
     bins: None for the listed values or whole numbers themselves; a number of equal bins between the bounds; edges; or
     "private": about `parts` bins with equally many rows each, chosen for the share `edges_share` of epsilon.
-    non_negative: counts below zero are repaired, the sum is kept; free. The array "noisy" has them as they came, and
-    with False so does the table.
+    non_negative: counts below zero are repaired, and small ones with them; free. The array "noisy" has them as they
+    came, and with False so does the table.
     """
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     exact, _ = budget(epsilon, 0)
@@ -68,7 +69,7 @@ def histogram(
 
     def compute(opened: Opened, bits: BitSource) -> Content:
         noisy = mechanism.release(counts_of(opened, [cells]), bits=bits)
-        return _content(cells, noisy, non_negative, reach, ())
+        return _content(cells, noisy, _limit(mechanism, cells) if non_negative else None, reach, ())
 
     asked = {"study": "histogram", "cells": _described(cells), "non_negative": bool(non_negative)}
     return source.release(asked, price_of(exact, Fraction(0), mechanism.event), compute, level=level, analyst=analyst)
@@ -104,7 +105,8 @@ def _with_private_bins(
         held = np.searchsorted(_inner_codes(cells), points + low, side="right")
         exact = np.zeros(cells.size, dtype=np.int64)
         np.add.at(exact, held, counts)
-        return _content(cells, mechanism.release(exact, bits=bits), non_negative, reach, (note,))
+        limit = _limit(mechanism, cells) if non_negative else None
+        return _content(cells, mechanism.release(exact, bits=bits), limit, reach, (note,))
 
     asked = {
         "study": "histogram",
@@ -134,12 +136,17 @@ def _described(cells: Domain) -> list[str]:
     return [str(each) for each in (cells.edges if cells.edges is not None else cells.labels)]
 
 
-def _content(cells: Domain, noisy: Whole, non_negative: bool, reach: int | float, notes: tuple[str, ...]) -> Content:
-    shown = whole_simplex(noisy) if non_negative else noisy
-    low, high = interval_ends(noisy, shown, reach, non_negative)
+def _limit(mechanism: Laplace, cells: Domain) -> float:
+    """What the noise of no cell exceeds in 95 of 100 histograms: public, as the number of cells is."""
+    return float(mechanism.error(1 - Fraction(1, 20 * cells.size)))
+
+
+def _content(cells: Domain, noisy: Whole, limit: float | None, reach: int | float, notes: tuple[str, ...]) -> Content:
+    shown = noisy if limit is None else repaired(noisy, limit)
+    low, high = interval_ends(noisy, shown, reach, non_negative=limit is not None)
     words = ("Intervals cover the noise in each count.", *notes)
-    if non_negative:
-        words += ("Counts below zero were repaired, the total was kept.",)
+    if limit is not None:
+        words += (f"Counts up to {limit:,.0f} may be noise alone: they share what they add up to, none below zero.",)
     return Content(
         f"Histogram of {cells.name}",
         (*cell_columns(cells), column("count", shown, low, high)),

@@ -61,6 +61,19 @@ def whole_simplex(noisy: Whole) -> Whole:
     return found.reshape(noisy.shape)
 
 
+def repaired(noisy: Whole, limit: float) -> Whole:
+    """Whole non-negative numbers: counts above the limit, which noise alone does not reach, stay as they came.
+
+    The others become the nearest non-negative ones of the same sum among themselves, or zeros where that sum is not
+    above zero. Their noise then stays with them: with the total kept over all cells (`whole_simplex`), one count that
+    holds all rows had to pay for what was lifted in every empty cell, and was off several times as far as it came.
+    """
+    found = noisy.copy()
+    small = noisy <= limit
+    found[small] = whole_simplex(noisy[small])
+    return found
+
+
 def pooled(values: Table) -> Table:
     """The nearest falling sequence: neighbours that rise are pooled to their mean, in one pass (O(n)).
 
