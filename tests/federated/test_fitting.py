@@ -81,6 +81,18 @@ def test_of_a_line_too_only_the_clients_own_motion_depends_on_its_rows(monkeypat
             assert (other[-1] == 0).all()
 
 
+@pytest.mark.parametrize("wild", [np.nan, np.inf, 7.0])
+@pytest.mark.parametrize("part", [0, 1])
+def test_no_value_of_the_first_client_makes_a_fit_fail(part: int, wild: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rows tell how many columns there are, and nothing else."""
+    monkeypatch.setattr(fitting, "opened", lambda one, *_: one.finding([0] * one.task.size, one.clients))
+    clients = [(rows, truth.astype(float)) for rows, truth in people(3)]
+    clients[0][part][0] = wild
+    bounds = {0: (-1, 1), 1: (-1, 1)}
+    for each in (model(), learning.LinearRegression(bounds=bounds, target_bounds=(0, 1))):
+        federated.fit(each, clients, rounds=1, epsilon=1, delta=1e-6)
+
+
 def test_every_round_is_a_private_sum_at_the_price_of_all_together(monkeypatch: pytest.MonkeyPatch) -> None:
     from tacit.loss import compose
 

@@ -15,7 +15,7 @@ with the same code as apart (`running`): it shows what a federation would give.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,7 @@ def fit(
     shown = next((each for each in clients if len(each[0])), None)
     if shown is None:
         raise parameters.refuse("clients", "a list of (X, y), at least one of them with rows", "none with rows")
-    fitting = _fitting(model, (_first_row(shown[0]), _first_row(shown[1])), descent, len(clients))
+    fitting = _fitting(model, _made_up(model, shown[0]), descent, len(clients))
     rows = [fitting.own(*each) for each in clients]
     terms = {"vanish": vanish, "collude": collude, "rounds": rounds}
     asked = PrivateSum(fitting.task, len(clients), epsilon=epsilon, delta=delta, degree=degree, **terms)
@@ -84,5 +84,21 @@ def _fitting(model: Any, shown: tuple[Any, Any], descent: Descent, among: int) -
     return Fitting(model, training(model, *shown, "class"), descent, among)
 
 
-def _first_row(rows: Any) -> Any:
-    return rows.iloc[:1] if hasattr(rows, "iloc") else rows[:1]
+def _made_up(model: Any, rows: Any) -> tuple[Any, Any]:
+    """A row of public values with the columns that clients have: what a client's own rows say must decide nothing."""
+    listed, classes = getattr(model, "values", None), getattr(model, "classes", None)
+    target = np.array([classes[0] if classes is not None and not isinstance(classes, str) else 0.0])
+
+    def known(name: Any) -> Any:
+        values = listed.get(name) if isinstance(listed, Mapping) else listed
+        return 0.0 if values is None else next(iter(values))
+
+    if hasattr(rows, "columns"):
+        return type(rows)({name: [known(name)] for name in rows.columns}), target
+    if hasattr(rows, "new_zeros"):  # a tensor
+        return rows[:1].new_zeros(rows[:1].shape), target
+    shape = np.shape(rows[:1])
+    if listed is None:
+        kind = np.asarray(rows[:1]).dtype.kind
+        return np.zeros(shape, dtype=np.int64 if kind in "iu" else np.float64), target
+    return np.array([[known(place) for place in range(shape[1])]], dtype=object), target

@@ -86,7 +86,7 @@ class Network:
                     for each, slope in zip(self._learns, slopes, strict=True):
                         if slope is not None:
                             each -= self._pace * slope
-        except (IndexError, RuntimeError, ValueError):  # its rows are not what the module takes
+        except (IndexError, RuntimeError, TypeError, ValueError):  # its rows are not what the module takes
             return nothing
         moved = self._weights() - weights
         return moved if np.isfinite(moved).all() else nothing
