@@ -43,6 +43,7 @@ import numpy as np
 
 from tacit.plan.answers.applied import Extreme
 from tacit.plan.answers.cases import Choice
+from tacit.plan.answers.conditions import comparisons
 from tacit.plan.answers.formulas import Cells, Floats, Formula, KeyFormula, Linear
 from tacit.plan.answers.summaries import Summed, Total
 from tacit.plan.answers.windows import RANKS, Window
@@ -148,7 +149,8 @@ def among(formula: Formula, cells: Cells, everything: int, *, rows_chosen: bool,
         if isinstance(part, Extreme):
             times *= max(1, sum(bool(each.measures) for each in part.parts))
         elif isinstance(part, Choice) and any(each.measures for each in part.conditions):
-            local, times = everything, times * max(1, sum(bool(each.measures) for each in part.values))
+            noisy = sum(bool(each.measures) for each in part.values) + sum(map(comparisons, part.conditions))
+            local, times = everything, times * noisy
         elif isinstance(part, Window):
             local = max(local, _in_window(part, cells, everything))
         elif isinstance(part, Summed):
