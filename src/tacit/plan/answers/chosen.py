@@ -228,6 +228,16 @@ def _chooses(part: Any) -> bool:
     return isinstance(part, Total) and part.function in ("min", "max") and bool(part.measures)
 
 
+def is_place(formula: Formula) -> bool:
+    """Whether a column is a place in an order, or a number of rows, that noise decides."""
+    if isinstance(formula, Window):
+        return bool(formula.measures) and formula.function in (*RANKS, "percent_rank", "cume_dist")
+    if isinstance(formula, Summed):
+        totals = used_totals(formula)
+        return bool(totals) and all(each.function == "count" for each in totals)
+    return False
+
+
 def picked(formula: Formula, keys: int) -> bool:
     """Whether a picked value (a quantile, say) is part of it; the first so many that can be shown are keys."""
     return any(isinstance(part, KeyFormula) and part.place >= keys for part in _parts(formula))
