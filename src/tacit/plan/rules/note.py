@@ -51,8 +51,8 @@ def _unmarked(draft: Draft) -> Iterator[str]:
     ]
     if shown:
         yield (
-            f"Noisy numbers decide {', '.join(shown)}: where they are close, noise may have decided otherwise, and no +/- tells "
-            "how likely that is"
+            f"Noisy numbers decide {', '.join(shown)}: where they are close, noise may have decided otherwise, "
+            "and no +/- tells how likely that is"
         )
 
 
