@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -17,7 +17,6 @@ import numpy as np
 from tacit.plan.answers.bends import FARTHEST, reach_of, reaching, stepped
 from tacit.plan.answers.cases import mixed
 from tacit.plan.answers.formulas import Cells, Constant, Estimate, Floats, Formula, KeyFormula, as_it_reads, either
-from tacit.plan.answers.roots import bent, root_slope, spread_of
 
 _LEAST_ROOT = 1e-9
 
@@ -42,35 +41,27 @@ class Curve:
         if self.function == "trunc":
             far = stepped((inner.slopes, inner.far), 1.0, cells.spreads, cells.within, cells.steps)
             return Estimate(value, inner.slopes, far, doubtful=inner.doubtful)
-        if not cells.spreads or not inner.noisy:
-            return inner.carried(value, slope)
-        if self.function == "sqrt":
-            chord = root_slope(np.maximum(inner.value, 0.0), spread_of(inner, cells), cells.within)
-        else:
-            chord = self._chord(inner, value, slope, cells)
-        with np.errstate(all="ignore"):
-            straight = np.where(chord > 0, np.minimum(np.minimum(chord, slope) / np.maximum(chord, slope), 1.0), 1.0)
-        found = bent(inner.carried(value, chord), straight)
-        if self.function == "exp":
+        found = inner.carried(value, slope)
+        if not cells.spreads or not cells.within or not inner.noisy:
             return found
-        off = reach_of((inner.slopes, inner.far), cells.spreads, cells.within, cells.steps)
-        return replace(found, doubtful=either(found.doubtful, np.abs(inner.value) <= off))
+        noise = (cells.spreads, cells.within, cells.steps)
+        off = reach_of((inner.slopes, inner.far), *noise)
+        far = reaching((found.slopes, found.far), self._reached(inner.value, value, slope, off), *noise)
+        doubtful = None if self.function == "exp" else np.abs(inner.value) <= off
+        return Estimate(value, found.slopes, far, doubtful=either(found.doubtful, doubtful))
 
-    def _chord(self, inner: Estimate, value: Floats, slope: Floats, cells: Cells) -> Floats:
-        """What a step of the number inside is worth: the steeper chord to the ends of what it may be.
+    def _reached(self, inside: Floats, value: Floats, slope: Floats, off: Floats) -> Floats:
+        """How far off the curve is at the most where the number inside is off by at most so much.
 
-        Both curves are monotone, so where the number x is off by at most r, the curve is off by at most the larger of
-        |f(x + r) - f(x)| and |f(x) - f(x - r)|. A logarithm of what may be zero has no bound.
+        All curves rise, so that is the larger of f(x + r) - f(x) and f(x) - f(x - r). A logarithm of what may be zero
+        has no bound; a root of it is taken as that of zero.
         """
-        if not cells.within:
-            return slope
-        off = reach_of((inner.slopes, inner.far), cells.spreads, cells.within, cells.steps)
         with np.errstate(all="ignore"):
-            ends = [np.abs(CURVES[self.function](inner.value + side * off)[0] - value) for side in (-1, 1)]
-            reached = np.minimum(np.where(np.isnan(ends), FARTHEST, ends).max(axis=0), FARTHEST)
-            chord = reached / off
+            low = np.maximum(inside - off, 0.0) if self.function == "sqrt" else inside - off
+            ends = [np.abs(CURVES[self.function](end)[0] - value) for end in (low, inside + off)]
+            farthest = np.where(np.isfinite(ends), ends, FARTHEST).max(axis=0)
         # far from where it bends the chord is the curve, and differences are rounding
-        return np.where((off > 1e-9 * np.abs(inner.value)) & np.isfinite(chord), chord, slope)
+        return np.where(off > 1e-9 * np.abs(inside), farthest, slope * off)
 
 
 def _root(x: Floats) -> tuple[Floats, Floats]:

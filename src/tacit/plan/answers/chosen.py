@@ -56,6 +56,13 @@ ONE, SEVERAL, SHARED = 1, 2, 3
 """Which noises a whole number has: of one measure; of several, added up; or fractions of such noises, rounded."""
 
 
+ROWS_BY_NOISE = (
+    "Noisy values decide which rows are shown: +/- holds for all rows that could be shown at once, "
+    "and nothing is said about the others"
+)
+"""What an answer says whose rows noise chose."""
+
+
 def reach(level: float, heavy_tailed: bool, among: int = 1) -> float:
     """How many standard deviations hold this share of the noise, or of `among` noises all at once."""
     missing = (1 - level) / among

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from tacit.mechanisms import KeySelection
-from tacit.plan.answers.chosen import is_chosen, is_place, picked, used_totals
+from tacit.plan.answers.chosen import ROWS_BY_NOISE, is_chosen, is_place, picked, used_totals
 from tacit.plan.answers.formulas import Formula
 from tacit.plan.answers.summaries import Summed
 from tacit.plan.draft import Draft, changed
@@ -27,10 +27,7 @@ def note(draft: Draft) -> Draft:
 def _selection(draft: Draft) -> Iterator[str]:
     deciding = list(_deciding(draft))
     if any(formula.measures for formula in deciding):
-        yield (
-            "Noisy values decide which rows are shown: +/- holds for all rows that could be shown at once, "
-            "and nothing is said about the others"
-        )
+        yield ROWS_BY_NOISE
     else:
         shown = [output.name for output in draft.outputs if is_chosen(output.formula)]
         if shown:
