@@ -108,7 +108,7 @@ def _empty(draft: Draft) -> Iterator[str]:
         )
 
 
-def _counts_empty(node: tree.Scalar) -> bool:
+def _counts_empty(node: object) -> bool:
     """Whether a total over an answer is another one where groups of 0 are among its rows."""
     if not isinstance(node, tree.Total):
         return False
