@@ -56,13 +56,14 @@ class Grid:
         noisy = whole.to(torch.int64).add_(torch.from_numpy(noise))
         return noisy.double().mul_(2.0**-self.exponent / per)
 
-    def draw(self, bits: Callable[[], BitSource] = secure) -> Drawing:
-        """Begin to draw the noise of one step."""
+    def draw(self, bits: Callable[[], BitSource] = secure, finer: int = 0) -> Drawing:
+        """Begin to draw the noise of one step, in steps that are 2**finer times as fine."""
+        sigma = self.sigma * (1 << finer)
         each = -(-self.coordinates // _THREADS)
         sizes = [min(each, self.coordinates - start) for start in range(0, self.coordinates, each)]
 
         def drawn(size: int) -> Any:
-            return rounded_normal(self.sigma, size, bits())
+            return rounded_normal(sigma, size, bits())
 
         return Drawing([_POOL.submit(drawn, size) for size in sizes])
 

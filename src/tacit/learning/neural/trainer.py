@@ -5,7 +5,8 @@
         trainer.step(batch)
 
 Theorem. Each step is the sum over a Poisson sample (`sampling`) of gradients clipped to C, on a grid, with exact noise
-(`grid`), so the run costs what `pricing` says; everything that is done with noisy gradients (optimisers, averages,
+(`grid`), so the run costs what `pricing` says; with sampling="fixed" it is the sum over a group that is fixed
+beforehand, with noise that is correlated over steps, and the run costs what `ordered` says. Everything that is done with noisy gradients (optimisers, averages,
 schedules) is post-processing. What floating point does is bounded and paid for (`floats`). Neighbours: one person's
 rows, added or removed; a person is a row, or the rows of one of `units`, sampled and clipped together.
 
@@ -34,17 +35,28 @@ from tacit.learning.neural.floats import BLOCK, block_error
 from tacit.learning.neural.grid import Grid, grid_for
 from tacit.learning.neural.hooked import trained
 from tacit.learning.neural.journal import Journal
+from tacit.learning.neural.ordered import BITS, Correlated, OrderedRun, plan_ordered
 from tacit.learning.neural.per_sample import one_by_one
-from tacit.learning.neural.pricing import plan_run
+from tacit.learning.neural.pricing import Run, plan_run
 from tacit.learning.neural.refused import refuse_mixing, single_precision
 from tacit.learning.neural.rehearsal import Rehearsed, rehearsed
-from tacit.learning.neural.sampling import poisson_sample
+from tacit.learning.neural.sampling import poisson_sample, random_order
 from tacit.learning.neural.states import put_back, state_of
 from tacit.loss import Budget
 
 _LEAST_CLIP: Final = Fraction(1, 1 << 16)
 _MOST_CHUNK: Final = 1 << 20
 _MOST_ERROR: Final = 0.05
+POISSON: Final = "poisson"
+FIXED: Final = "fixed"
+
+
+def planned(sampling: Any, epsilon: Any, delta: Any, *, rate: Any, steps: Any, buys_count: bool) -> Run | OrderedRun:
+    """What a run costs, whichever way people are chosen."""
+    if sampling not in (POISSON, FIXED):
+        raise parameters.refuse("sampling", f"{POISSON!r} or {FIXED!r}", sampling)
+    plan = plan_ordered if sampling == FIXED else plan_run
+    return plan(epsilon, delta, rate=rate, steps=steps, buys_count=buys_count)
 
 
 class Batch:
@@ -72,6 +84,7 @@ class PrivateTrainer:
     clip: the norm that gradients are clipped to; clipping: "automatic" brings all of them to it, "flat" only longer
     ones. size: how many people there are, where that is public; without it a noisy count is bought. units: whose each
     row is, with at most `rows_per_unit` of one person. exact: nobody's gradient is computed beside others'.
+    sampling: "poisson", or "fixed": groups in a fixed order, 1/rate of them, with correlated noise (`ordered`).
     chunk: how many people are computed at a time, if not as many as suit the module.
     journal: a folder from which a run goes on after a crash.
     """
@@ -94,6 +107,7 @@ class PrivateTrainer:
         units: Any = None,
         rows_per_unit: int | None = None,
         exact: bool = False,
+        sampling: str = POISSON,
         chunk: int | None = None,
         journal: Any = None,
     ) -> None:
@@ -107,13 +121,20 @@ class PrivateTrainer:
         self._order = trained(module)
         _same_parameters(self._order, optimiser)
         self._people = people_of(X, y, units, rows_per_unit)
-        self.run = plan_run(epsilon, delta, rate=rate, steps=steps, buys_count=size is None)
+        self.run = planned(sampling, epsilon, delta, rate=rate, steps=steps, buys_count=size is None)
+        if journal is not None and isinstance(self.run, OrderedRun):
+            hint = "It would hold exact sums, which are private."
+            raise parameters.refuse("journal", "left out in a fixed order", str(journal), hint)
         self._public = None if size is None else parameters.whole("size", size, least=1)
         self._places = _places(chunk)
         self.notes: tuple[str, ...] = ()
         self._gradients, self._grid = self._tried()
         self._journal = None if journal is None else Journal(journal)
         self._bits = noise.secure
+        self._groups: NDArray[np.int64] | None = None
+        if isinstance(self.run, OrderedRun):
+            self._groups = noise.uniform_below(self.run.groups, len(self._people.rows_of), self._bits())
+            self._correlated = Correlated(self.run.band)
         self._begun, self._waiting = 0, False
         self.size = self._counted(self._public)
         if self._journal is not None:
@@ -187,7 +208,15 @@ class PrivateTrainer:
             if self._waiting:
                 raise TacitError("The last batch was not used. Call trainer.step(batch) for each of them.")
             self._waiting = True
-            yield Batch(poisson_sample(len(self._people.rows_of), self.run.rate, self._bits()))
+            yield Batch(self._chosen())
+
+    def _chosen(self) -> NDArray[np.int64]:
+        """Who is in the next step, in random order."""
+        if self._groups is None:
+            return poisson_sample(len(self._people.rows_of), self.run.rate, self._bits())
+        assert isinstance(self.run, OrderedRun)
+        own = np.flatnonzero(self._groups == self._begun % self.run.groups).astype(np.int64)
+        return own[random_order(len(own), self._bits())]
 
     def step(self, batch: Batch) -> None:
         """One noisy step of the optimiser."""
@@ -199,9 +228,13 @@ class PrivateTrainer:
             self._journal.begin()
         self._begun += 1
         self._waiting = False
-        drawing = self._grid.draw(self._bits)
+        drawing = self._grid.draw(self._bits, 0 if self._groups is None else BITS)
         total = self._sum(chosen)
-        released = self._grid.released(total, drawing.take(), self.size * float(self.run.rate))
+        per = self.size * float(self.run.rate)
+        if self._groups is None:
+            released = self._grid.released(total, drawing.take(), per)
+        else:
+            released = self._correlated.released(total, drawing.take(), 2.0**-self._grid.exponent / per)
         self._apply(released)
         if self._journal is not None:
             tensors, plain = state_of(self.module, self.optimiser)
