@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 from tacit import noise, parameters
 from tacit.errors import TacitError
 from tacit.learning.neural.alone import exact_grid, exact_sum
-from tacit.learning.neural.batches import fitting_places, people_of
-from tacit.learning.neural.clipping import AUTOMATIC, checked, clipped_sums
-from tacit.learning.neural.floats import BLOCK, block_error
+from tacit.learning.neural.batches import Room, fitting_places, people_of
+from tacit.learning.neural.clipping import AUTOMATIC, add_clipped, checked
+from tacit.learning.neural.floats import BLOCK, block_error, chunks_together
 from tacit.learning.neural.grid import Grid, grid_for
 from tacit.learning.neural.hooked import trained
 from tacit.learning.neural.journal import Journal
@@ -149,6 +149,10 @@ class PrivateTrainer:
             return one_by_one(self.module, self._loss), exact_grid(self._clip, self.run.multiplier, coordinates)
         found: Rehearsed = rehearsed(self.module, self._loss, self._people, self._fitting)
         self.notes, self._places = found.notes, found.places
+        self._together = chunks_together(self._places)
+        self._whole, self._open = (torch.empty(coordinates, dtype=torch.float64) for _ in range(2))
+        self._chunk_room: Room = {}
+        self._room = torch.empty(max(each.numel() for each in self._order))
         error = block_error(self._places) + found.double_error
         if error > _MOST_ERROR:
             hint = "Take a smaller chunk, or exact=True."
@@ -247,14 +251,28 @@ class PrivateTrainer:
         return self
 
     def _sum(self, chosen: NDArray[np.int64]) -> Any:
-        """The sum of clipped gradients on the grid: exact, and private."""
+        """The sum of clipped gradients on the grid: exact, and private. It is overwritten by the next one."""
+        if self._exact:
+            return self._exact_sum(chosen)
+        self._whole.zero_()
+        open_chunks = 0
+        for chunk in self._people.chunks(chosen, self._places, self._chunk_room):
+            if open_chunks == self._together:  # what is open is rounded to the grid, and exact from then on
+                self._whole += self._grid.round_(self._open)
+                open_chunks = 0
+            if not open_chunks:
+                self._open.zero_()
+            with torch.no_grad():
+                add_clipped(self._open, self._on(chunk), float(self._clip), self._kind, self._room)
+            open_chunks += 1
+        if open_chunks:
+            self._whole += self._grid.round_(self._open)
+        return self._whole
+
+    def _exact_sum(self, chosen: NDArray[np.int64]) -> Any:
         total = torch.zeros(self._grid.coordinates, dtype=torch.float64)
         for chunk in self._people.chunks(chosen, self._places):
-            if self._exact:
-                total += torch.from_numpy(exact_sum(self._gradients, chunk, self._clip, self._kind, self._grid))
-            else:
-                with torch.no_grad():
-                    self._grid.add(total, clipped_sums(self._on(chunk), float(self._clip), self._kind))
+            total += torch.from_numpy(exact_sum(self._gradients, chunk, self._clip, self._kind, self._grid))
         return total
 
     def _on(self, chunk: Any) -> Any:
@@ -263,9 +281,9 @@ class PrivateTrainer:
 
     def _apply(self, released: Any) -> None:
         """A step of the optimiser along a noisy gradient: post-processing."""
-        start = 0
+        flat, start = released.float(), 0
         for each in self._order:
-            each.grad = released[start : start + each.numel()].reshape(each.shape).to(each.dtype)
+            each.grad = flat[start : start + each.numel()].view(each.shape)
             start += each.numel()
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
