@@ -3,9 +3,9 @@
     .venv-opacus/bin/python benchmarks/_neural_accuracy.py CASE FIRST-SEED SEEDS THREADS
 
 Settings are those in `CASES`: SGD with momentum 0.9, automatic clipping, and the last weights or their mean over the
-later half of the steps. They were chosen by `_neural_choosing.py` on training rows kept apart, and stay fixed; test rows are used
-here alone. A seed decides where weights start; noise and samples are never seeded. A data set that cannot be fetched
-is said to be missing.
+later half of the steps. They were chosen by `_neural_choosing.py` on training rows kept apart, and stay fixed; test
+rows are used here alone. A seed decides where weights start; noise and samples are never seeded. A data set that cannot
+be fetched is said to be missing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOMENTUM = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Data, model and price; people in a step, how often each is in one, the learning rate; the last weights or means."""
+    """Data, model and price; people in a step, how often each is in one, learning rate; the last weights or means."""
 
     data: str
     model: str

@@ -13,8 +13,9 @@ Error of W, for bits of U that are at least 2**-20 (z is then below 4.9); u = 2*
 ratio Mills = (1 - Phi) / phi at most sqrt(pi/2), a relative change r < 2**-10 of U moves z by at most 1.256 r. The bits
 not yet drawn are such a change of 2**-43, rounding to float64 one of u. Inverting Phi in float64 is taken to be within
 2**-46 of the truth for arguments in [2**-21, 1/2]; the tests measure below 2**-49 (`scipy.special.ndtri`, of the Cephes
-library). Another inverse may be given (`inverse`), which must hold the same. The products and the sum add less than 5 scale * 4u + u. In all below scale * 2**-42 + u; the band is twice
-that. Smaller U, one in a million, are all settled exactly, and nothing is assumed of the float inverse there.
+library). Another inverse may be given (`inverse`), which must hold the same. The products and the sum add less than 5
+scale * 4u + u. In all below scale * 2**-42 + u; the band is twice that. Smaller U, one in a million, are all settled
+exactly, and nothing is assumed of the float inverse there.
 
 Large scales are split as in `heavy`: floor(W) = m Q + R. The normal density is not of bounded steepness; up to z = 10
 it falls by at most 10 h over a step h, and cells beyond are always looked at exactly.

@@ -16,10 +16,12 @@ that is secretly shorter (bfloat16, TF32) is refused by `single_precision`.
 Theorem. Let u = 2**-24 and g(k) = k u/(1 - k u). Clipping multiplies a person by c, with c |gradient| <= C for the
 *exact* norm of the gradient so defined (norms: below). Chunks are cut into blocks of equal length by their public size
 alone; blocks and a few chunks at a time (`chunks_together`, a span) are added in float64. What one person's block adds,
-and what is lost in float64 over the span, differ from the real sum of c gradient by at most E C in L2 norm, E = E1 + E2,
+and what is lost in float64 over the span, differ from the real sum of c gradient by at most E C in L2 norm, E = E1 +
+E2,
   E1 = g(P + 2) P       for layers summed in float32 in blocks of at most P people (`RankOne`, `Rows`),
   E2 = sum over layers summed in float64 of  2**-52 (n T + 2) n / sqrt(e)   (`Ghost`, `Lookup`; n people, T positions).
-n counts all people of a span. A block in which nobody changed has the same bits as before, and its error does not count.
+n counts all people of a span. A block in which nobody changed has the same bits as before, and its error does not
+count.
 Proof. A sum of m products in any order is off by at most g(m) times the sum of their sizes, entry by entry (Higham
 2002, chapter 3); the norm over all entries of the sum of sizes is at most the sum over people of |a| |b| c, which is
 c |gradient| <= C for one position (Minkowski over layers), and c M in general, M = sum over t of |a_t| |b_t|. Computed

@@ -1,10 +1,10 @@
 """The inverse of the normal distribution, by torch: ten times as fast as scipy's, and checked against it before use.
 
-Promise (what `noise.normal` asks of an inverse): for arguments u in [2**-21, 1/2] the float64 result is within 2**-46 of
-Phi^-1(u). Here it is sqrt(2) erfinv(2u - 1) from 2**-7 on, and scipy's below. Rounding 2u - 1 moves it by at most
+Promise (what `noise.normal` asks of an inverse): for arguments u in [2**-21, 1/2] the float64 result is within 2**-46
+of Phi^-1(u). Here it is sqrt(2) erfinv(2u - 1) from 2**-7 on, and scipy's below. Rounding 2u - 1 moves it by at most
 2**-54, a relative change of 2u by at most 2**-48, and so the result by less than 2**-48. The tests measure the whole
-function against 40 digits. As builds of torch differ, `inverse` compares its own with scipy's at 4,096 places when it is
-first asked for, and is scipy's where they are further apart than 2**-48.
+function against 40 digits. As builds of torch differ, `inverse` compares its own with scipy's at 4,096 places when it
+is first asked for, and is scipy's where they are further apart than 2**-48.
 """
 
 from __future__ import annotations

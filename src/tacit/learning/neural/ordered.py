@@ -6,9 +6,9 @@ Setting. Before the first step everybody is put into one of b groups, each perso
 is there. Step t computes the sum x_t of clipped gradients of group t mod b, in whole numbers on the grid. One person
 moves each x_t of their own group by at most S in L2 norm (`floats`) and no other, whatever was released before.
 
-Theorem. Let C be the lower triangular Toeplitz matrix with c_0 = 1, c_1, ..., c_(w-1) >= 0 on its first w <= b diagonals
-and zeros elsewhere, where every c_l is a whole number over 2**12. Over n steps, the whole numbers y_t = 2**12 sum over
-l < w of c_l x_(t-l) of neighbours differ by at most
+Theorem. Let C be the lower triangular Toeplitz matrix with c_0 = 1, c_1, ..., c_(w-1) >= 0 on its first w <= b
+diagonals and zeros elsewhere, where every c_l is a whole number over 2**12. Over n steps, the whole numbers y_t = 2**12
+sum over l < w of c_l x_(t-l) of neighbours differ by at most
     2**12 S sqrt(k |c|**2),   k = ceil(n / b),   |c|**2 = sum over l of c_l**2,
 in L2 norm over all steps and coordinates. So releasing y_t + round(sigma Z) with sigma at least z times that is
 Gaussian(1, z) for the whole run, also though x_t follows what was released before. From the released numbers x_t is
@@ -23,8 +23,8 @@ sampling is claimed. Sums are cut off at 2**46, coordinate by coordinate, which 
 Nothing about privacy rests on which coefficients are taken. They are those of the running totals of this house
 (`mechanisms.continual`), whose w first ones are near the best banded matrix (Kalinin, Lampert 2024); w is the one of
 1, 2, 4, ... up to b and 32 with the least error of the sums over all steps so far.
-Source: Kairouz et al. 2021, Denisov et al. 2022 (following the leader with correlated noise); Choquette-Choo et al. 2023
-(bands, and persons who take part at a distance).
+Source: Kairouz et al. 2021, Denisov et al. 2022 (following the leader with correlated noise); Choquette-Choo et al.
+2023 (bands, and persons who take part at a distance).
 """
 
 from __future__ import annotations

@@ -6,9 +6,10 @@
 
 Theorem. Each step is the sum over a Poisson sample (`sampling`) of gradients clipped to C, on a grid, with exact noise
 (`grid`), so the run costs what `pricing` says; with sampling="fixed" it is the sum over a group that is fixed
-beforehand, with noise that is correlated over steps, and the run costs what `ordered` says. Everything that is done with noisy gradients (optimisers, averages,
-schedules) is post-processing. What floating point does is bounded and paid for (`floats`). Neighbours: one person's
-rows, added or removed; a person is a row, or the rows of one of `units`, sampled and clipped together.
+beforehand, with noise that is correlated over steps, and the run costs what `ordered` says. Everything that is done
+with noisy gradients (optimisers, averages, schedules) is post-processing. What floating point does is bounded and paid
+for (`floats`). Neighbours: one person's rows, added or removed; a person is a row, or the rows of one of `units`,
+sampled and clipped together.
 
 Promise: the price is known before the first step, and everything that can be refused is refused before it. Batches have
 the size that sampling gives them, also none at all. The training loss is private, so it is not shown. What follows the
