@@ -9,6 +9,7 @@ Source: Abadi et al. 2016; Bu, Wang, Zha, Karypis 2023 (automatic clipping, r = 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ import torch
 
 from tacit import parameters
 from tacit.learning.neural.floats import DOWN
-from tacit.learning.neural.forms import Form
+from tacit.learning.neural.forms import Form, Known
 
 FLAT: Final = "flat"
 AUTOMATIC: Final = "automatic"
@@ -27,9 +28,10 @@ _UP: Final = 1.0 + 2.0**-40
 
 def weights(forms: Sequence[Form], clip: float, kind: str) -> tuple[Any, Any]:
     """One weight for each person, and who has a finite norm."""
-    total = forms[0].squares()
+    known: Known = {}
+    total = forms[0].squares(known)
     for each in forms[1:]:
-        total = total + each.squares()
+        total += each.squares(known)
     lengths = total.sqrt() * _UP
     finite = torch.isfinite(lengths)
     lengths = torch.where(finite, lengths, torch.ones((), dtype=torch.float64))
@@ -48,9 +50,25 @@ def checked(kind: Any) -> str:
     return str(kind)
 
 
-def clipped_sums(forms: Sequence[Form], clip: float, kind: str) -> list[Any]:
-    """The sum of everybody's clipped gradient, parameter by parameter, each flat."""
+def add_clipped(total: Any, forms: Sequence[Form], clip: float, kind: str, room: Any) -> Any:
+    """Add everybody's clipped gradient, parameter after parameter, to a flat float64 total; who has a finite norm.
+
+    room: as long as the longest parameter, float32, and spoilt.
+    """
     own, finite = weights(forms, clip, kind)
     if not bool(finite.all()):
         forms = [each.without(finite) for each in forms]  # nothing times what is no number is no number
-    return [each.weighted(own) for each in forms]
+    start = 0
+    for each in forms:
+        many = math.prod(each.shape)
+        each.add_to(total[start : start + many], own, room[:many])
+        start += many
+    return finite
+
+
+def clipped_sums(forms: Sequence[Form], clip: float, kind: str) -> Any:
+    """The sum of everybody's clipped gradient, flat."""
+    sizes = [math.prod(each.shape) for each in forms]
+    total = torch.zeros(sum(sizes), dtype=torch.float64)
+    add_clipped(total, forms, clip, kind, torch.empty(max(sizes)))
+    return total

@@ -7,8 +7,8 @@ Theorem, assumptions and source: `trainer`. A fit is one charge for its whole ru
 fit again of a curator's rows is stored, free, and gives the same weights. The number of people is bought with it.
 Weights of the later half of the steps are averaged (post-processing).
 
-Whose code sees rows: with rows of a curator only torch's own layers may, so a module must be made of them; with arrays
-a module may be anything, as whoever holds them sees them. Predictions are computed in float64, so that a row is
+Whose code sees rows: with rows of a curator only torch's own (`traced`); with arrays a module may be anything, as
+whoever holds them sees them. Predictions are computed in float64, so that a row is
 predicted the same among other rows as alone, far beyond what `learning.evaluate` asks for.
 """
 
@@ -30,12 +30,12 @@ from torch.nn import functional
 
 from tacit import parameters
 from tacit.curator import Curator, Rows
-from tacit.errors import TacitError
 from tacit.learning.model import Model
 from tacit.learning.neural.fitted import described, digest_of, released, restored
 from tacit.learning.neural.pricing import plan_run
 from tacit.learning.neural.refused import refuse_mixing
 from tacit.learning.neural.rows import Given, given_arrays, given_rows, vectors_of
+from tacit.learning.neural.traced import only_torch
 from tacit.learning.neural.trainer import PrivateTrainer
 from tacit.learning.training import Through
 from tacit.noise import BitSource
@@ -71,20 +71,23 @@ class _Neural(Model):
         outputs = len(given.classes) if self._kind == "class" else 1
         module = self._module(given.shape, outputs)
         if of_rows:
-            _own_layers_only(module)
+            module = only_torch(module)
         rate, steps = self._schedule()
-        settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rate": rate, "steps": steps}
+        settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rate": rate, "steps": steps, **given.together}
         settings |= {"clip": self.clip, "clipping": self.clipping, "size": self.size, "exact": self.exact}
         # everything that can be refused is refused here, where nothing is paid and nobody is seen
         public = {**settings, "size": 1 if self.size is None else self.size}
+        if given.together:
+            public["units"] = np.zeros(0, dtype=np.int64)
         tried = PrivateTrainer(module, type(self)._loss, self._optimiser(module), *given.nobody(), **public)
         settings["chunk"] = tried.chunk
         price = plan_run(epsilon, delta, rate=rate, steps=steps, buys_count=self.size is None).price
 
         def compute(opened: Opened, bits: BitSource) -> Content:
-            inputs, target = given.people(opened)
+            inputs, target, units = given.people(opened)
             own = copy.deepcopy(module)
-            trainer = PrivateTrainer(own, type(self)._loss, self._optimiser(own), inputs, target, **settings)
+            rest = {**settings, "units": units}
+            trainer = PrivateTrainer(own, type(self)._loss, self._optimiser(own), inputs, target, **rest)
             _averaged(trainer)
             names = [name for name, _ in own.named_parameters()]
             table = (column("parameter", names), column("numbers", [each.numel() for each in own.parameters()]))
@@ -165,7 +168,7 @@ class _Neural(Model):
         return json.dumps([type(self).__name__, *facts, list(self._scale), list(self._shape)]).encode()
 
     def save(self, path: Any) -> Any:
-        """Write weights and the receipt to a safetensors file, which `neural.load` reads into a module."""
+        """Write weights and the receipt to a safetensors file, which `learning.load` reads."""
         from tacit.learning.neural.fitted import save
 
         return save(self, path)
@@ -296,13 +299,3 @@ def _averaged(trainer: PrivateTrainer) -> None:
     with torch.no_grad():
         for mean, each in zip(total, learns, strict=True):
             each.copy_(mean.float())
-
-
-def _own_layers_only(module: Any) -> None:
-    """Refuse code that is not torch's, which would see rows."""
-    for name, layer in module.named_modules():
-        if not type(layer).__module__.startswith("torch.nn.") or "forward" in vars(layer):
-            raise TacitError(
-                f"{type(layer).__name__}{f' ({name!r})' if name else ''} is no layer of torch: its code would see rows "
-                "of the curator. Build the module of torch's own layers, for instance with nn.Sequential."
-            )

@@ -5,9 +5,11 @@
         trainer.step(batch)
 
 Theorem. Each step is the sum over a Poisson sample (`sampling`) of gradients clipped to C, on a grid, with exact noise
-(`grid`), so the run costs what `pricing` says; everything that is done with noisy gradients (optimisers, averages,
-schedules) is post-processing. What floating point does is bounded and paid for (`floats`). Neighbours: one person's
-rows, added or removed; a person is a row, or the rows of one of `units`, sampled and clipped together.
+(`grid`), so the run costs what `pricing` says; with sampling="fixed" it is the sum over a group that is fixed
+beforehand, with noise that is correlated over steps, and the run costs what `ordered` says. Everything that is done
+with noisy gradients (optimisers, averages, schedules) is post-processing. What floating point does is bounded and paid
+for (`floats`). Neighbours: one person's rows, added or removed; a person is a row, or the rows of one of `units`,
+sampled and clipped together.
 
 Promise: the price is known before the first step, and everything that can be refused is refused before it. Batches have
 the size that sampling gives them, also none at all. The training loss is private, so it is not shown. What follows the
@@ -28,23 +30,34 @@ from numpy.typing import NDArray
 from tacit import noise, parameters
 from tacit.errors import TacitError
 from tacit.learning.neural.alone import exact_grid, exact_sum
-from tacit.learning.neural.batches import fitting_places, people_of
-from tacit.learning.neural.clipping import AUTOMATIC, checked, clipped_sums
-from tacit.learning.neural.floats import BLOCK, block_error
+from tacit.learning.neural.batches import Room, fitting_places, people_of
+from tacit.learning.neural.clipping import AUTOMATIC, add_clipped, checked
+from tacit.learning.neural.floats import BLOCK, block_error, chunks_together
 from tacit.learning.neural.grid import Grid, grid_for
 from tacit.learning.neural.hooked import trained
 from tacit.learning.neural.journal import Journal
+from tacit.learning.neural.ordered import BITS, Correlated, OrderedRun, plan_ordered
 from tacit.learning.neural.per_sample import one_by_one
-from tacit.learning.neural.pricing import plan_run
+from tacit.learning.neural.pricing import Run, plan_run
 from tacit.learning.neural.refused import refuse_mixing, single_precision
 from tacit.learning.neural.rehearsal import Rehearsed, rehearsed
-from tacit.learning.neural.sampling import poisson_sample
+from tacit.learning.neural.sampling import poisson_sample, random_order
 from tacit.learning.neural.states import put_back, state_of
 from tacit.loss import Budget
 
 _LEAST_CLIP: Final = Fraction(1, 1 << 16)
 _MOST_CHUNK: Final = 1 << 20
 _MOST_ERROR: Final = 0.05
+POISSON: Final = "poisson"
+FIXED: Final = "fixed"
+
+
+def planned(sampling: Any, epsilon: Any, delta: Any, *, rate: Any, steps: Any, buys_count: bool) -> Run | OrderedRun:
+    """What a run costs, whichever way people are chosen."""
+    if sampling not in (POISSON, FIXED):
+        raise parameters.refuse("sampling", f"{POISSON!r} or {FIXED!r}", sampling)
+    plan = plan_ordered if sampling == FIXED else plan_run
+    return plan(epsilon, delta, rate=rate, steps=steps, buys_count=buys_count)
 
 
 class Batch:
@@ -72,6 +85,7 @@ class PrivateTrainer:
     clip: the norm that gradients are clipped to; clipping: "automatic" brings all of them to it, "flat" only longer
     ones. size: how many people there are, where that is public; without it a noisy count is bought. units: whose each
     row is, with at most `rows_per_unit` of one person. exact: nobody's gradient is computed beside others'.
+    sampling: "poisson", or "fixed": groups in a fixed order, 1/rate of them, with correlated noise (`ordered`).
     chunk: how many people are computed at a time, if not as many as suit the module.
     journal: a folder from which a run goes on after a crash.
     """
@@ -94,6 +108,7 @@ class PrivateTrainer:
         units: Any = None,
         rows_per_unit: int | None = None,
         exact: bool = False,
+        sampling: str = POISSON,
         chunk: int | None = None,
         journal: Any = None,
     ) -> None:
@@ -107,13 +122,20 @@ class PrivateTrainer:
         self._order = trained(module)
         _same_parameters(self._order, optimiser)
         self._people = people_of(X, y, units, rows_per_unit)
-        self.run = plan_run(epsilon, delta, rate=rate, steps=steps, buys_count=size is None)
+        self.run = planned(sampling, epsilon, delta, rate=rate, steps=steps, buys_count=size is None)
+        if journal is not None and isinstance(self.run, OrderedRun):
+            hint = "It would hold exact sums, which are private."
+            raise parameters.refuse("journal", "left out in a fixed order", str(journal), hint)
         self._public = None if size is None else parameters.whole("size", size, least=1)
         self._places = _places(chunk)
         self.notes: tuple[str, ...] = ()
         self._gradients, self._grid = self._tried()
         self._journal = None if journal is None else Journal(journal)
         self._bits = noise.secure
+        self._groups: NDArray[np.int64] | None = None
+        if isinstance(self.run, OrderedRun):
+            self._groups = noise.uniform_below(self.run.groups, len(self._people.rows_of), self._bits())
+            self._correlated = Correlated(self.run.band)
         self._begun, self._waiting = 0, False
         self.size = self._counted(self._public)
         if self._journal is not None:
@@ -128,6 +150,10 @@ class PrivateTrainer:
             return one_by_one(self.module, self._loss), exact_grid(self._clip, self.run.multiplier, coordinates)
         found: Rehearsed = rehearsed(self.module, self._loss, self._people, self._fitting)
         self.notes, self._places = found.notes, found.places
+        self._together = chunks_together(self._places)
+        self._whole, self._open = (torch.empty(coordinates, dtype=torch.float64) for _ in range(2))
+        self._chunk_room: Room = {}
+        self._room = torch.empty(max(each.numel() for each in self._order))
         error = block_error(self._places) + found.double_error
         if error > _MOST_ERROR:
             hint = "Take a smaller chunk, or exact=True."
@@ -187,7 +213,15 @@ class PrivateTrainer:
             if self._waiting:
                 raise TacitError("The last batch was not used. Call trainer.step(batch) for each of them.")
             self._waiting = True
-            yield Batch(poisson_sample(len(self._people.rows_of), self.run.rate, self._bits()))
+            yield Batch(self._chosen())
+
+    def _chosen(self) -> NDArray[np.int64]:
+        """Who is in the next step, in random order."""
+        if self._groups is None:
+            return poisson_sample(len(self._people.rows_of), self.run.rate, self._bits())
+        assert isinstance(self.run, OrderedRun)
+        own = np.flatnonzero(self._groups == self._begun % self.run.groups).astype(np.int64)
+        return own[random_order(len(own), self._bits())]
 
     def step(self, batch: Batch) -> None:
         """One noisy step of the optimiser."""
@@ -199,9 +233,13 @@ class PrivateTrainer:
             self._journal.begin()
         self._begun += 1
         self._waiting = False
-        drawing = self._grid.draw(self._bits)
+        drawing = self._grid.draw(self._bits, 0 if self._groups is None else BITS)
         total = self._sum(chosen)
-        released = self._grid.released(total, drawing.take(), self.size * float(self.run.rate))
+        per = self.size * float(self.run.rate)
+        if self._groups is None:
+            released = self._grid.released(total, drawing.take(), per)
+        else:
+            released = self._correlated.released(total, drawing.take(), 2.0**-self._grid.exponent / per)
         self._apply(released)
         if self._journal is not None:
             tensors, plain = state_of(self.module, self.optimiser)
@@ -214,14 +252,28 @@ class PrivateTrainer:
         return self
 
     def _sum(self, chosen: NDArray[np.int64]) -> Any:
-        """The sum of clipped gradients on the grid: exact, and private."""
+        """The sum of clipped gradients on the grid: exact, and private. It is overwritten by the next one."""
+        if self._exact:
+            return self._exact_sum(chosen)
+        self._whole.zero_()
+        open_chunks = 0
+        for chunk in self._people.chunks(chosen, self._places, self._chunk_room):
+            if open_chunks == self._together:  # what is open is rounded to the grid, and exact from then on
+                self._whole += self._grid.round_(self._open)
+                open_chunks = 0
+            if not open_chunks:
+                self._open.zero_()
+            with torch.no_grad():
+                add_clipped(self._open, self._on(chunk), float(self._clip), self._kind, self._room)
+            open_chunks += 1
+        if open_chunks:
+            self._whole += self._grid.round_(self._open)
+        return self._whole
+
+    def _exact_sum(self, chosen: NDArray[np.int64]) -> Any:
         total = torch.zeros(self._grid.coordinates, dtype=torch.float64)
         for chunk in self._people.chunks(chosen, self._places):
-            if self._exact:
-                total += torch.from_numpy(exact_sum(self._gradients, chunk, self._clip, self._kind, self._grid))
-            else:
-                with torch.no_grad():
-                    self._grid.add(total, clipped_sums(self._on(chunk), float(self._clip), self._kind))
+            total += torch.from_numpy(exact_sum(self._gradients, chunk, self._clip, self._kind, self._grid))
         return total
 
     def _on(self, chunk: Any) -> Any:
@@ -230,9 +282,9 @@ class PrivateTrainer:
 
     def _apply(self, released: Any) -> None:
         """A step of the optimiser along a noisy gradient: post-processing."""
-        start = 0
+        flat, start = released.float(), 0
         for each in self._order:
-            each.grad = released[start : start + each.numel()].reshape(each.shape).to(each.dtype)
+            each.grad = flat[start : start + each.numel()].view(each.shape)
             start += each.numel()
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
