@@ -30,22 +30,25 @@ class CorrectedAdam(torch.optim.Optimizer):
             raise parameters.refuse("betas", "two numbers from 0 to below 1", betas)
         super().__init__(params, {"lr": lr, "betas": tuple(betas), "floor": floor, "noise_variance": 0.0})
 
-    @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
+    def step(self, closure: Callable[[], float] | None = None) -> None:
         """One step along the gradients that are there."""
-        for group in self.param_groups:
-            slow, slower = group["betas"]
-            for each in group["params"]:
-                if each.grad is None:
-                    continue
-                own = self.state[each]
-                if not own:
-                    own["step"] = 0
-                    own["mean"], own["square"] = torch.zeros_like(each), torch.zeros_like(each)
-                own["step"] += 1
-                own["mean"].lerp_(each.grad, 1 - slow)
-                own["square"].mul_(slower).addcmul_(each.grad, each.grad, value=1 - slower)
-                noise = group["noise_variance"]
-                signal = own["square"] / (1 - slower ** own["step"]) - noise
-                signal.clamp_(min=max(group["floor"] * noise, 1e-16))
-                each.addcdiv_(own["mean"], signal.sqrt_(), value=-group["lr"] / (1 - slow ** own["step"]))
+        with torch.no_grad():
+            for group in self.param_groups:
+                for each in group["params"]:
+                    if each.grad is not None:
+                        _moved(each, self.state[each], group)
+
+
+def _moved(parameter: Any, own: dict[str, Any], group: dict[str, Any]) -> None:
+    """One parameter, and what is remembered of it."""
+    slow, slower = group["betas"]
+    if not own:
+        own["step"] = 0
+        own["mean"], own["square"] = torch.zeros_like(parameter), torch.zeros_like(parameter)
+    own["step"] += 1
+    own["mean"].lerp_(parameter.grad, 1 - slow)
+    own["square"].mul_(slower).addcmul_(parameter.grad, parameter.grad, value=1 - slower)
+    noise = group["noise_variance"]
+    signal = own["square"] / (1 - slower ** own["step"]) - noise
+    signal.clamp_(min=max(group["floor"] * noise, 1e-16))
+    parameter.addcdiv_(own["mean"], signal.sqrt_(), value=-group["lr"] / (1 - slow ** own["step"]))
