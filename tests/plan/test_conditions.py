@@ -167,3 +167,10 @@ def test_a_curve_is_off_by_its_steeper_chord() -> None:
     found = _at(Curve("exp", COUNT), 3.0)
     off = WITHIN * (1 + HALF_A_STEP)
     assert _reach(found, 1.0) == pytest.approx(math.exp(3 + off) - math.exp(3))
+
+
+def test_a_root_near_zero_is_off_by_the_root_of_what_it_is_taken_of() -> None:
+    """The slope of a root has no bound there: sqrt(var_pop(x)) said 0 +/- 1.6e15, and stddev_pop(x) 0 +/- 50."""
+    off = WITHIN * (1 + HALF_A_STEP)
+    assert _reach(_at(Curve("sqrt", COUNT), 0.0), 1.0) == pytest.approx(math.sqrt(off))
+    assert _reach(_at(Curve("sqrt", COUNT), 1.0), 1.0) == pytest.approx(1.0)

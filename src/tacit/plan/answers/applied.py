@@ -41,12 +41,14 @@ class Curve:
         if self.function == "trunc":
             far = stepped((inner.slopes, inner.far), 1.0, cells.spreads, cells.within, cells.steps)
             return Estimate(value, inner.slopes, far, doubtful=inner.doubtful)
-        found = inner.carried(value, slope)
         if not cells.spreads or not cells.within or not inner.noisy:
-            return found
+            return inner.carried(value, slope)
         noise = (cells.spreads, cells.within, cells.steps)
         off = reach_of((inner.slopes, inner.far), *noise)
-        far = reaching((found.slopes, found.far), self._reached(inner.value, value, slope, off), *noise)
+        reached = self._reached(inner.value, value, slope, off)
+        with np.errstate(all="ignore"):  # near zero the slope of a root has no bound, and what it reaches has one
+            found = inner.carried(value, np.where(off > 0, np.minimum(slope, reached / off), slope))
+        far = reaching((found.slopes, found.far), reached, *noise)
         doubtful = None if self.function == "exp" else np.abs(inner.value) <= off
         return Estimate(value, found.slopes, far, doubtful=either(found.doubtful, doubtful))
 
