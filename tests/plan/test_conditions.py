@@ -174,3 +174,11 @@ def test_a_root_near_zero_is_off_by_the_root_of_what_it_is_taken_of() -> None:
     off = WITHIN * (1 + HALF_A_STEP)
     assert _reach(_at(Curve("sqrt", COUNT), 0.0), 1.0) == pytest.approx(math.sqrt(off))
     assert _reach(_at(Curve("sqrt", COUNT), 1.0), 1.0) == pytest.approx(1.0)
+
+
+def test_a_condition_that_may_be_null_in_truth_may_lead_to_the_next_branch() -> None:
+    """0 * avg(x) > -5 holds whatever the mean is, and is NULL where there are no rows."""
+    condition = Condition(">", (Operation("*", Constant(0), MEAN), Constant(-5)))
+    chosen = Choice((condition,), (Constant(1), Constant(100)))
+    assert _reach(_at(chosen, 1.0, 3.0), 1.0) == pytest.approx(99)
+    assert _reach(_at(chosen, 1000.0, 3.0), 1.0) == 0
