@@ -65,6 +65,32 @@ def test_the_sum_is_that_of_the_survivors_in_any_schedule_or_nothing_is_learned(
         assert server.survivors == {client for client in range(clients) if leaves[client] > 3}
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_on_a_large_ring_any_neighbours_that_stay_undo_the_masks(seed: int) -> None:
+    """60 clients with 16 neighbours each; some vanish before their vector, some after it, and some before they reveal.
+
+    What the first of these left is told by neighbours; where such a neighbour is gone too, its secret is put together.
+    """
+    drawn = random.Random(seed)
+    server, clients = new_round("ring", 60, modulus=2**32, length=2, threshold=9, least=40, degree=16)
+    leaves = {client: drawn.choice([2, 3, 4, 5, 5]) for client in drawn.sample(range(60), 7)}
+    vectors = [[drawn.randrange(2**32), client] for client in range(60)]
+    done = simulated(server, clients, vectors, lambda client, step: step < leaves.get(client, STEPS))
+    stayed = {client for client in range(60) if leaves.get(client, STEPS) > 3}
+    assert done.survivors == stayed
+    assert done.total is not None
+    assert done.total.tolist() == [sum(vectors[client][place] for client in stayed) % 2**32 for place in (0, 1)]
+
+
+def test_a_secret_is_put_together_where_nobody_is_left_to_tell_a_mask() -> None:
+    """Client 0 vanishes before its vector, client 1 after its own: nobody tells the mask of these two."""
+    server, clients = new_round("silent", 6, modulus=1000, length=1, threshold=3, least=4)
+    leaves = {0: 3, 1: 5}
+    done = simulated(server, clients, [[1], [10], [100], [0], [0], [500]], lambda c, step: step < leaves.get(c, STEPS))
+    assert done.total is not None
+    assert done.total.tolist() == [610]
+
+
 class Stage:
     """A round that is halted before every message, to try others in its place."""
 
@@ -251,6 +277,23 @@ def test_a_client_says_one_thing_of_each_neighbour_and_then_nothing() -> None:
     with pytest.raises(Refused, match="out of order"):
         clients[0].receive(answers[0])
     assert clients[0].last == revealed
+
+
+def test_masks_are_told_with_those_alone_who_vanished_before_their_vector() -> None:
+    """Of the others the mask stays unknown: with their own mask it hides them until the sum."""
+    setup = round_of(5, threshold=3, least=4)
+    server, clients, answers = at_step(setup, 2)
+    masked = {c: clients[c].receive(answer) or b"" for c, answer in answers.items()}
+    for c in (0, 1, 2, 3):
+        server.receive(masked[c])
+    saw = {c: clients[c].receive(answer) or b"" for c, answer in server.close().items()}
+    for message in saw.values():
+        server.receive(message)
+    for c, answer in server.close().items():
+        keys = dict(clients[c]._with_masks)
+        body = body_of(clients[c].receive(answer) or b"")
+        assert body[4 * 33 :] == keys.pop(4)
+        assert not any(key in body for key in keys.values())
 
 
 def test_a_share_that_does_not_fit_ends_the_round() -> None:
