@@ -9,11 +9,11 @@
     state.output                                                 shares of 1 at one prefix at most, and of 0 elsewhere
 
 The sketch. Let d be the first numbers at the prefixes, e the second ones, k the client's number of this level, and r
-random numbers that only servers know. z1 = sum r d, z2 = sum r**2 d and z3 = sum r e are opened under masks a, b, c that
-the client split between the servers. A = k - 2 a and B = a**2 + b - k a + c, of which they have shares too, make
+random numbers that only servers know. z1 = sum r d, z2 = sum r**2 d and z3 = sum r e are opened under masks a, b, c
+that the client split between the servers. A = k - 2 a and B = a**2 + b - k a + c, of which they have shares too, make
     (z1 + a)**2 - (z2 + b) - (z3 + c) + A (z1 + a) + B = (z1**2 - z2) + (k z1 - z3),
-which is 0 where d is 0, or is 1 in one place with e = k there. Where d is anything else it is 0 with probability at most
-about 2/(field size) over r (Boneh et al. 2021, appendix C.4).
+which is 0 where d is 0, or is 1 in one place with e = k there. Where d is anything else it is 0 with probability at
+most about 2/(field size) over r (Boneh et al. 2021, appendix C.4).
 
 Assumptions. One server at least is honest: then nothing but the counts of the levels is learned, and a report is
 checked once at a level, because the masks of a level hide once. Both are honest: then a report counts at one prefix of
