@@ -367,9 +367,13 @@ def run(*command: str) -> int:
             raise
 
 
-def steps(named: dict[str, Sequence[str]]) -> int:
-    """Run every step even if one fails; say at the end which did."""
-    outcomes: dict[str, tuple[int, float]] = {}
+Outcomes = dict[str, tuple[int, float]]
+"""Of every step its exit code and its seconds."""
+
+
+def steps(named: dict[str, Sequence[str]], before: Outcomes | None = None) -> int:
+    """Run every step even if one fails; say at the end which did, also of those that were run `before`."""
+    outcomes: Outcomes = dict(before or {})
     for name, command in named.items():
         say(f"== {name}")
         started = time.monotonic()
@@ -380,6 +384,33 @@ def steps(named: dict[str, Sequence[str]]) -> int:
     failed = [name for name, (code, _) in outcomes.items() if code != 0]
     say(f"\n{len(failed)} of {len(outcomes)} failed: {', '.join(failed)}." if failed else "\nAll passed.")
     return 1 if failed else 0
+
+
+def two_at_once(named: dict[str, Sequence[str]]) -> Outcomes:
+    """Run steps that do not need each other, two at a time; what one prints is shown when it ends."""
+    waiting, outcomes = list(named.items()), Outcomes()
+    running: dict[str, tuple[subprocess.Popen[bytes], Path, float]] = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        try:
+            while waiting or running:
+                while waiting and len(running) < 2:
+                    name, command = waiting.pop(0)
+                    told = Path(scratch) / str(len(waiting))
+                    with told.open("wb") as printed:
+                        child = subprocess.Popen(command, cwd=ROOT, stdout=printed, stderr=subprocess.STDOUT)
+                    running[name] = child, told, time.monotonic()
+                for name, (child, told, started) in list(running.items()):
+                    if child.poll() is not None:
+                        outcomes[name] = (child.returncode, time.monotonic() - started)
+                        del running[name]
+                        say(f"== {name}\n{told.read_text(errors='replace').rstrip()}")
+                time.sleep(0.05)
+        finally:  # Ctrl-C reaches them directly; they are given time to tidy up
+            for child, _, _ in running.values():
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    child.wait(timeout=5)
+                child.kill()
+    return {name: outcomes[name] for name in named}
 
 
 def lint_steps() -> dict[str, Sequence[str]]:
@@ -405,9 +436,11 @@ def test(arguments: list[str]) -> int:
     pytest: dict[str, Sequence[str]] = {"pytest": [TEST.tool("pytest"), "-n", "2", *arguments]}
     if arguments:
         return steps({**lint_steps(), **pytest})
-    prepare(DOCS)
-    walk: dict[str, Sequence[str]] = {"walk": [sys.executable, "tests/walk.py"]}
-    return steps({**lint_steps(), **docs_steps(), **walk, **pytest, **neural_steps()})
+    pages: dict[str, Sequence[str]] = {
+        "docs": [sys.executable, __file__, "docs"],
+        "walk": [sys.executable, "tests/walk.py"],
+    }
+    return steps({**pytest, **neural_steps()}, before=two_at_once({**pages, **lint_steps()}))
 
 
 # What says most about networks in the least time; `python3 go.py neural` runs all of it.

@@ -115,7 +115,7 @@ def accuracy() -> list[str]:
         "|---|---|---|---|---|---|",
     ]
     for case, (words, epsilon, bar, published) in ACCURACY.items():
-        told = listen("_neural_accuracy.py", case, SEEDS, THREADS, python=python_of("opacus"), seconds=SILENCE)
+        told = listen("_neural_accuracy.py", case, 0, SEEDS, THREADS, python=python_of("opacus"), seconds=SILENCE)
         runs = [each for each in told.lines if "accuracy" in each]
         missing = [each["missing"] for each in told.lines if "missing" in each]
         if not runs:

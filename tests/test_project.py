@@ -278,6 +278,21 @@ def test_one_failing_step_fails_the_whole_and_is_named(go: ModuleType, capfd: py
     assert go.steps({"first": good, "second": good}) == 0
 
 
+def test_steps_that_run_two_at_once_are_all_run_and_what_failed_is_named(
+    go: ModuleType, capfd: pytest.CaptureFixture[str]
+) -> None:
+    says = {
+        name: [sys.executable, "-c", f"print('this is {name}'); raise SystemExit({code})"]
+        for name, code in (("first", 0), ("second", 3), ("third", 0))
+    }
+    outcomes = go.two_at_once(says)
+    assert {name: code for name, (code, _) in outcomes.items()} == {"first": 0, "second": 3, "third": 0}
+    shown = capfd.readouterr().out
+    assert all(f"== {name}\nthis is {name}" in shown for name in says)
+    assert go.steps({}, before=outcomes) == 1
+    assert "1 of 3 failed: second." in capfd.readouterr().out
+
+
 def test_an_interrupt_gives_one_line_and_code_130(
     go: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

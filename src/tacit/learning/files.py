@@ -2,6 +2,7 @@
 
     model.save("m.json")
     model = learning.load("m.json")
+    model = learning.load("net.safetensors")         # neural networks (`neural.fitted`)
 
 Promise: a file holds what the object holds: its parameters, and what was released or is public. The same object gives
 the same bytes, and what is loaded predicts bit for bit what was saved. Reading makes numbers, texts, lists and arrays,
@@ -49,9 +50,18 @@ def save(thing: Model | Evaluation, path: str | Path) -> Path:
     return target
 
 
-def load(path: str | Path) -> Any:
-    """The model or the evaluation of a file that `save` wrote."""
+def load(path: str | Path, module: Any = None) -> Any:
+    """The model or the evaluation of a file that `save` wrote.
+
+    module: what a neural network was made with, where that is code of one's own, which no file holds.
+    """
     source = Path(path)
+    if _is_tensors(source):
+        from tacit.learning.neural import load as load_network
+
+        return load_network(source, module)
+    if module is not None:
+        raise parameters.refuse("module", "left out: the file holds no neural network", type(module).__name__)
     try:
         if source.stat().st_size > _MOST_BYTES:
             raise TacitError(f"{source} is larger than {_MOST_BYTES:,} bytes; a file of `save` is not.")
@@ -59,6 +69,16 @@ def load(path: str | Path) -> Any:
     except OSError as error:
         raise TacitError(f"{source} cannot be read: {error.strerror or error}.") from None
     return from_bytes(payload, str(source))
+
+
+def _is_tensors(source: Path) -> bool:
+    """Whether it begins as a file of safetensors does: with the length of its head, then the head."""
+    try:
+        with source.open("rb") as file:
+            begins = file.read(9)
+    except OSError:
+        return False
+    return len(begins) == 9 and begins[8:] == b"{" and begins[:1] != b"{"
 
 
 def to_bytes(thing: Model | Evaluation) -> bytes:
@@ -117,6 +137,16 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(constant: str) -> Any:
     raise ValueError(constant)
+
+
+def as_json(value: Any) -> Any:
+    """Numbers, texts, lists, arrays, columns and findings as JSON has them."""
+    return _written(value)
+
+
+def of_json(value: Any) -> Any:
+    """What `as_json` wrote."""
+    return _read(value)
 
 
 # -- writing: plain JSON for what JSON has, {"kind": value} for the rest -----------------------------------

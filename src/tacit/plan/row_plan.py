@@ -25,12 +25,13 @@ from tacit.errors import QuestionError
 from tacit.plan.columns import RawKey
 from tacit.plan.draft import Draft, Terms
 from tacit.plan.plan import Query
-from tacit.plan.row_words import COUNT, Code, Digit, laid_out, listed, packed
+from tacit.plan.row_words import COUNT, WORD_BITS, Code, Digit, laid_out, listed, packed
 from tacit.plan.rules.build_query import from_sources, measure_column
 from tacit.plan.rules.filter_rows import filter_rows
 from tacit.plan.rules.open_sources import open_sources, whole_table
 from tacit.plan.rules.resolve import resolve
 from tacit.plan.sources.name_keys import name_keys
+from tacit.plan.sources.scope import UNIT
 from tacit.plan.values import arithmetic
 from tacit.plan.values.hints import bound_here
 from tacit.plan.values.intervals import Interval
@@ -146,6 +147,19 @@ class RowPlan:
         rows = self._rows([name_of(each) for each in asked], kept)
         return packed(rows, self._codes(asked), grouped=grouped, part=part)
 
+    def unit_words(self, names: Sequence[str]) -> tuple[Query, tuple[Digit, ...]]:
+        """The same of every row, and last a number that rows of one unit share: which number, means nothing.
+
+        With one unit less others may have other numbers, so a study may ask of them only whether they are equal.
+        """
+        order = exp.Order(expressions=[exp.Ordered(this=exp.column(UNIT), nulls_first=False)])
+        number = cast_to(exp.Window(this=exp.DenseRank(), order=order), "BIGINT")
+        rows = self._rows(names, more=[exp.alias_(self._draft.unit_sql, UNIT)]).subquery("r1")
+        columns = [_column(place) for place in range(len(names) + 1)]
+        numbered = exp.select(*map(exp.column, columns[:-1]), exp.alias_(number, columns[-1])).from_(rows)
+        own = Code(exp.column(columns[-1]), 0, (1 << WORD_BITS) - 1)
+        return packed(numbered, [*self._codes(names), own], grouped=False)
+
     def size(self) -> tuple[Query, int]:
         """COUNT(*) of the first table, whatever is asked of it, and a number: times it, there are no more rows here.
 
@@ -211,9 +225,10 @@ class RowPlan:
         query = exp.select(exp.alias_(exp.Count(this=exp.Star()), COUNT), *sums).from_(rows.subquery("r0"))
         return Query(query, (), (COUNT, *(measure_column(place) for place in range(len(products)))), None)
 
-    def _rows(self, names: Sequence[str], kept: Collection[str] = ()) -> exp.Select:
+    def _rows(self, names: Sequence[str], kept: Collection[str] = (), more: Sequence[exp.Expr] = ()) -> exp.Select:
         values = [self._values[self.variable(name).name] for name in names]
         selected = [exp.alias_(value.sql.copy(), _column(place), copy=False) for place, value in enumerate(values)]
+        selected += more
         if not selected:
             selected = [exp.alias_(cast_to(exp.Literal.number(0), "BIGINT"), "nothing")]
         nullable = [value for name, value in zip(names, values, strict=True) if value.nullable and name not in kept]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tacit.answer.release import guarded
 from tacit.plan.row_plan import Asked, RowPlan
 from tacit.plan.row_words import COUNT
-from tacit.statistics.opened import Opened, Term, Whole, named
+from tacit.statistics.opened import Opened, Term, Whole, named, together
 
 _FEW_CELLS = 22  # bits: of so many cells, those that have rows are counted by the engine
 _PART_BYTES = 1 << 29  # of words that are on their way at once
@@ -77,6 +77,17 @@ class EngineRows(Opened):
 
         pair: tuple[list[NDArray[Any]], Whole] = self._run(query).open_for(read)
         return pair
+
+    def by_unit(self, *names: str) -> tuple[Whole, Whole]:
+        query, digits = self._plan.unit_words(names)
+
+        def read(_: Any, columns: Any) -> tuple[Whole, Whole]:
+            words = [columns[name] for name in query.measure_columns]
+            codes = np.stack([each.read(words).astype(np.int64) for each in digits[:-1]], axis=1)
+            return codes, digits[-1].read(words).astype(np.int64)
+
+        pair: tuple[Whole, Whole] = self._run(query).open_for(read)
+        return together(*pair)
 
     def totals(
         self, products: Sequence[Sequence[Term]], centres: Mapping[str, int] | None = None, using: Sequence[str] = ()

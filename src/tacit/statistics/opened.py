@@ -61,10 +61,29 @@ class Opened(ABC):
         """What `compute` makes of these numbers, or one fixed error; where a ledger paid, it is stored as failed."""
         return guarded(compute)
 
+    @abstractmethod
+    def by_unit(self, *names: str) -> tuple[Whole, Whole]:
+        """Every row's codes, as a matrix, and for each row a number that is the same for rows of one unit.
+
+        Rows of a unit stand together, in an order that follows from these rows alone, and which number a unit has means
+        nothing: with one unit less, others may have other numbers.
+        """
+
     def values(self, *names: str) -> Whole:
         """Every row's codes, as a matrix, in no order that means anything."""
         codes, rows = self.tally(*names)
         return codes if bool(np.all(rows == 1)) else np.repeat(codes, rows, axis=0)
+
+    def each_row(self, *names: str) -> list[NDArray[Any]]:
+        """The same column by column, as narrow as in `columns`: half of the memory, or less."""
+        columns, rows = self.columns(*names)
+        return columns if bool(np.all(rows == 1)) else [np.repeat(each, rows) for each in columns]
+
+
+def together(codes: Whole, units: Whole) -> tuple[Whole, Whole]:
+    """The same rows, those of one unit together and ordered by their codes alone."""
+    order = np.lexsort((*codes.T[::-1], units))
+    return codes[order], units[order]
 
 
 def named(term: Term) -> str:

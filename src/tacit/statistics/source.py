@@ -265,6 +265,10 @@ class _FromArrays(Opened):
                 codes[self._source.missing[known.name][kept], place] = missing_code(known, inner)
         return codes, np.ones(count, dtype=np.int64)
 
+    def by_unit(self, *names: str) -> tuple[Whole, Whole]:
+        codes, _ = self.tally(*names)
+        return codes, np.arange(len(codes), dtype=np.int64)  # a row is a unit
+
     def totals(
         self, products: Sequence[Sequence[Term]], centres: Mapping[str, int] | None = None, using: Sequence[str] = ()
     ) -> tuple[int, list[int]]:

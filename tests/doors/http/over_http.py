@@ -57,6 +57,7 @@ class OverHttp:
         self.file = TokenFile(policy)
         self.server = Server([Dataset(local.policy.name, local, Keyring(self.file), policy)], Limits(open_each=64))
         self.client = TestClient(make_app(self.server), base_url="https://testserver")
+        self.client.__enter__()  # one event loop for all requests: a job goes on between them
         self.remotes: dict[str, RemoteCurator] = {}
 
     @property
@@ -97,6 +98,7 @@ class OverHttp:
         """All of it."""
         for remote in self.remotes.values():
             remote.close()
+        self.client.__exit__(None, None, None)
         self.server.close()
         self.local.close()
         self.tidy()
@@ -118,6 +120,7 @@ NEEDS_FILES = {
     "test_periods.py": "tells a watch what time it is",
     "test_watched.py": "tells a watch what time it is, and looks inside it",
     "test_till.py": "forks and patches the till itself",
+    "test_a_policy_with_steps_gives_a_curator_with_steps": "changes the policy of an open curator",
     "test_of_those_who_race_for_the_last_yes_the_others_are_refused_and_nothing_failed": "a monitor needs the files",
     "test_every_charge_says_whether_it_goes_on": "a monitor needs the files",
     "test_an_analyst_asks_and_pays_as_nobody_else": "a monitor needs the files; the rest is in test_connect.py",

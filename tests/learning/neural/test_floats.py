@@ -62,3 +62,9 @@ def test_blocks_are_equal_parts_of_a_chunk(people: int) -> None:
     length = floats.block_of(people)
     assert length <= floats.BLOCK
     assert -(-people // length) == -(-people // floats.BLOCK)  # no more blocks than it takes
+
+
+@pytest.mark.parametrize(("people", "chunks"), [(1, 8), (256, 8), (2304, 8), (1 << 17, 8), (1 << 20, 1)])
+def test_a_span_has_few_enough_blocks_to_be_added_in_float64(people: int, chunks: int) -> None:
+    assert floats.chunks_together(people) == chunks
+    assert chunks * -(-people // floats.BLOCK) <= 1 << 12

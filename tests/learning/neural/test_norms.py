@@ -29,7 +29,7 @@ def test_norms_are_those_of_each_person_alone(name: str, data: st.DataObject) ->
     found, true = book_keeping(module, loss)(chunk), alone(module, loss)(chunk)
     explicit = torch.cat([each.rows().double() for each in true], dim=1)
     measured = sum(each.bounded()[0] for each in found).clamp(min=0).sqrt()
-    above = sum(each.squares() for each in found).sqrt()
+    above = sum(each.squares({}) for each in found).sqrt()
     lengths = explicit.norm(dim=1)
     # what vanishes in the sum of squares of all parameters is no part of what is asked
     assert torch.all((measured - lengths).abs() <= 1e-5 * lengths + 1e-7)
@@ -38,7 +38,7 @@ def test_norms_are_those_of_each_person_alone(name: str, data: st.DataObject) ->
     for kind in (FLAT, AUTOMATIC):
         clip = 0.5 * float(lengths.median()) + 1e-3
         own, _ = weights(found, clip, kind)
-        total = torch.cat([each.double() for each in clipped_sums(found, clip, kind)])
+        total = clipped_sums(found, clip, kind)
         assert torch.allclose(total, own.double() @ explicit, rtol=1e-4, atol=1e-5 * clip)
         assert torch.all(own.double() * lengths <= clip * (1 + 1e-6))
 

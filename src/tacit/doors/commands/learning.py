@@ -16,6 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from tacit import parameters
 from tacit.doors.commands.formats import AsJson, Columns, Form, Format, chosen, show
+from tacit.doors.commands.modules import Module, own_module
 from tacit.doors.commands.prices import Analyst, Delta, Epsilon, RowsPerUnit
 from tacit.doors.commands.terminal import PolicyFile, aside, out, read_policy
 from tacit.errors import ParameterError, TacitError
@@ -24,19 +25,21 @@ if TYPE_CHECKING:
     from tacit.learning.columns import Feature
     from tacit.statistics.finding import Finding
 
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `tacit train` wrote (JSON).")]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `tacit train` wrote.")]
 RowsSql = Annotated[str, typer.Argument(metavar="SQL", help="Which rows and columns: a SELECT without aggregates.")]
 Target = Annotated[str | None, typer.Option(help="The column that is predicted; some models have none.")]
 Card = Annotated[Path | None, typer.Option(help="Also write a page about it (HTML).")]
 _MOST_SHOWN: Final = 50
+_NETWORKS: Final = ("NeuralClassifier", "NeuralRegressor")
 
 
 def train(
     policy: PolicyFile,
     sql: RowsSql,
-    to: Annotated[Path | None, typer.Option(help="The file to write the model to (JSON).")] = None,
+    to: Annotated[Path | None, typer.Option(help="The file to write the model to.")] = None,
     target: Target = None,
-    model: Annotated[str, typer.Option(help="Which model, by its name in tacit.learning.")] = "LogisticRegression",
+    model: Annotated[str | None, typer.Option(help="Which model, by its name; without it, LogisticRegression.")] = None,
+    module: Module = None,
     option: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the model. May be given again.")
     ] = None,
@@ -60,13 +63,20 @@ def train(
 
     tacit train clinic.toml "SELECT age, bmi FROM patients" --model KMeans --option n_clusters=4 --to groups.json
 
+    tacit train clinic.toml "SELECT age, smoker FROM patients" --module mine.py:Net --target smoker --delta 1e-6 --to n
+
+    NAME in --module is a torch module, or a function of (inputs, outputs) that makes one; the file is run. Its model is
+    NeuralClassifier unless --model says NeuralRegressor, and the file that is written is one of safetensors.
+
     With --estimate in place of --to you hear the price, and nothing is charged or written.
     """
     wanted = chosen(form, as_json=as_json)
     if to is None and not dry:
         raise typer.BadParameter("--to says where the model goes, e.g. --to m.json; or --estimate for the price alone.")
     price = price_of(policy, epsilon)
-    made = _model(model, {"epsilon": price, "delta": delta or 0, **_options(option)})
+    model = model or ("LogisticRegression" if module is None else "NeuralClassifier")
+    given = {} if module is None else {"module": own_module(module)}
+    made = _model(model, {"epsilon": price, "delta": delta or 0, **_options(option), **given})
     beside = aside()
     with opened(policy, analyst, beside) as curator:
         rows = curator.rows(sql, rows_per_unit=rows_per_unit)
@@ -93,6 +103,7 @@ def train(
 def predict(
     model: ModelFile,
     rows: Annotated[Path, typer.Argument(metavar="ROWS", help="The rows to predict for (CSV with a header).")],
+    module: Module = None,
     form: Form = Format.TABLE,
     as_json: AsJson = False,
 ) -> None:
@@ -102,7 +113,7 @@ def predict(
     bounds, a value that is not listed as none of the listed ones.
     """
     wanted = chosen(form, as_json=as_json)
-    loaded = _loaded(model)
+    loaded = _loaded(model, module)
     if not hasattr(loaded, "predict"):
         raise ParameterError(f"{model} holds {type(loaded).__name__}, which predicts nothing. Train another model.")
     with warnings.catch_warnings():
@@ -141,6 +152,7 @@ def evaluate(
     epsilon: Epsilon = None,
     delta: Delta = None,
     rows_per_unit: RowsPerUnit = None,
+    module: Module = None,
     to: Annotated[Path | None, typer.Option(help="Also write the scores to a file (JSON).")] = None,
     card: Card = None,
     analyst: Analyst = "owner",
@@ -156,7 +168,7 @@ def evaluate(
     """
     wanted = chosen(form, as_json=as_json)
     price = price_of(policy, epsilon)
-    loaded = _loaded(model)
+    loaded = _loaded(model, module)
     beside = aside()
     with opened(policy, analyst, beside) as curator:
         rows = curator.rows(sql, rows_per_unit=rows_per_unit)
@@ -184,14 +196,23 @@ def _model(name: str, chosen_options: Mapping[str, Any]) -> Any:
     learning = _learning()
     known = [each for each in learning.__all__ if hasattr(getattr(learning, each), "save_card")]
     known.remove("Evaluation")
-    if name not in known:
-        raise parameters.refuse("--model", f"one of {', '.join(known)}", name)
-    made = getattr(learning, name)
+    if name not in (*known, *_NETWORKS):
+        raise parameters.refuse("--model", f"one of {', '.join([*known, *_NETWORKS])}", name)
+    made = _network(name) if name in _NETWORKS else getattr(learning, name)
     allowed = made._get_param_names()
     for each in chosen_options:
         if each not in allowed and each not in ("epsilon", "delta"):
             raise parameters.refuse(f"--option of {name}", f"one of {', '.join(allowed)}", each)
     return made(**{each: value for each, value in chosen_options.items() if each in allowed})
+
+
+def _network(name: str) -> Any:
+    from tacit.learning import neural
+
+    try:
+        return getattr(neural, name)
+    except ImportError as error:
+        raise TacitError(str(error)) from None
 
 
 def _options(given: Sequence[str] | None) -> dict[str, Any]:
@@ -239,9 +260,9 @@ def _working(words: str, console: Console) -> Iterator[None]:
         yield
 
 
-def _loaded(path: Path) -> Any:
+def _loaded(path: Path, module: str | None) -> Any:
     learning = _learning()
-    found = learning.load(path)
+    found = learning.load(path, None if module is None else own_module(module))
     if isinstance(found, learning.Evaluation):
         raise ParameterError(f"{path} holds the scores of a model, and no model. Give the file of `tacit train`.")
     return found

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import torch
@@ -23,8 +23,11 @@ from tacit.learning.neural.floats import BLOCK
 _HELD: Final = 1 << 23
 """Numbers that a chunk may hold of all its people: beyond the processor's cache more of them cost more."""
 _LEAST_PLACES: Final = 16
-_MOST_PLACES: Final = 1152
+_MOST_PLACES: Final = 2304
 _EVEN: Final = 32
+
+Room: TypeAlias = dict[int, Any]
+"""Tensors of a chunk by their place, to be written over."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -61,24 +64,24 @@ class People:
         """Rows of a person, at most."""
         return int(self.rows_of.shape[1])
 
-    def chunks(self, chosen: NDArray[np.int64], places: int) -> Iterator[Chunk]:
-        """Those chosen, in this order."""
+    def chunks(self, chosen: NDArray[np.int64], places: int, room: Room | None = None) -> Iterator[Chunk]:
+        """Those chosen, in this order. With `room` a chunk is written over the last one: memory is made once."""
         for start in range(0, len(chosen), places):
             rows = self.rows_of[chosen[start : start + places]]
             if len(rows) < places:
                 empty = np.full((places - len(rows), self.copies), -1, dtype=np.int64)
                 rows = np.concatenate([rows, empty])
-            yield self._chunk(torch.from_numpy(rows.reshape(-1)), places)
+            yield self._chunk(torch.from_numpy(rows.reshape(-1)), places, {} if room is None else room)
 
-    def _chunk(self, rows: Any, places: int) -> Chunk:
+    def _chunk(self, rows: Any, places: int, room: Room) -> Chunk:
         there = rows >= 0
         found = rows[there]
-        full, first = len(found) == len(rows), bool(there[: len(found)].all())
+        first = bool(there[: len(found)].all())
 
-        def taken(whole: Any) -> Any:
-            if full:
-                return whole.index_select(0, found)
-            own = torch.empty((len(rows), *whole.shape[1:]), dtype=whole.dtype)
+        def taken(place: int, whole: Any) -> Any:
+            own = room.get(place)
+            if own is None:
+                own = room[place] = torch.empty((len(rows), *whole.shape[1:]), dtype=whole.dtype)
             if first:  # nobody stands between two people
                 torch.index_select(whole, 0, found, out=own[: len(found)])
                 own[len(found) :] = 0
@@ -86,7 +89,8 @@ class People:
                 own.zero_()[there] = whole.index_select(0, found)
             return own
 
-        return Chunk(places, tuple(taken(each) for each in self.inputs), taken(self.target), there.float())
+        inputs = tuple(taken(place, each) for place, each in enumerate(self.inputs))
+        return Chunk(places, inputs, taken(-1, self.target), there.float())
 
     def made_up(self, places: int, seed: int = 0) -> Chunk:
         """People that nobody is, of the same shapes: numbers around 0, whole numbers 0 and 1."""

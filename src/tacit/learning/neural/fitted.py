@@ -1,10 +1,12 @@
 """Fitted networks as text and as files: weights in safetensors, with the receipt; never pickle.
 
     model.save("m.safetensors")
-    model = neural.load("m.safetensors", module)
+    model = learning.load("m.safetensors")             # or, where the module is code of one's own:
+    model = learning.load("m.safetensors", module)
 
-Promise: a file holds released weights and public facts. A module is code, so it is not in the file: whoever loads one
-says which. Weights that do not fit it are refused.
+Promise: a file holds released weights, public facts and the receipt; what is loaded predicts bit for bit what was
+saved. A module of torch's own layers is written down as data (`recipes`); other code is not in the file, so whoever
+loads it says which it was. Weights that do not fit it are refused, and so is a file that is damaged or made up.
 """
 
 from __future__ import annotations
@@ -14,22 +16,28 @@ import copy
 import hashlib
 import json
 import os
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import torch
+from torch import nn
 
 from tacit import parameters
-from tacit.errors import TacitError
+from tacit.errors import ParameterError, TacitError
+from tacit.learning.neural.recipes import made_of, recipe_of
+from tacit.learning.neural.traced import course_of
 
 FORMAT: Final = "tacit.learning.neural"
-VERSION: Final = "1"
+VERSION: Final = "2"
+_LEFT_OUT: Final = ("module_",)
 
 
 def described(module: Any) -> str:
     """What the module is made of, in words: part of a study's key."""
-    return repr(module)
+    return course_of(module)
 
 
 def digest_of(module: Any) -> str:
@@ -62,24 +70,29 @@ def restored(module: Any, text: str) -> Any:
 
 
 def save(model: Any, path: str | Path) -> Path:
-    """Weights and the receipt of a fitted estimator."""
+    """Weights, public facts and the receipt of a fitted estimator."""
     from safetensors.torch import save as packed
     from sklearn.utils.validation import check_is_fitted
 
+    from tacit.learning.files import as_json
+
     check_is_fitted(model)
-    if model._features:
-        hint = "Rows of a curator have names and facts: use the fitted model in this process, or fit arrays."
-        raise parameters.refuse("model", "one that was fitted to arrays as they are", type(model).__name__, hint)
-    facts = {
-        "format": FORMAT,
-        "version": VERSION,
+    chosen = model.get_params(deep=False)
+    fitted = {name: own for name, own in vars(model).items() if name not in chosen and name not in _LEFT_OUT}
+    if fitted.get("finding_") is not None:  # the weights are in the file already
+        fitted["finding_"] = replace(fitted["finding_"], arrays=_without_weights(fitted["finding_"].arrays))
+    # copies of images matter while it learns: they are not kept
+    given = {name: _plain(own) for name, own in chosen.items() if name not in ("module", "augment")}
+    content = {
         "model": type(model).__name__,
-        "receipt": json.dumps(dict(model.receipt_), sort_keys=True),
-        "shape": json.dumps(list(model._shape)),
-        "scale": json.dumps(list(model._scale)),
-        "classes": json.dumps([_plain(each) for each in getattr(model, "classes_", ())]),
+        "recipe": recipe_of(model.module_),
+        "given": chosen["module"] is not None,
+        "parameters": {name: as_json(own) for name, own in given.items()},
+        "fitted": {name: as_json(_plain(own)) for name, own in fitted.items()},
     }
-    tensors = {name: each.detach().clone() for name, each in model.module_.named_parameters()}
+    tensors = {name: each.detach().clone().contiguous() for name, each in _tensors(model.module_).items()}
+    text = json.dumps(content, sort_keys=True, allow_nan=False)
+    facts = {"format": FORMAT, "version": VERSION, "content": text, "digest": _digest(text, tensors)}
     target = Path(path)
     new = target.with_name(target.name + ".new")
     new.write_bytes(packed(tensors, metadata=facts))
@@ -87,39 +100,92 @@ def save(model: Any, path: str | Path) -> Path:
     return target
 
 
-def load(path: str | Path, module: Any) -> Any:
-    """The estimator of a file that `save` wrote, with the module that it was fitted with."""
+def load(path: str | Path, module: Any = None) -> Any:
+    """The estimator of a file that `save` wrote; `module` as it was fitted with, where it is code of one's own."""
+    facts, tensors = _read(path)
+    text = facts.get("content", "")
+    if facts.get("digest") != _digest(text, tensors):
+        raise TacitError(f"{path} is damaged: its content does not fit its digest. Save the model again.")
+    try:
+        content = json.loads(text)
+        model = _estimator(content, module)
+        own = _module(model, content, module)
+    except ParameterError:
+        raise
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError):
+        raise TacitError(f"{path} is malformed. Save the model again.") from None
+    known = _tensors(own)
+    if set(known) != set(tensors) or any(known[name].shape != tensors[name].shape for name in known):
+        raise parameters.refuse("module", "the one that the file was saved from", "one with other parameters")
+    with torch.no_grad():
+        for name, each in known.items():
+            each.copy_(tensors[name])
+    model.module_ = own
+    try:
+        if model._features:
+            model._rehearse()
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RuntimeError):
+        raise TacitError(f"{path} is malformed: its model cannot predict. Save the model again.") from None
+    return model
+
+
+def _read(path: str | Path) -> tuple[dict[str, str], dict[str, Any]]:
     from safetensors import SafetensorError, safe_open
 
-    from tacit.learning.neural.estimators import NeuralClassifier, NeuralRegressor
-
-    kinds: dict[str, Any] = {each.__name__: each for each in (NeuralClassifier, NeuralRegressor)}
     try:
         with safe_open(str(path), framework="pt") as file:
             facts = dict(file.metadata() or {})
             tensors = {name: file.get_tensor(name) for name in list(file.keys())}
     except (OSError, SafetensorError) as error:
         raise TacitError(f"{path} cannot be read: {error}.") from None
-    if facts.get("format") != FORMAT or facts.get("version") != VERSION or facts.get("model") not in kinds:
+    if facts.get("format") != FORMAT or facts.get("version") != VERSION:
         raise TacitError(f"{path} is no file of a neural network that this version knows.")
-    own = copy.deepcopy(module)
-    known = dict(own.named_parameters())
-    if set(known) != set(tensors) or any(known[name].shape != tensors[name].shape for name in known):
-        raise parameters.refuse("module", "the one that the file was saved from", "one with other parameters")
-    with torch.no_grad():
-        for name, each in known.items():
-            each.copy_(tensors[name])
-    model = kinds[facts["model"]](module)
-    model.module_, model._features, model.finding_ = own, (), None
-    try:
-        model.receipt_ = json.loads(facts["receipt"])
-        model._shape, model._scale = tuple(json.loads(facts["shape"])), tuple(json.loads(facts["scale"]))
-        if facts["model"] == "NeuralClassifier":
-            model.classes_ = np.array(json.loads(facts["classes"]))
-    except (KeyError, ValueError, TypeError):
-        raise TacitError(f"{path} is malformed. Save the model again.") from None
+    return facts, tensors
+
+
+def _estimator(content: Mapping[str, Any], module: Any) -> Any:
+    from tacit.learning.files import of_json
+    from tacit.learning.neural.estimators import NeuralClassifier, NeuralRegressor
+
+    kinds: dict[str, Any] = {each.__name__: each for each in (NeuralClassifier, NeuralRegressor)}
+    model = kinds[content["model"]](**{name: of_json(own) for name, own in content["parameters"].items()})
+    for name, own in content["fitted"].items():
+        if not isinstance(name, str) or not name.isidentifier() or name.startswith("__") or hasattr(type(model), name):
+            raise ValueError(name)
+        setattr(model, name, of_json(own))
+    model.module = module
     return model
 
 
+def _module(model: Any, content: Mapping[str, Any], module: Any) -> Any:
+    """As the file has it, or as it is given."""
+    if module is None:
+        if content["recipe"] is None:
+            hint = 'Say which it was: learning.load("m.safetensors", module).'
+            raise parameters.refuse("module", "given: the network was made with code of its own", None, hint)
+        own = made_of(content["recipe"])
+        model.module = own if content["given"] else None
+        return copy.deepcopy(own)
+    if isinstance(module, nn.Module):
+        return copy.deepcopy(module)
+    return model._module(model._shape, len(model.classes_) if hasattr(model, "classes_") else 1)
+
+
+def _tensors(module: Any) -> dict[str, Any]:
+    return {**dict(module.named_parameters()), **dict(module.named_buffers())}
+
+
+def _digest(text: str, tensors: Mapping[str, Any]) -> str:
+    found = hashlib.sha256(text.encode())
+    for name in sorted(tensors):
+        found.update(name.encode() + str(tuple(tensors[name].shape)).encode() + tensors[name].numpy().tobytes())
+    return found.hexdigest()
+
+
+def _without_weights(arrays: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: own for name, own in arrays.items() if name != "weights"}
+
+
 def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+    """What a file holds: lists for ranges and sets of classes."""
+    return list(value) if isinstance(value, range) else value

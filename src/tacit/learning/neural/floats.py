@@ -14,24 +14,26 @@ Assumption (arithmetic). Products and sums in float32 are rounded as IEEE 754 sa
 that is secretly shorter (bfloat16, TF32) is refused by `single_precision`.
 
 Theorem. Let u = 2**-24 and g(k) = k u/(1 - k u). Clipping multiplies a person by c, with c |gradient| <= C for the
-*exact* norm of the gradient so defined (norms: below). What one person's block and chunk add to the sum, as computed,
-differs from the real sum of c gradient over them by at most E C in L2 norm, where E = E1 + E2,
+*exact* norm of the gradient so defined (norms: below). Chunks are cut into blocks of equal length by their public size
+alone; blocks and a few chunks at a time (`chunks_together`, a span) are added in float64. What one person's block adds,
+and what is lost in float64 over the span, differ from the real sum of c gradient by at most E C in L2 norm, E = E1 +
+E2,
   E1 = g(P + 2) P       for layers summed in float32 in blocks of at most P people (`RankOne`, `Rows`),
   E2 = sum over layers summed in float64 of  2**-52 (n T + 2) n / sqrt(e)   (`Ghost`, `Lookup`; n people, T positions).
-A chunk is cut into blocks of equal length by its public size alone, and blocks are added in float64. So a block in
-which nobody changed has the same bits as before, and its error does not count.
+n counts all people of a span. A block in which nobody changed has the same bits as before, and its error does not
+count.
 Proof. A sum of m products in any order is off by at most g(m) times the sum of their sizes, entry by entry (Higham
 2002, chapter 3); the norm over all entries of the sum of sizes is at most the sum over people of |a| |b| c, which is
 c |gradient| <= C for one position (Minkowski over layers), and c M in general, M = sum over t of |a_t| |b_t|. Computed
 norms are at least sqrt(e) M there, so c M <= C/sqrt(e). Two more roundings are those of c b, and of the blocks' sum:
-k blocks in float64 add k**2 P 2**-52 C in all, below 2**-24 P C as a chunk has at most 2**12 of them.
-Then each chunk's sum is rounded to whole numbers of a grid, and chunks are added exactly.
+k blocks in float64 add k**2 P 2**-52 C in all, below 2**-24 P C as a span has at most 2**12 of them.
+Then each span's sum is rounded to whole numbers of a grid, and spans are added exactly.
 
 Corollary (sensitivity). Adding one person to a sample of k leaves, up to a coupling of the random orders, everybody in
 place but one: the new one takes a uniformly random place, and whoever stood there moves to the end. So at most two
-chunks change, and the sums on the grid differ by at most
+blocks change, in at most two spans, and the sums on the grid differ by at most
     S = units C (1 + 4 E + 2**-30) + 2 sqrt(d)
-in L2 norm, d coordinates, as rounding to whole numbers moves each of two chunks by at most 1 an entry. The mechanism is
+in L2 norm, d coordinates, as rounding to whole numbers moves each of two spans by at most 1 an entry. The mechanism is
 a mixture over orders, and mixtures that are coupled so are no easier to tell apart than the worst pair (divergences are
 jointly convex).
 
@@ -60,6 +62,8 @@ VANISHING: Final = 2.0**-50
 DOWN: Final = 1.0 - 2.0**-22
 """What weights are multiplied by before they are rounded to float32: more than any rounding above them."""
 _SLACK: Final = Fraction(1, 1 << 30)
+_SPAN: Final = 8
+_MOST_BLOCKS: Final = 1 << 12
 _GRID_BITS: Final = 20
 _ROUNDING_SHARE: Final = 2.0**-8
 
@@ -80,13 +84,19 @@ def block_error(people: int) -> float:
     return gamma(block + 2) * block
 
 
+def chunks_together(people: int) -> int:
+    """How many chunks of so many people are a span: added in float64 before they are rounded to the grid."""
+    return max(1, min(_SPAN, _MOST_BLOCKS // -(-people // BLOCK)))
+
+
 def spread(inner: int, outer: int) -> float:
     """e: what is added to a squared norm, in units of M**2."""
     return (inner + outer + 16) * UNIT
 
 
 def double_error(people: int, positions: int, e: float) -> float:
-    """E2 of one layer."""
+    """E2 of one layer, for chunks of so many people."""
+    people *= chunks_together(people)
     return DOUBLE * (people * positions + 2) * people / math.sqrt(e)
 
 

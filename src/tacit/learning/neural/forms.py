@@ -9,17 +9,19 @@ N people, T positions (of a sequence, of an image, or rows of one person), d num
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import torch
 
-from tacit.learning.neural.floats import BLOCK, VANISHING, block_of, double_error, norm_factor, spread
+from tacit.learning.neural.floats import VANISHING, block_of, double_error, norm_factor, spread
 
-Tensor = torch.Tensor
+Known: TypeAlias = dict[tuple[Any, ...], Any]
+"""Upper bounds of norms by the tensor that they are of, while it is held."""
 _SMALL: Final = 1 << 13
 """Numbers of a parameter up to which a gradient for each person is made, where that is less work."""
 
@@ -33,13 +35,20 @@ class Form(ABC):
     def bounded(self) -> tuple[Any, Any]:
         """The squared norms as computed, and upper bounds of them: float64, one for each person."""
 
-    def squares(self) -> Any:
-        """The upper bounds."""
+    def squares(self, known: Known) -> Any:
+        """The upper bounds alone; `known` are bounds of norms that other forms of these people have found."""
         return self.bounded()[1]
 
     @abstractmethod
+    def add_to(self, total: Any, weights: Any, room: Any) -> None:
+        """Add the sum of weight times gradient to `total`, flat and float64; `room` is as long, float32, and spoilt."""
+
     def weighted(self, weights: Any) -> Any:
-        """The sum of weight times gradient, flat: float32 where it is one block's, else float64."""
+        """The sum of weight times gradient, flat and in float64."""
+        many = math.prod(self.shape)
+        total = torch.zeros(many, dtype=torch.float64)
+        self.add_to(total, weights, torch.empty(many))
+        return total
 
     @abstractmethod
     def rows(self) -> Any:
@@ -76,12 +85,16 @@ class RankOne(Form):
         (a, above_a), (b, above_b) = norms(self.a), norms(self.b)
         return (a * b) ** 2, (above_a * above_b) ** 2
 
-    def weighted(self, weights: Any) -> Any:
+    def squares(self, known: Known) -> Any:
+        """Those of `bounded`."""
+        return (above(self.a, known) * above(self.b, known)).square_()
+
+    def add_to(self, total: Any, weights: Any, room: Any) -> None:
         """Products of blocks in float32, added in float64."""
-        b = self.b * weights[:, None]
-        if len(b) <= BLOCK:
-            return (b.T @ self.a).reshape(-1)
-        return _added(len(b), lambda part, out: torch.mm(b[part].T, self.a[part], out=out), self.shape).reshape(-1)
+        b, own = self.b * weights[:, None], room.view(self.shape)
+        for part in blocks(len(b)):
+            torch.mm(b[part].T, self.a[part], out=own)
+            _add(total, room)
 
     def rows(self) -> Any:
         """The outer products."""
@@ -121,10 +134,10 @@ class Ghost(Form):
         """The sum over pairs of positions of (a_t . a_s)(b_t . b_s), and e M**2."""
         return _paired(self.a @ self.a.mT, self.b @ self.b.mT, self._spread)
 
-    def weighted(self, weights: Any) -> Any:
+    def add_to(self, total: Any, weights: Any, room: Any) -> None:
         """In float64."""
         b = (self.b * weights[:, None, None]).flatten(0, 1).double()
-        return (b.T @ self.a.flatten(0, 1).double()).reshape(-1)
+        total.view(self.shape).addmm_(b.T, self.a.flatten(0, 1).double())
 
     def rows(self) -> Any:
         """The sums of outer products."""
@@ -166,11 +179,10 @@ class Lookup(Form):
         same = self.places[:, :, None] == self.places[:, None, :]
         return _paired(same.to(self.b.dtype), self.b @ self.b.mT, self._spread)
 
-    def weighted(self, weights: Any) -> Any:
+    def add_to(self, total: Any, weights: Any, room: Any) -> None:
         """In float64."""
         b = (self.b * weights[:, None, None]).flatten(0, 1).double()
-        total = torch.zeros(self.shape, dtype=torch.float64)
-        return total.index_add_(0, self.places.reshape(-1), b).reshape(-1)
+        total.view(self.shape).index_add_(0, self.places.reshape(-1), b)
 
     def rows(self) -> Any:
         """A whole table for each person."""
@@ -203,12 +215,18 @@ class Rows(Form):
         parts = [norms(part) for part in self.own.flatten(1).split(_STRETCH, dim=1)]
         return sum(own**2 for own, _ in parts), sum(above**2 for _, above in parts)
 
-    def weighted(self, weights: Any) -> Any:
+    def squares(self, known: Known) -> Any:
+        """Those of `bounded`."""
+        if self.own.dim() == 2 and self.own.shape[1] <= _STRETCH:
+            return above(self.own, known).square()
+        return self.bounded()[1]
+
+    def add_to(self, total: Any, weights: Any, room: Any) -> None:
         """Blocks in float32, added in float64."""
         flat = self.own.flatten(1)
-        if len(flat) <= BLOCK:
-            return weights @ flat
-        return _added(len(flat), lambda part, out: torch.mv(flat[part].T, weights[part], out=out), flat.shape[1:])
+        for part in blocks(len(flat)):
+            torch.mv(flat[part].T, weights[part], out=room)
+            _add(total, room)
 
     def rows(self) -> Any:
         """Themselves."""
@@ -266,6 +284,15 @@ def norms(vectors: Any) -> tuple[Any, Any]:
     return found, found * norm_factor(vectors.shape[-1]) + VANISHING
 
 
+def above(vectors: Any, known: Known) -> Any:
+    """The upper bounds alone. What a weight and its bias share is computed once."""
+    key = (vectors.data_ptr(), tuple(vectors.shape), vectors.stride())
+    if key not in known:
+        own = torch.linalg.vector_norm(vectors, dim=-1).double()
+        known[key] = own.mul_(norm_factor(vectors.shape[-1])).add_(VANISHING)
+    return known[key]
+
+
 def _paired(first: Any, second: Any, e: float) -> tuple[Any, Any]:
     """The sum over pairs of the products of two matrices of inner products, and e M**2, M from their diagonals."""
     found = (first * second).flatten(1).sum(dim=1, dtype=torch.float64)
@@ -274,18 +301,16 @@ def _paired(first: Any, second: Any, e: float) -> tuple[Any, Any]:
     return found, found.clamp(min=0) + e * reach**2 * (1 + 64 * e)
 
 
-def _added(people: int, summed: Callable[[slice, Any], Any], shape: Sequence[int]) -> Any:
-    """Blocks in float32, added in float64."""
-    room = torch.empty(tuple(shape))
-    total: Any = None
+def blocks(people: int) -> Iterator[slice]:
+    """The parts of a chunk whose people are added in float32: by the chunk's public size alone."""
     length = block_of(people)
-    for start in range(0, people, length):
-        summed(slice(start, start + length), room)
-        if total is None:
-            total = room.double()
-        else:  # numpy adds numbers of two lengths in two thirds of torch's time
-            np.add(total.numpy(), room.numpy(), out=total.numpy())
-    return total
+    return (slice(start, start + length) for start in range(0, people, length))
+
+
+def _add(total: Any, room: Any) -> None:
+    """numpy adds numbers of two lengths in two thirds of torch's time."""
+    own = total.numpy()
+    np.add(own, room.numpy(), out=own)
 
 
 def _zeroed(tensor: Any, kept: Any) -> Any:

@@ -17,6 +17,7 @@ Source: Abadi et al. 2016; Zhu, Dong, Wang 2022 (both directions); Feldman, Zrni
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -32,7 +33,7 @@ from tacit.loss.odometer import Odometer, Travelled
 _COUNT_SIGMAS: Final = 10  # the deviation of the count, in those of one Gaussian release for the whole budget
 _TOLERANCE: Final = 1e-4
 _LEAST_RATE: Final = Fraction(1, 10**9)
-_MOST_STEPS: Final = 10**7
+MOST_STEPS: Final = 10**7
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,27 +75,44 @@ class Run:
 
 def plan_run(epsilon: Any, delta: Any, *, rate: Any, steps: Any, buys_count: bool) -> Run:
     """The least noise for the budget; or a refusal."""
-    exact = parameters.price("epsilon", epsilon)
-    slip = parameters.slip("delta", delta)
-    if slip == 0:
-        raise parameters.refuse("delta", "above 0: noise on samples is Gaussian", delta, "For instance 1e-6.")
+    exact, slip = budget_of(epsilon, delta)
     allowed = "the share of people in a step, from 1e-9 to 1"
     share = parameters.as_written("rate", rate, allowed)
     if not _LEAST_RATE <= share <= 1:
         raise parameters.refuse("rate", allowed, rate)
     count = parameters.whole("steps", steps, least=1)
-    if count > _MOST_STEPS:
-        raise parameters.refuse("steps", f"at most {_MOST_STEPS:,}", steps)
+    if count > MOST_STEPS:
+        raise parameters.refuse("steps", f"at most {MOST_STEPS:,}", steps)
     return _planned(exact, slip, share, count, buys_count)
+
+
+def budget_of(epsilon: Any, delta: Any) -> tuple[Fraction, Fraction]:
+    """What a run may cost; delta above 0."""
+    exact = parameters.price("epsilon", epsilon)
+    slip = parameters.slip("delta", delta)
+    if slip == 0:
+        raise parameters.refuse("delta", "above 0: noise on samples is Gaussian", delta, "For instance 1e-6.")
+    return exact, slip
+
+
+def count_sigma_for(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The noise of the number of people: a small part of the price."""
+    return _COUNT_SIGMAS * dyadic_up(calibrate.gaussian_sigma(1, epsilon, delta))
 
 
 @lru_cache(maxsize=64)
 def _planned(epsilon: Fraction, delta: Fraction, rate: Fraction, steps: int, buys_count: bool) -> Run:
-    sigma = _COUNT_SIGMAS * dyadic_up(calibrate.gaussian_sigma(1, epsilon, delta)) if buys_count else None
+    sigma = count_sigma_for(epsilon, delta) if buys_count else None
+    found = least_multiplier(epsilon, delta, lambda multiplier: _event(rate, steps, multiplier, sigma))
+    return Run(rate, steps, found, epsilon, delta, sigma)
+
+
+def least_multiplier(epsilon: Fraction, delta: Fraction, event: Callable[[Fraction], events.Event]) -> Fraction:
+    """The least noise whose event stays within the budget; or a refusal."""
     target = float_down(delta)
 
     def excess(multiplier: float) -> float:
-        spent = compose([_event(rate, steps, Fraction(multiplier), sigma)]).delta(epsilon)
+        spent = compose([event(Fraction(multiplier))]).delta(epsilon)
         if spent <= target:
             return min(math.log(max(spent, 1e-320) / target), -0.0)
         return max(math.log(spent / target), 1e-300)
@@ -102,7 +120,7 @@ def _planned(epsilon: Fraction, delta: Fraction, rate: Fraction, steps: int, buy
     multiplier = least(excess, 1.0, tolerance=_TOLERANCE, stride=1.0)
     if not math.isfinite(multiplier):
         raise parameters.refuse("epsilon", "large enough for some noise below 1e300", float(epsilon))
-    return Run(rate, steps, Fraction(multiplier), epsilon, delta, sigma)
+    return Fraction(multiplier)
 
 
 def _event(rate: Fraction, steps: int, multiplier: Fraction, count_sigma: Fraction | None) -> events.Event:

@@ -40,6 +40,11 @@ def refuse_mixing(module: Any) -> None:
                 raise TacitError(f"{where} has scale_grad_by_freq, which counts tokens over the batch. Leave it out.")
         if _hooks(layer):
             raise TacitError(f"{where} has hooks, which see people's rows. Take them off, or put them into forward.")
+    for name, each in module.named_parameters():
+        if each._backward_hooks:
+            raise TacitError(f"Parameter {name!r} has hooks, which see people's gradients. Take them off.")
+        if type(each) is not nn.Parameter:
+            raise TacitError(f"Parameter {name!r} is a {type(each).__name__}, whose code would see rows.")
     if not any(each.requires_grad for each in module.parameters()):
         raise TacitError("The module has no parameter that learns. Leave requires_grad on for some of them.")
 

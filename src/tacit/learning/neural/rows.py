@@ -2,15 +2,16 @@
 
 Promise: only public facts decide here. Rows of a curator become vectors as every model here has them (`columns`): a
 number between its bounds is one coordinate in [-1, 1], a listed value one of 1 among zeros. Rows of a class that is not
-listed are left out, row by row. Labels of arrays that are not among the classes are refused before anything is
-released: whoever holds arrays sees them.
+listed are left out, row by row. All rows of a unit are one person's, who is sampled and clipped as one; they stand in
+an order that follows from these rows alone, so that others cannot change a bit of what they add up to. Labels of arrays
+that are not among the classes are refused before anything is released: whoever holds arrays sees them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -21,6 +22,8 @@ from tacit.learning.columns import Feature
 from tacit.learning.training import Training, classes_of, training
 from tacit.statistics.arrays import bounds_of
 from tacit.statistics.source import ArraySource, Opened, Source
+
+_MOST_ROWS: Final = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -35,7 +38,13 @@ class Given:
     features: tuple[Feature, ...]
     classes: tuple[Any, ...]
     scale: tuple[float, float]  # of a number to learn: the middle of its bounds, and half of their distance
-    people: Callable[[Opened], tuple[Any, Any]]
+    rows_per_unit: int
+    people: Callable[[Opened], tuple[Any, Any, Any]]  # inputs, targets, and whose each row is (None: a row is a person)
+
+    @property
+    def together(self) -> dict[str, Any]:
+        """What a trainer is told of persons with several rows."""
+        return {} if self.rows_per_unit == 1 else {"rows_per_unit": self.rows_per_unit}
 
     def nobody(self) -> tuple[Any, Any]:
         """No rows, of the right shapes."""
@@ -46,20 +55,25 @@ class Given:
 def given_rows(model: Any, data: Any, target: Any, kind: str) -> Given:
     """Rows of a curator, or arrays whose public facts are stated."""
     found: Training = training(model, data, target, kind)
-    found.source.one_row_each("A neural network")
+    if found.source.rows_per_unit > _MOST_ROWS:
+        allowed = f"at most {_MOST_ROWS:,}: a step computes as many rows for each person, also where there are fewer"
+        raise parameters.refuse("rows_per_unit", allowed, found.source.rows_per_unit, "Say fewer: rows_per_unit=8.")
+    several = found.source.rows_per_unit > 1
     names = [each.name for each in found.columns]
     aim = found.target
     assert aim is not None
 
-    def people(opened: Opened) -> tuple[Any, Any]:
-        codes, meanings = opened.values(*names), opened.meanings(*names)
+    def people(opened: Opened) -> tuple[Any, Any, Any]:
+        codes, units = opened.by_unit(*names) if several else (opened.values(*names), None)
+        meanings = opened.meanings(*names)
         inputs = _coordinates(codes[:, :-1], found.features, meanings[:-1])
         if kind == "class":
             places = aim.places(codes[:, -1], meanings[-1])
             known = places >= 0
-            return torch.from_numpy(inputs[known]), torch.from_numpy(places[known])
+            whose = None if units is None else units[known]
+            return torch.from_numpy(inputs[known]), torch.from_numpy(places[known]), whose
         own = _coordinates(codes[:, -1:], (aim,), meanings[-1:])[:, 0]
-        return torch.from_numpy(inputs), torch.from_numpy(own)
+        return torch.from_numpy(inputs), torch.from_numpy(own), units
 
     scale = (0.0, 1.0) if kind == "class" else (aim.middle, aim.half)
     shape = (sum(each.size for each in found.features),)
@@ -72,6 +86,7 @@ def given_rows(model: Any, data: Any, target: Any, kind: str) -> Given:
         found.features,
         found.classes,
         scale,
+        found.source.rows_per_unit,
         people,
     )
 
@@ -119,11 +134,11 @@ def given_arrays(model: Any, data: Any, target: Any, kind: str) -> Given:
         aim = np.clip((y.astype(np.float64) - scale[0]) / scale[1], -1.0, 1.0).astype(np.float32)
     model.n_features_in_ = int(inputs.shape[1])
 
-    def people(opened: Opened) -> tuple[Any, Any]:
-        return inputs, torch.from_numpy(aim)
+    def people(opened: Opened) -> tuple[Any, Any, Any]:
+        return inputs, torch.from_numpy(aim), None
 
     shape = tuple(inputs.shape[1:])
-    return Given(ArraySource((), {}, {}), shape, inputs.dtype, "y", (), (), classes, scale, people)
+    return Given(ArraySource((), {}, {}), shape, inputs.dtype, "y", (), (), classes, scale, 1, people)
 
 
 def _numbers(data: Any) -> Any:

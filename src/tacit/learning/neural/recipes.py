@@ -1,0 +1,95 @@
+"""What a module is made of, as data: torch's own layers one after another, written down and made again.
+
+    recipe_of(nn.Sequential(nn.Linear(3, 8), nn.Tanh()))  # -> ["Sequential", [["0", ["Linear", {...}]], ...]]
+
+Promise: a recipe holds names of the layers below, numbers, texts and truth values; making a module of it runs nothing
+else. It is only given where the module that is made of it has the same description and the same tensors. What is made
+of other code has no recipe (None): whoever loads it says which module it was.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Final
+
+import torch
+from torch import nn
+
+from tacit.errors import TacitError
+
+LAYERS: Final = (
+    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "Conv1d", "Conv2d", "Conv3d", "Dropout", "ELU",
+    "Embedding", "Flatten", "GELU", "GroupNorm", "Hardswish", "Hardtanh", "Identity", "InstanceNorm1d",
+    "InstanceNorm2d", "InstanceNorm3d", "LayerNorm", "LeakyReLU", "Linear", "LogSoftmax", "MaxPool1d", "MaxPool2d",
+    "MaxPool3d", "Mish", "PReLU", "RMSNorm", "ReLU", "ReLU6", "SELU", "Sigmoid", "SiLU", "Softmax", "Softplus",
+    "Softsign", "Tanh", "Tanhshrink", "Unflatten",
+)  # fmt: skip
+_ELSEWHERE: Final = {"device", "dtype", "min_value", "max_value"}
+_MOST_DEEP: Final = 50
+
+
+def recipe_of(module: Any) -> Any:
+    """The recipe; None where there is none."""
+    try:
+        found = _written(module)
+        again = made_of(found)
+    except (TacitError, TypeError, ValueError, AttributeError, RuntimeError):
+        return None
+    own, other = module.state_dict(), again.state_dict()
+    same = {name: each.shape for name, each in own.items()} == {name: each.shape for name, each in other.items()}
+    return found if same and repr(again) == repr(module) else None
+
+
+def _written(layer: Any) -> Any:
+    name = type(layer).__name__
+    if type(layer) is nn.Sequential:
+        return [name, [[own, _written(each)] for own, each in layer.named_children()]]
+    if name not in LAYERS or type(layer) is not getattr(nn, name):
+        raise TacitError(f"{name} has no recipe.")
+    return [name, {each: _plain(each, getattr(layer, each)) for each in _arguments(type(layer))}]
+
+
+def _arguments(kind: Any) -> list[str]:
+    """The arguments of a layer that it keeps under their own names."""
+    return [
+        name
+        for name, each in inspect.signature(kind.__init__).parameters.items()
+        if name not in _ELSEWHERE
+        and name != "self"
+        and not name.startswith("_")
+        and each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)
+    ]
+
+
+def _plain(name: str, value: Any) -> Any:
+    """An argument as JSON has it. A bias is given by whether there is one."""
+    if name in ("bias", "affine", "elementwise_affine") and (value is None or isinstance(value, torch.Tensor)):
+        return value is not None
+    if isinstance(value, (tuple, list, torch.Size)):
+        return [_plain(name, each) for each in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise TacitError(f"{name} is no number, text or truth value.")
+
+
+def made_of(recipe: Any, depth: int = 0) -> Any:
+    """The module of a recipe, with weights that are to be replaced."""
+    if depth > _MOST_DEEP or not isinstance(recipe, list) or len(recipe) != 2:
+        raise TacitError("This is no recipe of a module.")
+    name, own = recipe
+    if name == "Sequential" and isinstance(own, list):
+        whole = nn.Sequential()
+        for each in own:
+            if not isinstance(each, list) or len(each) != 2 or not isinstance(each[0], str):
+                raise TacitError("This is no recipe of a module.")
+            whole.add_module(each[0], made_of(each[1], depth + 1))
+        return whole
+    if name not in LAYERS or not isinstance(own, dict):
+        raise TacitError(f"A recipe may not name {name!r}.")
+    kind = getattr(nn, name)
+    known = set(_arguments(kind))
+    if not set(own) <= known:
+        raise TacitError(f"{name} has no argument {min(set(own) - known)!r}.")
+    with torch.random.fork_rng(devices=[]):
+        return kind(**{each: tuple(value) if isinstance(value, list) else value for each, value in own.items()})

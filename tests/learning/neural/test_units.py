@@ -1,0 +1,145 @@
+"""Several rows of a unit on a curator are one person's, sampled and clipped together; and whose code sees them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from torch import nn
+
+import tacit
+from tacit.curator import Price
+from tacit.errors import ParameterError, TacitError
+from tacit.learning import neural
+from tacit.learning.neural import estimators
+from tacit.learning.neural.rows import given_rows
+from tacit.learning.neural.traced import only_torch
+from tacit.loss import events
+from tacit.statistics.finding import Content, column
+from tests.learning.neural.test_estimators import QUICK
+
+COLUMNS = {"age": tacit.between(0, 110), "bmi": tacit.between(10, 60), "smoker": tacit.one_of("no", "yes")}
+SQL = "SELECT age, bmi, smoker FROM data"
+
+
+def visits(many: int = 60) -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    who = np.repeat(np.arange(many), rng.integers(1, 4, many))
+    frame = pd.DataFrame({"who": who, "age": rng.integers(0, 100, len(who)), "bmi": rng.integers(10, 50, len(who))})
+    frame["smoker"] = np.where(frame["age"] > 50, "yes", "no")
+    return frame
+
+
+def curator_of(frame: pd.DataFrame, rows_per_unit: int = 3) -> tacit.Curator:
+    budget = tacit.Budget(epsilon=100, delta=1e-2)
+    return tacit.protect(frame, unit="who", columns=COLUMNS, rows_per_unit=rows_per_unit, budget=budget)
+
+
+def people_of(frame: pd.DataFrame, sql: str = SQL) -> list[tuple[bytes, bytes]]:
+    """The rows of each person as tensors, bit by bit, in no order."""
+    given = given_rows(neural.NeuralClassifier(**QUICK), curator_of(frame).rows(sql), "smoker", "class")
+    found: list[tuple[bytes, bytes]] = []
+
+    def compute(opened: Any, bits: Any) -> Content:
+        inputs, target, units = given.people(opened)
+        for unit in np.unique(units):
+            own = torch.from_numpy(units == unit)
+            found.append((inputs[own].numpy().tobytes(), target[own].numpy().tobytes()))
+        return Content("nothing", (column("nothing", ["x"]),), (), {})
+
+    given.source.release({"study": "test"}, Price(events.Pure(Fraction(1)), Fraction(1)), compute)
+    return sorted(found)
+
+
+def test_a_person_less_leaves_everybody_elses_rows_bit_for_bit() -> None:
+    frame = visits(20)
+    whole = people_of(frame)
+    assert len(whole) == 20
+    for who in (0, 7, 19):
+        left = people_of(frame[frame["who"] != who])
+        assert len(left) == 19
+        assert all(each in whole for each in left)
+
+
+def test_the_order_of_a_file_changes_nobodys_rows() -> None:
+    frame = visits(20)
+    assert people_of(frame) == people_of(frame.sample(frac=1.0, random_state=4))
+
+
+def test_conditions_and_unlisted_classes_leave_out_rows_one_by_one() -> None:
+    frame = pd.DataFrame({"who": [0, 0, 1], "age": [10, 60, 30], "bmi": 20, "smoker": ["no", "yes", "perhaps"]})
+    assert len(people_of(frame)) == 1
+    assert people_of(frame, f"{SQL} WHERE age > 50") == people_of(frame[frame["age"] > 50])
+
+
+def test_a_fit_samples_and_clips_persons_and_buys_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+
+    class Watched(estimators.PrivateTrainer):
+        def __init__(self, *given: Any, **settings: Any) -> None:
+            super().__init__(*given, **settings)
+            seen.append(self)
+
+    monkeypatch.setattr(estimators, "PrivateTrainer", Watched)
+    frame = visits()
+    curator = curator_of(frame)
+    model = neural.NeuralClassifier(**{**QUICK, "clipping": "flat"}).fit(curator.rows(SQL), "smoker")
+    assert set(model.predict(frame[["age", "bmi"]])) <= {"no", "yes"}
+    assert model.receipt_["unit"] == "all rows of one who"
+    tried, own = seen
+    assert tried._people.rows_of.shape == (0, 3)
+    assert own._people.rows_of.shape == (60, 3)
+    reach = float(own._grid.sigma / own.run.multiplier) * 2.0**-own._grid.exponent
+    for person in range(60):
+        assert float(own._sum(np.array([person])).norm()) * 2.0**-own._grid.exponent <= reach
+    assert neural.NeuralClassifier(**{**QUICK, "clipping": "flat"}).fit(curator.rows(SQL), "smoker").finding_.repeated
+
+
+def test_very_many_rows_of_a_unit_are_refused_before_anything_is_paid() -> None:
+    curator = curator_of(visits(), 1000)
+    before = curator.remaining()
+    with pytest.raises(ParameterError, match="rows_per_unit"):
+        neural.NeuralClassifier(**QUICK).fit(curator.rows(SQL), "smoker")
+    assert curator.remaining() == before
+    neural.NeuralClassifier(**QUICK).fit(curator.rows(SQL, rows_per_unit=2), "smoker")
+
+
+class Own(nn.Module):
+    ran = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.scale = nn.Linear(2, 2), nn.Parameter(torch.ones(2))
+
+    def forward(self, x: Any) -> Any:
+        Own.ran += 1
+        return self.scale * torch.tanh(self.layer(x)).mean(dim=-1, keepdim=True).expand(-1, 2)
+
+
+def test_code_of_ones_own_is_run_once_on_stand_ins_and_never_sees_a_row() -> None:
+    curator = curator_of(visits())
+    model = neural.NeuralClassifier(Own(), **QUICK).fit(curator.rows(SQL), "smoker")
+    assert Own.ran == 1
+    assert model.finding_ is not None
+
+
+def test_what_follows_values_or_does_more_than_compute_is_refused() -> None:
+    class Branches(Own):
+        def forward(self, x: Any) -> Any:
+            return self.layer(x) if x.sum() > 0 else x
+
+    class Writes(Own):
+        def forward(self, x: Any) -> Any:
+            return self.layer(x.share_memory_())
+
+    class Reads(Own):
+        def forward(self, x: Any) -> Any:
+            return self.layer(x.numpy())
+
+    for module, said in ((Branches(), "cannot be written down"), (Writes(), "share_memory_"), (Reads(), "numpy")):
+        with pytest.raises(TacitError, match=said):
+            only_torch(module)
