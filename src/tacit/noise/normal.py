@@ -163,13 +163,12 @@ def kernel(
     words: Words, scale: float, offset: float, inverse: Inverse | None = None
 ) -> tuple[Floats, NDArray[np.intp]]:
     """floor(scale * |Z| + offset) as floats, and the places that the 63 bits of a word leave open."""
-    if inverse is None:
-        from scipy.special import ndtri as inverse  # here: importing it takes longer than everything else in this room
+    from scipy.special import ndtri  # here, because importing it takes longer than everything else in this room
 
     # half of U: the argument of Phi's inverse. Processors turn signed words into floats three times as fast
     u = np.asarray((words >> np.uint64(1)).view(np.int64) * 2.0**-64)
     with np.errstate(all="ignore"):
-        k = inverse(u)
+        k = ndtri(u) if inverse is None else inverse(u)
         k *= -scale
         k += offset
         away = k - np.rint(k)

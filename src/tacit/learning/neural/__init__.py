@@ -14,14 +14,29 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from tacit.learning.neural import features
+    from tacit.learning.neural.augmented import Shifted
+    from tacit.learning.neural.corrected import CorrectedAdam
     from tacit.learning.neural.estimators import NeuralClassifier, NeuralRegressor
     from tacit.learning.neural.fitted import load
+    from tacit.learning.neural.progress import Log
     from tacit.learning.neural.trainer import PrivateTrainer
 
-__all__ = ["NeuralClassifier", "NeuralRegressor", "PrivateTrainer", "features", "load"]
+__all__ = [
+    "CorrectedAdam",
+    "Log",
+    "NeuralClassifier",
+    "NeuralRegressor",
+    "PrivateTrainer",
+    "Shifted",
+    "features",
+    "load",
+]
 
 # name -> the file that it lives in, or is
 _HOME: Final = {
+    "CorrectedAdam": "corrected",
+    "Log": "progress",
+    "Shifted": "augmented",
     "NeuralClassifier": "estimators",
     "NeuralRegressor": "estimators",
     "PrivateTrainer": "trainer",

@@ -39,20 +39,22 @@ def exact_grid(clip: Fraction, multiplier: Fraction, coordinates: int) -> Grid:
 
 def exact_sum(
     gradients: Callable[[Chunk], list[Form]], chunk: Chunk, clip: Fraction, kind: str, grid: Grid
-) -> np.ndarray[Any, Any]:
-    """The sum of everybody's whole numbers."""
+) -> tuple[np.ndarray[Any, Any], Any]:
+    """The sum of everybody's whole numbers, and bounds of their norms."""
     most = reach(clip, grid.coordinates, grid.exponent)
     total = np.zeros(grid.coordinates, dtype=np.int64)
     kept: list[Any] = [each.own for each in gradients(chunk) if isinstance(each, Rows)]
+    lengths = []
     for form in zip(*kept, strict=True):
         own: list[Form] = [Rows(each[None]) for each in form]
-        weight, finite = weights(own, float(clip), kind)
-        if bool(finite.all()):
+        weight, length = weights(own, float(clip), kind)
+        lengths.append(length)
+        if bool(torch.isfinite(length).all()):
             flat = torch.cat([each.rows()[0].double() for each in own]) * float(weight[0])
             whole = torch.round(flat * 2.0**grid.exponent).numpy().astype(np.int64)
             if squared_length(whole) <= most * most:
                 total += whole
-    return total
+    return total, torch.cat(lengths)
 
 
 def squared_length(whole: np.ndarray[Any, Any]) -> int:

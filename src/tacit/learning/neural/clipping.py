@@ -21,41 +21,44 @@ from tacit.learning.neural.forms import Form, Known
 
 FLAT: Final = "flat"
 AUTOMATIC: Final = "automatic"
+ADAPTIVE: Final = "adaptive"
+"""As flat, with a norm that follows the people's (`adaptive`)."""
 _NEVER_ZERO: Final = 0.01
 _LEAST_WEIGHT: Final = 2.0**-100  # below it nothing counts, so that rounding to float32 stays relative
 _UP: Final = 1.0 + 2.0**-40
 
 
 def weights(forms: Sequence[Form], clip: float, kind: str) -> tuple[Any, Any]:
-    """One weight for each person, and who has a finite norm."""
+    """One weight for each person, and an upper bound of the person's norm, which may be no finite number."""
     known: Known = {}
     total = forms[0].squares(known)
     for each in forms[1:]:
         total += each.squares(known)
     lengths = total.sqrt() * _UP
-    finite = torch.isfinite(lengths)
+    found_lengths, finite = lengths, torch.isfinite(lengths)
     lengths = torch.where(finite, lengths, torch.ones((), dtype=torch.float64))
     if kind == AUTOMATIC:
         found = clip / (lengths + _NEVER_ZERO)
     else:
         found = (clip / lengths.clamp(min=1e-300)).clamp(max=1.0)
     found = torch.where(finite & (found >= _LEAST_WEIGHT), found * DOWN, torch.zeros((), dtype=torch.float64))
-    return found.float(), finite
+    return found.float(), found_lengths
 
 
 def checked(kind: Any) -> str:
     """The kind of clipping."""
-    if kind not in (FLAT, AUTOMATIC):
-        raise parameters.refuse("clipping", f"{FLAT!r} or {AUTOMATIC!r}", kind)
+    if kind not in (FLAT, AUTOMATIC, ADAPTIVE):
+        raise parameters.refuse("clipping", f"{FLAT!r}, {AUTOMATIC!r} or {ADAPTIVE!r}", kind)
     return str(kind)
 
 
 def add_clipped(total: Any, forms: Sequence[Form], clip: float, kind: str, room: Any) -> Any:
-    """Add everybody's clipped gradient, parameter after parameter, to a flat float64 total; who has a finite norm.
+    """Add everybody's clipped gradient, parameter after parameter, to a flat float64 total; bounds of their norms.
 
     room: as long as the longest parameter, float32, and spoilt.
     """
-    own, finite = weights(forms, clip, kind)
+    own, lengths = weights(forms, clip, kind)
+    finite = torch.isfinite(lengths)
     if not bool(finite.all()):
         forms = [each.without(finite) for each in forms]  # nothing times what is no number is no number
     start = 0
@@ -63,7 +66,7 @@ def add_clipped(total: Any, forms: Sequence[Form], clip: float, kind: str, room:
         many = math.prod(each.shape)
         each.add_to(total[start : start + many], own, room[:many])
         start += many
-    return finite
+    return lengths
 
 
 def clipped_sums(forms: Sequence[Form], clip: float, kind: str) -> Any:

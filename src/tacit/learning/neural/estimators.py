@@ -5,7 +5,7 @@
 
 Theorem, assumptions and source: `trainer`. A fit is one charge for its whole run, made before a row is seen; the same
 fit again of a curator's rows is stored, free, and gives the same weights. The number of people is bought with it.
-Weights of the later half of the steps are averaged (post-processing).
+Weights are averaged over steps (`averages`).
 
 Whose code sees rows: with rows of a curator only torch's own (`traced`); with arrays a module may be anything, as
 whoever holds them sees them. Predictions are computed in float64, so that a row is
@@ -31,19 +31,20 @@ from torch.nn import functional
 from tacit import parameters
 from tacit.curator import Curator, Rows
 from tacit.learning.model import Model
-from tacit.learning.neural.fitted import described, digest_of, released, restored
-from tacit.learning.neural.pricing import plan_run
+from tacit.learning.neural.averages import Average, checked_averaging
+from tacit.learning.neural.corrected import CorrectedAdam
+from tacit.learning.neural.fitted import described, digest_of, released, restored, save
 from tacit.learning.neural.refused import refuse_mixing
 from tacit.learning.neural.rows import Given, given_arrays, given_rows, vectors_of
 from tacit.learning.neural.traced import only_torch
-from tacit.learning.neural.trainer import PrivateTrainer
+from tacit.learning.neural.trainer import PrivateTrainer, planned
 from tacit.learning.training import Through
 from tacit.noise import BitSource
 from tacit.statistics.finding import Content, column
 from tacit.statistics.source import Opened, Source
 
 _HIDDEN: Final = 64
-_OPTIMISERS: Final = ("adam", "sgd")
+_OPTIMISERS: Final = ("adam", "corrected adam", "sgd")
 _BLOCK: Final = 1 << 12
 
 
@@ -75,20 +76,24 @@ class _Neural(Model):
         rate, steps = self._schedule()
         settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rate": rate, "steps": steps, **given.together}
         settings |= {"clip": self.clip, "clipping": self.clipping, "size": self.size, "exact": self.exact}
+        settings |= {"sampling": self.sampling, "augment": self.augment}
+        if of_rows and self.augment is not None:
+            raise parameters.refuse("augment", "left out for rows of a curator, which are no images", self.augment)
         # everything that can be refused is refused here, where nothing is paid and nobody is seen
         public = {**settings, "size": 1 if self.size is None else self.size}
         if given.together:
             public["units"] = np.zeros(0, dtype=np.int64)
         tried = PrivateTrainer(module, type(self)._loss, self._optimiser(module), *given.nobody(), **public)
         settings["chunk"] = tried.chunk
-        price = plan_run(epsilon, delta, rate=rate, steps=steps, buys_count=self.size is None).price
+        price = planned(self.sampling, epsilon, delta, rate=rate, steps=steps, buys_count=self.size is None).price
+        averaging = checked_averaging(self.averaging)
 
         def compute(opened: Opened, bits: BitSource) -> Content:
             inputs, target, units = given.people(opened)
             own = copy.deepcopy(module)
             rest = {**settings, "units": units}
             trainer = PrivateTrainer(own, type(self)._loss, self._optimiser(own), inputs, target, **rest)
-            _averaged(trainer)
+            _fitted(trainer, averaging)
             names = [name for name, _ in own.named_parameters()]
             table = (column("parameter", names), column("numbers", [each.numel() for each in own.parameters()]))
             facts = {"weights": np.asarray(released(own)), "size": trainer.size}
@@ -101,6 +106,7 @@ class _Neural(Model):
         }
         asked |= {"optimiser": self.optimiser, "learning_rate": self.learning_rate, "rate": str(rate), "steps": steps}
         asked |= {"clip": str(self.clip), "clipping": self.clipping, "size": self.size, "exact": bool(self.exact)}
+        asked |= {"sampling": self.sampling, "averaging": averaging}
         asked |= {"columns in order": list(given.names), "target": given.target}
         finding = given.source.release(asked, price, compute, analyst=analyst)
         self._keep(finding, given.features)
@@ -150,6 +156,8 @@ class _Neural(Model):
         learns = [each for each in module.parameters() if each.requires_grad]
         if self.optimiser == "adam":
             return torch.optim.Adam(learns, lr=rate)
+        if self.optimiser == "corrected adam":
+            return CorrectedAdam(learns, lr=rate)
         if self.optimiser == "sgd":
             return torch.optim.SGD(learns, lr=rate, momentum=0.9)
         raise parameters.refuse("optimiser", f"one of {', '.join(_OPTIMISERS)}", self.optimiser)
@@ -169,8 +177,6 @@ class _Neural(Model):
 
     def save(self, path: Any) -> Any:
         """Write weights and the receipt to a safetensors file, which `learning.load` reads."""
-        from tacit.learning.neural.fitted import save
-
         return save(self, path)
 
 
@@ -179,8 +185,9 @@ class NeuralClassifier(ClassifierMixin, _Neural):
 
     module: a torch.nn.Module with one output for each class, a function of (inputs, outputs) that makes one, or None
     for a small one. epochs, rate: how often a person is in a step on average, and the share of people in one.
-    learning_rate, optimiser ("adam" or "sgd"): how steps are made. clip, clipping, size, exact: as `PrivateTrainer` has
-    them. bounds, values: public facts about arrays, which are then brought to [-1, 1]; without them arrays are taken as
+    learning_rate, optimiser ("adam", "corrected adam" or "sgd"): how steps are made. clip, clipping, size, exact,
+    sampling, augment: as `PrivateTrainer` has them. averaging: a mean of weights over steps, "tail", "exponential" or
+    None. bounds, values: public facts about arrays, which are then brought to [-1, 1]; without them arrays are taken as
     they are. classes: the list of classes, or "declared public" where those in y are.
     """
 
@@ -201,6 +208,9 @@ class NeuralClassifier(ClassifierMixin, _Neural):
         clipping: str = "automatic",
         size: int | None = None,
         exact: bool = False,
+        sampling: str = "poisson",
+        averaging: str | None = "tail",
+        augment: Any = None,
         bounds: Any = None,
         values: Any = None,
         classes: Any = None,
@@ -216,6 +226,9 @@ class NeuralClassifier(ClassifierMixin, _Neural):
         self.clipping = clipping
         self.size = size
         self.exact = exact
+        self.sampling = sampling
+        self.averaging = averaging
+        self.augment = augment
         self.bounds = bounds
         self.values = values
         self.classes = classes
@@ -260,6 +273,9 @@ class NeuralRegressor(RegressorMixin, _Neural):
         clipping: str = "automatic",
         size: int | None = None,
         exact: bool = False,
+        sampling: str = "poisson",
+        averaging: str | None = "tail",
+        augment: Any = None,
         bounds: Any = None,
         values: Any = None,
         target_bounds: Any = None,
@@ -275,6 +291,9 @@ class NeuralRegressor(RegressorMixin, _Neural):
         self.clipping = clipping
         self.size = size
         self.exact = exact
+        self.sampling = sampling
+        self.averaging = averaging
+        self.augment = augment
         self.bounds = bounds
         self.values = values
         self.target_bounds = target_bounds
@@ -285,17 +304,10 @@ class NeuralRegressor(RegressorMixin, _Neural):
         return np.asarray(middle + half * np.clip(self._outputs(X).reshape(-1), -1.0, 1.0))
 
 
-def _averaged(trainer: PrivateTrainer) -> None:
-    """All steps; then weights are the mean over the later half of them."""
-    learns = [each for each in trainer.module.parameters() if each.requires_grad]
-    total = [torch.zeros_like(each, dtype=torch.float64) for each in learns]
-    kept = 0
+def _fitted(trainer: PrivateTrainer, averaging: str | None) -> None:
+    """All steps; then a mean of their weights."""
+    mean = Average(trainer.module, averaging, len(trainer))
     for batch in trainer:
         trainer.step(batch)
-        if 2 * trainer.steps_done > len(trainer):
-            kept += 1
-            for mean, each in zip(total, learns, strict=True):
-                mean += (each.detach().double() - mean) / kept
-    with torch.no_grad():
-        for mean, each in zip(total, learns, strict=True):
-            each.copy_(mean.float())
+        mean.take(trainer.steps_done)
+    mean.put()

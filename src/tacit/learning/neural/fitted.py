@@ -81,7 +81,8 @@ def save(model: Any, path: str | Path) -> Path:
     fitted = {name: own for name, own in vars(model).items() if name not in chosen and name not in _LEFT_OUT}
     if fitted.get("finding_") is not None:  # the weights are in the file already
         fitted["finding_"] = replace(fitted["finding_"], arrays=_without_weights(fitted["finding_"].arrays))
-    given = {name: _plain(own) for name, own in chosen.items() if name != "module"}
+    # copies of images matter while it learns: they are not kept
+    given = {name: _plain(own) for name, own in chosen.items() if name not in ("module", "augment")}
     content = {
         "model": type(model).__name__,
         "recipe": recipe_of(model.module_),

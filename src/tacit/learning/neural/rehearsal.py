@@ -47,8 +47,10 @@ class Rehearsed:
     double_error: float
 
 
-def rehearsed(module: Any, loss: Callable[[Any, Any], Any], people: People, places: Places) -> Rehearsed:
-    """Choose how gradients are made, and try it; or refuse."""
+def rehearsed(
+    module: Any, loss: Callable[[Any, Any], Any], people: People, places: Places, changed: Callable[[Chunk], Chunk]
+) -> Rehearsed:
+    """Choose how gradients are made, and try it; or refuse. `changed`: what is done to a chunk before."""
     strange = not_understood(module)
     if not strange and not is_static(module):
         strange = ["forward"]
@@ -58,9 +60,13 @@ def rehearsed(module: Any, loss: Callable[[Any, Any], Any], people: People, plac
         notes = (f"Gradients person by person, which is slower: {', '.join(strange)} is not understood as a product.",)
     else:
         gradients = book_keeping(module, loss)
+
+    def tried(chunk: Chunk) -> list[Form]:
+        return gradients(changed(chunk))
+
     with _quiet(module):
         try:
-            fitting, error = _fitting(gradients, people, places(_held(gradients, people)))
+            fitting, error = _fitting(tried, people, places(_held(tried, people)))
             _same_gradients(module, loss, gradients, people)
         except (RuntimeError, ValueError, TypeError, IndexError) as wrong:
             raise TacitError(f"The module or the loss fails on made-up people of these shapes: {wrong}") from wrong

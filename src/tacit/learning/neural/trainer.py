@@ -24,25 +24,29 @@ from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from tacit import noise, parameters
 from tacit.errors import TacitError
-from tacit.learning.neural.alone import exact_grid, exact_sum
-from tacit.learning.neural.batches import Room, fitting_places, people_of
-from tacit.learning.neural.clipping import AUTOMATIC, add_clipped, checked
-from tacit.learning.neural.floats import BLOCK, block_error, chunks_together
+from tacit.learning.neural.adaptive import followed, multiplier_beside_count, noisy_count
+from tacit.learning.neural.alone import exact_grid
+from tacit.learning.neural.augmented import Shifted
+from tacit.learning.neural.batches import Chunk, fitting_places, people_of
+from tacit.learning.neural.clipping import ADAPTIVE, AUTOMATIC, checked
+from tacit.learning.neural.corrected import CorrectedAdam
+from tacit.learning.neural.floats import BLOCK, block_error
 from tacit.learning.neural.grid import Grid, grid_for
 from tacit.learning.neural.hooked import trained
 from tacit.learning.neural.journal import Journal
 from tacit.learning.neural.ordered import BITS, Correlated, OrderedRun, plan_ordered
 from tacit.learning.neural.per_sample import one_by_one
 from tacit.learning.neural.pricing import Run, plan_run
+from tacit.learning.neural.progress import Log, shown
 from tacit.learning.neural.refused import refuse_mixing, single_precision
 from tacit.learning.neural.rehearsal import Rehearsed, rehearsed
 from tacit.learning.neural.sampling import poisson_sample, random_order
 from tacit.learning.neural.states import put_back, state_of
+from tacit.learning.neural.summing import Summing, SummingAlone
 from tacit.loss import Budget
 
 _LEAST_CLIP: Final = Fraction(1, 1 << 16)
@@ -83,11 +87,12 @@ class PrivateTrainer:
 
     loss(output, target) gives one number for each row. rate: the share of people in a step; steps: how many of them.
     clip: the norm that gradients are clipped to; clipping: "automatic" brings all of them to it, "flat" only longer
-    ones. size: how many people there are, where that is public; without it a noisy count is bought. units: whose each
-    row is, with at most `rows_per_unit` of one person. exact: nobody's gradient is computed beside others'.
-    sampling: "poisson", or "fixed": groups in a fixed order, 1/rate of them, with correlated noise (`ordered`).
-    chunk: how many people are computed at a time, if not as many as suit the module.
-    journal: a folder from which a run goes on after a crash.
+    ones, "adaptive" too, to a norm that begins with `clip` and follows the people's (`adaptive`). size: how many people
+    there are, where that is public; without it a noisy count is bought. units: whose each row is, with at most
+    `rows_per_unit` of one person. exact: nobody's gradient is computed beside others'. sampling: "poisson", or "fixed":
+    groups in a fixed order, 1/rate of them, with correlated noise (`ordered`). augment: copies of images, moved, whose
+    mean gradient counts (`augmented`). chunk: how many people are computed at a time, if not as many as suit the
+    module. journal: a folder from which a run goes on after a crash.
     """
 
     def __init__(
@@ -109,6 +114,7 @@ class PrivateTrainer:
         rows_per_unit: int | None = None,
         exact: bool = False,
         sampling: str = POISSON,
+        augment: Shifted | None = None,
         chunk: int | None = None,
         journal: Any = None,
     ) -> None:
@@ -123,13 +129,17 @@ class PrivateTrainer:
         _same_parameters(self._order, optimiser)
         self._people = people_of(X, y, units, rows_per_unit)
         self.run = planned(sampling, epsilon, delta, rate=rate, steps=steps, buys_count=size is None)
-        if journal is not None and isinstance(self.run, OrderedRun):
-            hint = "It would hold exact sums, which are private."
-            raise parameters.refuse("journal", "left out in a fixed order", str(journal), hint)
+        self._augment = augment
+        if augment is not None:
+            augment.must_fit(self._people.inputs)
+        if isinstance(self.run, OrderedRun):
+            _fits_order(journal, self._kind, optimiser)
         self._public = None if size is None else parameters.whole("size", size, least=1)
         self._places = _places(chunk)
         self.notes: tuple[str, ...] = ()
-        self._gradients, self._grid = self._tried()
+        self._grid_at: Callable[[Fraction], Grid]
+        self._summing = self._tried()
+        self._grid = self._grid_at(self._clip)
         self._journal = None if journal is None else Journal(journal)
         self._bits = noise.secure
         self._groups: NDArray[np.int64] | None = None
@@ -143,22 +153,25 @@ class PrivateTrainer:
 
     # -- before the first step -----------------------------------------------------------------------
 
-    def _tried(self) -> tuple[Any, Grid]:
-        coordinates = sum(each.numel() for each in self._order)
+    def _tried(self) -> Summing:
+        sizes = [each.numel() for each in self._order]
+        multiplier = self.run.multiplier
+        if self._kind == ADAPTIVE:
+            multiplier = multiplier_beside_count(multiplier)
+        still, moved = (_unchanged, _unchanged) if self._augment is None else (self._augment.still, self._augment.moved)
         if self._exact:
             self._places = self._places or BLOCK
-            return one_by_one(self.module, self._loss), exact_grid(self._clip, self.run.multiplier, coordinates)
-        found: Rehearsed = rehearsed(self.module, self._loss, self._people, self._fitting)
+            self._grid_at = lambda clip: exact_grid(clip, multiplier, sum(sizes))
+            alone = one_by_one(self.module, self._loss)
+            return SummingAlone(alone, self._people, self._places, sizes, self._kind, moved)
+        found: Rehearsed = rehearsed(self.module, self._loss, self._people, self._fitting, still)
         self.notes, self._places = found.notes, found.places
-        self._together = chunks_together(self._places)
-        self._whole, self._open = (torch.empty(coordinates, dtype=torch.float64) for _ in range(2))
-        self._chunk_room: Room = {}
-        self._room = torch.empty(max(each.numel() for each in self._order))
         error = block_error(self._places) + found.double_error
         if error > _MOST_ERROR:
             hint = "Take a smaller chunk, or exact=True."
             raise parameters.refuse("chunk", "one whose sums have a small error", f"an error of {error:.2g}", hint)
-        return found.gradients, grid_for(self._clip, self.run.multiplier, coordinates, error)
+        self._grid_at = lambda clip: grid_for(clip, multiplier, sum(sizes), error)
+        return Summing(found.gradients, self._people, self._places, sizes, self._kind, moved)
 
     def _fitting(self, numbers: int) -> Sequence[int]:
         """Places of a chunk: as said; or by how many people a step has and how many numbers are held for each."""
@@ -202,6 +215,7 @@ class PrivateTrainer:
         state = self._journal.load()
         if state is not None:
             put_back(self.module, self.optimiser, state[0], state[1]["optimiser"])
+            self._follow(Fraction(state[1]["clip"]))
 
     # -- the loop ------------------------------------------------------------------------------------
 
@@ -234,58 +248,57 @@ class PrivateTrainer:
         self._begun += 1
         self._waiting = False
         drawing = self._grid.draw(self._bits, 0 if self._groups is None else BITS)
-        total = self._sum(chosen)
+        total, within = self._summing.total(chosen, self._clip, self._grid)
         per = self.size * float(self.run.rate)
         if self._groups is None:
             released = self._grid.released(total, drawing.take(), per)
         else:
             released = self._correlated.released(total, drawing.take(), 2.0**-self._grid.exponent / per)
-        self._apply(released)
+        self._apply(released, per)
+        if self._kind == ADAPTIVE:
+            self._follow(followed(self._clip, noisy_count(within, self.run.multiplier, self._bits()), per))
         if self._journal is not None:
             tensors, plain = state_of(self.module, self.optimiser)
-            self._journal.save(tensors, {"optimiser": plain, "step": str(self._begun)})
+            facts = {"optimiser": plain, "step": str(self._begun), "clip": str(self._clip)}
+            self._journal.save(tensors, facts)
 
-    def fit(self) -> PrivateTrainer:
-        """All steps that are left."""
-        for batch in self:
-            self.step(batch)
+    def fit(self, *, progress: bool = False, log: Log | None = None) -> PrivateTrainer:
+        """All steps that are left; with a bar, with a log."""
+        with shown(self, progress) as moved:
+            for batch in self:
+                self.step(batch)
+                moved()
+                if log is not None:
+                    log.note(self)
         return self
 
+    def _follow(self, clip: Fraction) -> None:
+        """The clipping norm of the next step: released."""
+        self._clip, self._grid = clip, self._grid_at(clip)
+
+    @property
+    def clip(self) -> float:
+        """The clipping norm of the next step."""
+        return float(self._clip)
+
+    @property
+    def loss(self) -> Callable[[Any, Any], Any]:
+        """The loss that was given."""
+        return self._loss
+
     def _sum(self, chosen: NDArray[np.int64]) -> Any:
-        """The sum of clipped gradients on the grid: exact, and private. It is overwritten by the next one."""
-        if self._exact:
-            return self._exact_sum(chosen)
-        self._whole.zero_()
-        open_chunks = 0
-        for chunk in self._people.chunks(chosen, self._places, self._chunk_room):
-            if open_chunks == self._together:  # what is open is rounded to the grid, and exact from then on
-                self._whole += self._grid.round_(self._open)
-                open_chunks = 0
-            if not open_chunks:
-                self._open.zero_()
-            with torch.no_grad():
-                add_clipped(self._open, self._on(chunk), float(self._clip), self._kind, self._room)
-            open_chunks += 1
-        if open_chunks:
-            self._whole += self._grid.round_(self._open)
-        return self._whole
+        """The sum of clipped gradients on the grid: exact, and private."""
+        return self._summing.total(chosen, self._clip, self._grid)[0].clone()
 
-    def _exact_sum(self, chosen: NDArray[np.int64]) -> Any:
-        total = torch.zeros(self._grid.coordinates, dtype=torch.float64)
-        for chunk in self._people.chunks(chosen, self._places):
-            total += torch.from_numpy(exact_sum(self._gradients, chunk, self._clip, self._kind, self._grid))
-        return total
-
-    def _on(self, chunk: Any) -> Any:
-        with torch.enable_grad():
-            return self._gradients(chunk)
-
-    def _apply(self, released: Any) -> None:
+    def _apply(self, released: Any, per: float) -> None:
         """A step of the optimiser along a noisy gradient: post-processing."""
         flat, start = released.float(), 0
         for each in self._order:
             each.grad = flat[start : start + each.numel()].view(each.shape)
             start += each.numel()
+        for group in self.optimiser.param_groups:
+            if "noise_variance" in group:  # it is public
+                group["noise_variance"] = (float(self._grid.sigma) * 2.0**-self._grid.exponent / per) ** 2
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
 
@@ -309,6 +322,21 @@ class PrivateTrainer:
         """Give the journal's folder back."""
         if self._journal is not None:
             self._journal.close()
+
+
+def _unchanged(chunk: Chunk) -> Chunk:
+    return chunk
+
+
+def _fits_order(journal: Any, kind: str, optimiser: Any) -> None:
+    """Refuse what has no meaning in a fixed order."""
+    if journal is not None:
+        hint = "It would hold exact sums, which are private."
+        raise parameters.refuse("journal", "left out in a fixed order", str(journal), hint)
+    if kind == ADAPTIVE:
+        raise parameters.refuse("clipping", "one fixed norm in a fixed order", kind)
+    if isinstance(optimiser, CorrectedAdam):
+        raise parameters.refuse("optimiser", "one that expects no independent noise", "CorrectedAdam")
 
 
 def _places(chunk: Any) -> int:
