@@ -60,6 +60,28 @@ def test_a_wild_person_moves_a_sum_by_no_more_than_anybody_may(changed: dict[str
     assert torch.equal(wild._sum(rest), plain._sum(rest))  # memory that a wild person was in is clean afterwards
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_person_at_whom_torch_fails_counts_as_nothing_and_nobody_hears_of_it(exact: bool) -> None:
+    X, _ = people()
+    y = (X[:, 0] > 0).astype(int)
+    wrong = y.copy()
+    wrong[[3, 8]] = (7, -5)  # classes that are none of two outputs
+
+    def own(target: Any) -> Any:
+        torch.manual_seed(0)
+        module = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 2))
+        return trainer(module, data=(X, target), loss=entropy, exact=exact, rate=0.5, steps=3)
+
+    plain, spoiled = own(y), own(wrong)
+    rest = np.array([0, 1, 2, 4, 5])
+    for chosen in (np.array([0, 1, 2, 3, 4, 5, 8]), np.array([3, 0, 1, 2, 8, 4, 5])):
+        left, right = plain._sum(rest), spoiled._sum(chosen)
+        # places differ, and so may the order of addition
+        assert float((left - right).norm()) * 2.0**-plain._grid.exponent < 1e-4
+    assert spoiled._summing.total(np.array([3]), spoiled._clip, spoiled._grid)[1] == 0
+    assert spoiled.fit().steps_done == 3
+
+
 def test_a_chunk_written_over_another_has_nothing_left_of_it() -> None:
     """Also where persons have different numbers of rows, and where the last chunk is nearly empty."""
     rng = np.random.default_rng(0)
