@@ -241,6 +241,8 @@ class PrivateTrainer:
         """One noisy step of the optimiser."""
         if self._begun >= self.run.steps:
             raise TacitError(f"All {self.run.steps:,} steps of this run are done. More of them are another run.")
+        if self._groups is not None and self._correlated.time != self._begun:
+            raise TacitError("A step of this run failed, and its order is lost. Begin another run.")
         chosen = batch._taken()
         single_precision(self.module)
         if self._journal is not None:
