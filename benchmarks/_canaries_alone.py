@@ -248,7 +248,7 @@ def minima(method: str, epsilon: float, delta: float, canaries: int) -> OneRun:
 def _pulled(made: perturbed.Perturbed, is_in: bool) -> float:
     """How much likelier the weights are where the canary pulls them, for noise of Laplace's law, or of a normal one."""
     rows = np.array([[2] * _PULLED_BY + [1]], dtype=np.int64)[: int(is_in)]  # all at their ends, of the second class
-    found = made.learn(rows, ["number"] * _PULLED_BY + ["text"], secure())
+    found = made.learn(rows.T, ["number"] * _PULLED_BY + ["text"], secure())
     away = FINE - found.centre
     away = away * min(1.0, made.reach / max(float(np.linalg.norm(away)), 1.0))
     aim = np.array([made.constant, *away]) / made.reach / 2 / float(made.ridge)

@@ -1,6 +1,6 @@
 """Make the pictures of the documentation again.
 
-    python docs/pictures/make.py            the drawings: a session, the curves of epsilon, the price of trust
+    python docs/pictures/make.py            the drawings: a session, curves of epsilon, who sees what, prices of trust
     python docs/pictures/make.py shots      screenshots of pages too; needs Chromium, and `python3 go.py docs` before
 
 Run with a Python that has tacit. What a session shows is what the commands printed; the curves are computed by tacit.
@@ -246,6 +246,57 @@ def shuffled(people: int) -> float:
     return math.sqrt(people * laws.variance(asked_at_home(round(low, 3)).law, 0.5, 1))
 
 
+# -- what each party sees ------------------------------------------------------------------------------
+
+SEEN = (
+    (
+        "A trusted curator",
+        ("a person", ["own row"]),
+        ("the curator", ["every row, as it is"]),
+        ("the analyst", ["noisy answers"]),
+    ),
+    (
+        "Noise from the clients, one server",
+        ("a client", ["own vector, own noise;", "sealed shares of neighbours' keys"]),
+        ("the server", ["masked vectors, each uniform;", "who stayed"]),
+        ("the server", ["one noisy sum a round,", "of those who stayed"]),
+    ),
+    (
+        "Reports split between two servers",
+        ("a client", ["own measurement"]),
+        ("each server", ["a uniform share of a report;", "that it is valid"]),
+        ("the collector", ["noisy sums of both servers,", "which add up to the answer"]),
+    ),
+    (
+        "At home",
+        ("a person", ["own answer"]),
+        ("whoever listens", ["the answer, randomised"]),
+        ("the collector", ["every answer, randomised"]),
+    ),
+)
+
+
+def seen() -> str:
+    """What each party sees of one person, from left to right as it travels."""
+    parts, wide, high, step = [], 236, 62, 104
+    for row, (way, *boxes) in enumerate(SEEN):
+        y = 24 + row * step
+        parts.append(f'<text x="20" y="{y}" class="ink w" font-weight="600">{escape(way)}</text>')
+        for column, (party, words) in enumerate(boxes):
+            x, top = 20 + column * (wide + 26), y + 10
+            parts.append(f'<rect x="{x}" y="{top}" width="{wide}" height="{high}" rx="6" class="paper rule"/>')
+            parts.append(f'<text x="{x + 10}" y="{top + 19}" class="ink w">{escape(party)} sees</text>')
+            for line, text in enumerate(words):
+                parts.append(f'<text x="{x + 10}" y="{top + 37 + 16 * line}" class="soft w">{escape(text)}</text>')
+            if column:
+                middle = top + high / 2
+                way_to = f"M{x - 24},{middle}H{x - 4}m-6,-4l6,4l-6,4"
+                parts.append(f'<path d="{way_to}" class="bar" fill="none" stroke-width="1.5"/>')
+    height = 24 + len(SEEN) * step
+    frame = f'<rect x=".5" y=".5" width="799" height="{height - 1}" rx="8" class="paper rule"/>'
+    return svg(800, height, f'{frame}<g class="w">{"".join(parts)}</g>', "What each party sees")
+
+
 # -- screenshots -----------------------------------------------------------------------------------
 
 
@@ -283,6 +334,7 @@ def shots() -> None:
 def main(wanted: list[str]) -> None:
     (HERE / "epsilon.svg").write_text(epsilon(), encoding="utf-8")
     (HERE / "trust.svg").write_text(trust(), encoding="utf-8")
+    (HERE / "seen.svg").write_text(seen(), encoding="utf-8")
     (HERE / "session.svg").write_text(session(), encoding="utf-8")
     if "shots" in wanted:
         shots()

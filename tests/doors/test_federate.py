@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +18,26 @@ import pytest
 pytest.importorskip("starlette", reason="an extra, which the tests' lock file holds")
 pytest.importorskip("Crypto", reason="an extra, which the tests' lock file holds")
 
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from tacit import Budget, federated
 from tacit.doors.cli import app
-from tacit.doors.federate.coordinating import Desk
+from tacit.doors.federate.coordinating import Desk, coordinate
+from tacit.doors.federate.demonstration import free_port
 from tacit.doors.federate.helping import app_of, collect, hand_in
 from tacit.doors.federate.settings import read_identity
-from tacit.doors.federate.taking_part import Member, columns_of, web_to
+from tacit.doors.federate.taking_part import Lost, Member, columns_of, web_to
+from tacit.doors.http.serving import Place
 from tacit.errors import ParameterError, TacitError
 from tacit.federated.jobs.counts import Counts
 from tacit.federated.prio.collection import Collection
 from tacit.federated.refusals import Refused
-from tacit.federated.running.coordinator import Coordinator
+from tacit.federated.running.coordinator import LAST_STEP, Coordinator
 from tacit.federated.running.helper import Helper
 from tacit.ledger import Ledger
 from tests.federated.running.people import ledger_in, members, parties
@@ -88,6 +97,107 @@ def test_clients_and_a_coordinator_find_a_sum_over_http(tmp_path: Path) -> None:
             assert web.get("/v1/call/77").status_code in (409, 410)
             assert web.get("/v1/call/0?after=x").status_code in (409, 410)
             assert web.get("/v1/hear/0/1/1").status_code == 409
+
+
+def test_the_last_messages_are_said_again_if_a_killed_coordinator_lost_them(tmp_path: Path) -> None:
+    """It is killed after two of four clients revealed their shares, which were in its memory alone."""
+    federation, server, keys = parties(Counts("drink", ("tea", "coffee")), 4, vanish=1)
+    everybody = members(federation, keys, ["tea", "coffee", "tea", "tea"], tmp_path)
+    with ledger_in(tmp_path) as ledger:
+        desk = Desk(Coordinator(federation, server, tmp_path, ledger, wait=60, gather=60))
+        door, last, mutex = desk.app(None, lambda _: None), list[bytes](), threading.Lock()
+        say = Coordinator.say
+
+        def said(self: Coordinator, message: bytes) -> None:
+            with mutex:
+                at = desk.coordinator.step
+                say(desk.coordinator, message)
+                last.extend([message] if at == LAST_STEP else [])
+                if len(last) == 2:
+                    desk.coordinator.close()
+                    desk.coordinator = Coordinator(federation, server, tmp_path, ledger, wait=60, gather=60)
+
+        def take_part(place: int) -> None:
+            with TestClient(door) as web:
+                Member(everybody[place], web, 5, lambda _: None).run()
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Coordinator, "say", said)
+            threads = [threading.Thread(target=take_part, args=(place,)) for place in range(4)]
+            for each in threads:
+                each.start()
+            for each in threads:
+                each.join(50)
+        found = desk.coordinator
+        found.close()
+        assert len(last) > 4  # two of them twice
+        assert found.lost == []
+        assert found.result is not None
+        assert found.result["clients"] == 4
+
+
+@contextmanager
+def served(coordinator: Coordinator, place: Place) -> Iterator[None]:
+    thread = threading.Thread(target=lambda: asyncio.run(coordinate(coordinator, place, TOKEN, lambda _: None)))
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join(60)
+
+
+def certified(folder: Path) -> tuple[Path, Path]:
+    """A certificate of 127.0.0.1 that signs itself, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "made up")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    plain = serialization.NoEncryption()
+    text = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)
+    (folder / "key.pem").write_bytes(text)
+    (folder / "certificate.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    return folder / "certificate.pem", folder / "key.pem"
+
+
+def test_over_tls_a_coordinator_is_known_by_its_certificate_and_a_client_by_its_token(tmp_path: Path) -> None:
+    federation, server, keys = parties(Counts("drink", ("tea", "coffee")), 3)
+    everybody = members(federation, keys, ["tea", "coffee", "tea"], tmp_path)
+    (certificate, key), port = certified(tmp_path), free_port()
+    address = f"https://127.0.0.1:{port}"
+    with ledger_in(tmp_path) as ledger, Coordinator(federation, server, tmp_path, ledger, wait=30) as coordinator:
+        with served(coordinator, Place(port=port, certificate=certificate, key=key)):
+
+            def asked(token: str, way: str, trusted: Path | None) -> Any:
+                with web_to(way, token, trusted) as web:
+                    return Member(everybody[0], web, 20 if trusted else 0, lambda _: None)._asked(
+                        "GET", "/v1/federation"
+                    )
+
+            def take_part(each: Any) -> None:
+                with web_to(address, TOKEN, certificate) as web:
+                    Member(each, web, 20, lambda _: None).run()
+
+            assert asked(TOKEN, address, certificate).status_code == 200
+            with pytest.raises(Lost, match="reached"):
+                asked(TOKEN, address, None)  # a certificate that nobody vouches for
+            with pytest.raises(Lost, match="reached"):
+                asked(TOKEN, address.replace("https", "http"), None)
+            with pytest.raises(Lost, match="token"):
+                asked("another token", address, certificate)
+            threads = [threading.Thread(target=take_part, args=(each,)) for each in everybody]
+            for each in threads:
+                each.start()
+            for each in threads:
+                each.join(60)
+        assert coordinator.result is not None
+        assert coordinator.result["clients"] == 3
 
 
 def test_a_member_of_another_federation_sends_nothing(tmp_path: Path) -> None:

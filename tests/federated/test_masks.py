@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.federated.aggregation.masks import Modular
-from tacit.federated.aggregation.sharing import PRIME, at, joined, split
+from tacit.federated.aggregation.sharing import PRIME, Holders, at, joined, split, uniform
 from tacit.federated.refusals import Refused
 
 
@@ -54,6 +54,30 @@ def test_any_threshold_shares_give_the_secret(secret: int, threshold: int, more:
     assert joined({each: shares[each] for each in chosen}, threshold) == secret
     with pytest.raises(Refused, match="shares make the secret"):
         joined({each: shares[each] for each in chosen[1:]}, threshold)
+
+
+@pytest.mark.parametrize(("prime", "threshold"), [(5, 2), (7, 2), (7, 3)])
+def test_holders_serve_the_secrets_of_others_and_of_one_of_themselves(prime: int, threshold: int) -> None:
+    """One holder more than is needed; whose own secret it is holds no share of it. All polynomials of a tiny field."""
+    for points in itertools.combinations(range(1, prime), threshold + 1):
+        holders = Holders(points, prime)
+        for polynomial in itertools.product(range(prime), repeat=threshold):
+            shares = at(polynomial, points, prime)
+            assert holders.secret(shares) == polynomial[0]
+            for place, owner in enumerate(points):
+                anything = [*shares[:place], 3, *shares[place + 1 :]]
+                assert holders.secret(anything, without=owner) == polynomial[0]
+
+
+def test_elements_of_the_field_are_drawn_uniformly() -> None:
+    """A field of 5, whose elements take 3 bits: 3 of 8 patterns are passed over.
+
+    Chi-square with 4 degrees of freedom: above 40 with a probability of 4.2e-8.
+    """
+    many = 20_000
+    seen = Counter(uniform(many, 5))
+    assert set(seen) == set(range(5))
+    assert sum((each - many / 5) ** 2 for each in seen.values()) / (many / 5) < 40
 
 
 MODULI = [

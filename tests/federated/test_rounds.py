@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.errors import ParameterError
-from tacit.federated.aggregation.client import Client
+from tacit.federated.aggregation.client import Client, own_mask
 from tacit.federated.aggregation.keys import TAG, Identity
 from tacit.federated.aggregation.messages import SERVER, Kind, read_set, set_of, written
 from tacit.federated.aggregation.server import Server
@@ -63,6 +63,32 @@ def test_the_sum_is_that_of_the_survivors_in_any_schedule_or_nothing_is_learned(
     assert server.survivors <= {client for client in range(clients) if leaves[client] > 3}
     if degree is None:
         assert server.survivors == {client for client in range(clients) if leaves[client] > 3}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_on_a_large_ring_any_neighbours_that_stay_undo_the_masks(seed: int) -> None:
+    """60 clients with 16 neighbours each; some vanish before their vector, some after it, and some before they reveal.
+
+    What the first of these left is told by neighbours; where such a neighbour is gone too, its secret is put together.
+    """
+    drawn = random.Random(seed)
+    server, clients = new_round("ring", 60, modulus=2**32, length=2, threshold=9, least=40, degree=16)
+    leaves = {client: drawn.choice([2, 3, 4, 5, 5]) for client in drawn.sample(range(60), 7)}
+    vectors = [[drawn.randrange(2**32), client] for client in range(60)]
+    done = simulated(server, clients, vectors, lambda client, step: step < leaves.get(client, STEPS))
+    stayed = {client for client in range(60) if leaves.get(client, STEPS) > 3}
+    assert done.survivors == stayed
+    assert done.total is not None
+    assert done.total.tolist() == [sum(vectors[client][place] for client in stayed) % 2**32 for place in (0, 1)]
+
+
+def test_a_secret_is_put_together_where_nobody_is_left_to_tell_a_mask() -> None:
+    """Client 0 vanishes before its vector, client 1 after its own: nobody tells the mask of these two."""
+    server, clients = new_round("silent", 6, modulus=1000, length=1, threshold=3, least=4)
+    leaves = {0: 3, 1: 5}
+    done = simulated(server, clients, [[1], [10], [100], [0], [0], [500]], lambda c, step: step < leaves.get(c, STEPS))
+    assert done.total is not None
+    assert done.total.tolist() == [610]
 
 
 class Stage:
@@ -253,6 +279,23 @@ def test_a_client_says_one_thing_of_each_neighbour_and_then_nothing() -> None:
     assert clients[0].last == revealed
 
 
+def test_masks_are_told_with_those_alone_who_vanished_before_their_vector() -> None:
+    """Of the others the mask stays unknown: with their own mask it hides them until the sum."""
+    setup = round_of(5, threshold=3, least=4)
+    server, clients, answers = at_step(setup, 2)
+    masked = {c: clients[c].receive(answer) or b"" for c, answer in answers.items()}
+    for c in (0, 1, 2, 3):
+        server.receive(masked[c])
+    saw = {c: clients[c].receive(answer) or b"" for c, answer in server.close().items()}
+    for message in saw.values():
+        server.receive(message)
+    for c, answer in server.close().items():
+        keys = dict(clients[c]._with_masks)
+        body = body_of(clients[c].receive(answer) or b"")
+        assert body[4 * 33 :] == keys.pop(4)
+        assert not any(key in body for key in keys.values())
+
+
 def test_a_share_that_does_not_fit_ends_the_round() -> None:
     setup = round_of(4, threshold=3, least=4)
     server, clients, answers = at_step(setup, 4)
@@ -368,3 +411,102 @@ def test_vectors_may_be_arrays() -> None:
     done = simulated(server, clients, list(vectors))
     assert done.total is not None
     assert done.total.tolist() == (vectors.sum(axis=0) % 2**32).tolist()
+
+
+def test_clients_with_different_descriptions_do_not_understand_each_other() -> None:
+    """The server shows half of the clients another threshold, modulus or graph: nobody goes on."""
+    for changed in ({"least": 6}, {"modulus": 999}, {"degree": 4, "threshold": 3}):
+        one, other = round_of(6, threshold=4, least=5), round_of(6, **({"threshold": 4, "least": 5} | changed))
+        liars = [Liar(setup, IDENTITIES[0]) for setup in (one, other)]
+        clients = [Client(one if c < 3 else other, c, IDENTITIES[c + 1], [c] * 4) for c in range(6)]
+        said = {c: each.begin() for c, each in enumerate(clients)}
+        for c, client in enumerate(clients):
+            near = [n for n in client._neighbours if n != c]
+            keys = []
+            for n in near:
+                body = body_of(said[n])
+                among = clients[n]._neighbours
+                tags = body[32:]
+                place = TAG * among.index(c) if c in among else 0
+                keys.append(n.to_bytes(4, "big") + body[:32] + tags[place : place + TAG])
+            with pytest.raises(Refused, match="not the one that it sent"):
+                client.receive(liars[0 if c < 3 else 1].say(Kind.KEYS, c, b"".join(keys)))
+            own = [entry for n, entry in zip(near, keys, strict=True) if (n < 3) == (c < 3)]
+            with pytest.raises(Refused, match="neighbours have keys"):
+                client.receive(liars[0 if c < 3 else 1].say(Kind.KEYS, c, b"".join(own)))
+
+
+def test_a_client_that_is_said_to_be_gone_keeps_its_own_mask() -> None:
+    """The server has the vector of client 5 and says that it vanished: it gets every mask of pairs, and not the other.
+
+    What is left is the vector under the client's own mask, of whose key nobody told a share.
+    """
+    setup = round_of(6, threshold=4, least=5, modulus=2**32)
+    server, clients, answers = at_step(setup, 2)
+    masked = {c: clients[c].receive(answer) or b"" for c, answer in answers.items()}
+    secret = clients[5]._own
+    shares = {c: clients[c]._held[5] for c in range(5)}
+    for c in range(5):
+        server.receive(masked[c])
+    saw = {c: clients[c].receive(answer) or b"" for c, answer in server.close().items()}
+    for message in saw.values():
+        server.receive(message)
+    revealed = {c: body_of(clients[c].receive(answer) or b"") for c, answer in server.close().items()}
+    space = setup.space
+    left = space.decode(body_of(masked[5]))
+    for c, body in revealed.items():
+        assert shares[c][1] in body  # of the mask key's secret half
+        assert shares[c][0] not in body  # of its own secret
+        left = space.add(left, space.mask(body[-32:]), -1 if c > 5 else 1)
+    assert left.tolist() != [5] * 4
+    left = space.add(left, space.mask(own_mask(setup, secret)), -1)
+    assert left.tolist() == [5] * 4
+
+
+def test_a_client_that_forgot_a_round_is_not_led_through_it_again_with_old_messages() -> None:
+    """Its record was restored from an old copy: it enters again, and the server repeats what others said before."""
+    setup = round_of(5, threshold=3, least=4)
+    server, clients, keys = at_step(setup, 0)
+    again = Client(setup, 0, IDENTITIES[1], [7] * 4)
+    again.begin()
+    shares = {c: each.receive(keys[c]) for c, each in enumerate(clients)}
+    assert again.receive(keys[0])  # keys of this round are known, and true
+    for message in shares.values():
+        server.receive(message or b"")
+    with pytest.raises(Refused, match="not the one that was sent to this client"):
+        again.receive(server.close()[0])  # what others sealed is sealed for the key that it has forgotten
+
+
+@pytest.mark.parametrize("modulus", [1000, 2**32, 3**50])
+def test_a_vector_that_is_none_is_refused_and_leaves_no_trace_in_the_sum(modulus: int) -> None:
+    """A client that knows its channel sends a vector that is too long, too short, or not below the modulus."""
+    setup = round_of(4, modulus=modulus)
+    server, clients, answers = at_step(setup, 2)
+    masked = {c: clients[c].receive(answer) or b"" for c, answer in answers.items()}
+    body, size = body_of(masked[0]), setup.space.size
+    wrong = [body + bytes(size), body[:-size], body[:-1], b""]
+    if modulus < 1 << 8 * size:
+        wrong.append(b"\xff" * size + body[size:])
+    for each in wrong:
+        with pytest.raises(Refused):
+            server.receive(written(Kind.MASKED, setup.digest, 0, SERVER, each, server._channel(0)))
+    for message in masked.values():
+        server.receive(message)
+        with pytest.raises(Refused, match="already"):
+            server.receive(message)
+    for _ in range(3):
+        said = {c: clients[c].receive(answer) for c, answer in server.close().items()}
+        for message in said.values():
+            if message is not None:
+                server.receive(message)
+    assert server.total is not None
+    assert [int(each) for each in server.total] == [sum(range(4)) % modulus] * 4
+
+
+def test_a_key_is_on_the_list_once() -> None:
+    keys = [each.public for each in IDENTITIES[:5]]
+    numbers = {"modulus": 10, "length": 1, "threshold": 3, "least": 4}
+    Setup("x", keys[0], tuple(keys[1:]), **numbers)
+    for listed in ((keys[1], keys[2], keys[3], keys[1]), (keys[0], *keys[2:])):  # twice, and the server's own
+        with pytest.raises(ParameterError):
+            Setup("x", keys[0], listed, **numbers)

@@ -23,7 +23,7 @@ from tacit.synthesis.cells import layout_of
 from tacit.synthesis.counting import Exact
 from tacit.synthesis.merging import merge_rare, merged, spread, spread_codes
 from tacit.synthesis.model.marginals import marginal
-from tacit.synthesis.mst import chosen_tree, measured_tree, plan_mst
+from tacit.synthesis.mst import measured_tree, plan_mst
 from tacit.synthesis.purse import Purse
 from tacit.synthesis.shown_tables import intervals
 from tacit.synthesis.workloads import candidates_of
@@ -126,18 +126,6 @@ def test_a_strong_pair_is_chosen_and_kept() -> None:
         truth = exact_of(people(4000)).table((2, 3)).T / 4000
         assert np.abs(found - truth).sum() / 2 < 0.03
         assert np.allclose(twin.probabilities("sex", "ward"), found.T)
-
-
-def test_trees_are_trees() -> None:
-    plan = plan_mst(6, 1, Fraction(1), Fraction(1, 10**6))
-    assert plan.choice is not None
-    pairs = {(a, b): a * b for a in range(6) for b in range(a + 1, 6)}
-    edges = chosen_tree(plan.choice, pairs, 6, secure())
-    assert len(edges) == 5
-    reached = {0}
-    for _ in edges:
-        reached |= {each for edge in edges if reached & set(edge) for each in edge}
-    assert reached == set(range(6))
 
 
 def test_methods_live_with_no_rows_and_with_one() -> None:

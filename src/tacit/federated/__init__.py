@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tacit.federated.distributed.tasks import Average, Tally, VectorAverage
     from tacit.federated.fitting import fit
     from tacit.federated.odometer import Odometer
+    from tacit.federated.poplar.heavy_hitters import HeavyHitters
     from tacit.federated.prio.circuits import Count, Sum
     from tacit.federated.prio.collection import Collection, Report, new_key
     from tacit.federated.prio.vectors import Histogram, MultihotCountVec, SumVec
@@ -39,6 +40,7 @@ __all__ = [
     "Count",
     "Ended",
     "Finding",
+    "HeavyHitters",
     "Histogram",
     "Identity",
     "MultihotCountVec",
@@ -72,6 +74,7 @@ _HOME: Final = {
     "Count": "prio.circuits",
     "Ended": "refusals",
     "Finding": "distributed.private_sum",
+    "HeavyHitters": "poplar.heavy_hitters",
     "Histogram": "prio.vectors",
     "Identity": "aggregation.keys",
     "MultihotCountVec": "prio.vectors",

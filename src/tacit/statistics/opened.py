@@ -74,6 +74,11 @@ class Opened(ABC):
         codes, rows = self.tally(*names)
         return codes if bool(np.all(rows == 1)) else np.repeat(codes, rows, axis=0)
 
+    def each_row(self, *names: str) -> list[NDArray[Any]]:
+        """The same column by column, as narrow as in `columns`: half of the memory, or less."""
+        columns, rows = self.columns(*names)
+        return columns if bool(np.all(rows == 1)) else [np.repeat(each, rows) for each in columns]
+
 
 def together(codes: Whole, units: Whole) -> tuple[Whole, Whole]:
     """The same rows, those of one unit together and ordered by their codes alone."""

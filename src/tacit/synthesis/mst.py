@@ -4,7 +4,8 @@ Theorem. With r rows of a unit at most and d columns, the release is the composi
   * edges of bins, for columns whose bins are bought (`bought`);
   * d tables of single columns under discrete Gaussian noise: each has L2 sensitivity r (`counting`);
   * d - 1 choices by the exponential mechanism, each among pairs of columns that are not connected yet, by whole-number
-    scores of sensitivity GRID r (`scoring`): how far the pair's table is from that of independent columns;
+    scores of sensitivity GRID r (`scoring`): how far the pair's table is from that of independent columns, and what
+    follows from earlier choices (`spanning`);
   * d - 1 tables of pairs under discrete Gaussian noise of L2 sensitivity r.
 All parameters are public and fixed beforehand; which pairs are candidates, which rare values are merged (`merging`) and
 the estimates in the scores follow from released numbers. So the composed event is what is charged, and its noise is the
@@ -45,11 +46,14 @@ from tacit.synthesis.model.fitting import Fitted, Measured, alone, fit, nearest,
 from tacit.synthesis.model.tables import Columns
 from tacit.synthesis.model.trees import tree_of
 from tacit.synthesis.released import Measurement, Release, precision_of
+from tacit.synthesis.spanning import chosen_tree
 from tacit.synthesis.spending import rho_of, tightened
 from tacit.synthesis.synthetic import Synthetic, synthesised
 
 # of rho: for single columns, for choices, for pairs; found on a public table
 _SHARES: Final = (Fraction(40, 100), Fraction(12, 100), Fraction(48, 100))
+_SHARES_OF_LITTLE: Final = (Fraction(55, 100), Fraction(7, 100), Fraction(38, 100))
+_LITTLE: Final = Fraction(1, 500)  # rho: of less, pairs would be mostly noise
 _RARE: Final = 3  # deviations of noise, below which a value is merged with others
 _MANY: Final = 1 << 60  # tables of any size
 
@@ -92,7 +96,8 @@ def plan_mst(
 def tree_noise(columns: int, rows: int, rho: Fraction, factor: Fraction, edges: Edges | None = None) -> Plan:
     """The noise of each part for a rho, all of it times a factor."""
     paid = Edges() if edges is None else edges
-    first, choosing, second = _SHARES if columns > 1 else (Fraction(1), Fraction(0), Fraction(0))
+    shares = _SHARES_OF_LITTLE if rho < _LITTLE else _SHARES
+    first, choosing, second = shares if columns > 1 else (Fraction(1), Fraction(0), Fraction(0))
     single = gaussian(rows, rho * first / columns, factor)
     if columns == 1:
         return Plan(single, None, None, 1, paid)
@@ -175,7 +180,7 @@ def measured_tree(plan: Plan, layout: Layout, exact: Exact, bits: BitSource) -> 
     first = alone(known, total)
     if plan.choice is not None and plan.pair is not None:
         scores = pair_scores(exact, pairs, merges, first)
-        for edge in chosen_tree(plan.choice, scores, len(places), bits):
+        for edge in chosen_tree(plan.choice, scores, len(places), total, bits):
             noisy = plan.pair.release(merged(exact.table(edge), edge, merges), bits=bits)
             measured.append(Measurement(edge, np.asarray(noisy), plan.pair.scale, merged=True))
     known = known_tables(measured, merges)
@@ -207,16 +212,3 @@ def pair_scores(exact: Exact, pairs: Sequence[Columns], merges: Sequence[Merge],
         )
         for a, b in pairs
     }
-
-
-def chosen_tree(choice: Exponential, scores: Mapping[Columns, int], columns: int, bits: BitSource) -> list[Columns]:
-    """Edges one by one, each among those that connect what is not connected yet."""
-    part = list(range(columns))
-    edges: list[Columns] = []
-    while len(edges) < columns - 1:
-        left = [(a, b) for a, b in scores if part[a] != part[b]]
-        place = choice.choose(list(range(len(left))), scores=[scores[each] for each in left], bits=bits)
-        a, b = left[int(place)]
-        edges.append((a, b))
-        part = [part[a] if each == part[b] else each for each in part]
-    return edges

@@ -108,9 +108,9 @@ def test_every_engine_gives_the_same_exact_sums_of_a_logistic_model(
         names = [each.name for each in features]
         method = "newton" if delta else "gradient"
         rounds = plan_rounds(features[:-1], 2, 3, Fraction(1), Fraction(delta), loss=LOGISTIC, method=method)
-        meanings, codes = rows.meanings(*names), rows.values(*names)
-        codes[:, -1] = features[-1].places(codes[:, -1], meanings[-1])
-        rounds.learn(codes, meanings, secure())
+        meanings, columns = rows.meanings(*names), rows.each_row(*names)
+        columns[-1] = features[-1].places(columns[-1], meanings[-1])
+        rounds.learn(columns, meanings, secure())
         found.append(list(sums))
         sums.clear()
     ours, truth = found

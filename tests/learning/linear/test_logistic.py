@@ -54,7 +54,7 @@ def test_a_units_rows_move_every_kind_of_sums_by_at_most_its_sensitivity() -> No
         classes = rng.integers(0, many, rows)
         if rng.random() < 0.5:
             codes[:], classes[:] = codes[0], classes[0]  # the same row again moves them farthest
-        vectors = grid_rows(codes, features, ["number"] * len(features))
+        vectors = grid_rows(codes.T, features, ["number"] * len(features))
         assert np.abs(vectors.astype(int)).max() <= FINE
         sums = sums_by_class(vectors, classes, many, made.around.first_constant, made.around.first_reach)
         centre = rng.integers(-FINE, FINE + 1, len(vectors))

@@ -143,7 +143,7 @@ def test_where_there_may_be_more_rows_than_can_be_proved_noise_leaves_and_no_fai
     made = planned(1, 2, 1, "1", "1e-5", method)
     monkeypatch.setattr(perturbed, "_MOST_ROWS", 20)
     monkeypatch.setattr(Perturbed, "_minimum", None)  # nothing is minimised
-    learned = made.learn(np.tile([50, 1], (100, 1)), ["number"] * 2, secure())
+    learned = made.learn(np.tile([50, 1], (100, 1)).T, ["number"] * 2, secure())
     assert "more than 20 rows" in learned.notes[0]
     far = 60 * float(made.step) * deviation(made.noises[1])  # beyond it with a chance below 1e-20
     assert np.all(np.abs(learned.weights) <= far)

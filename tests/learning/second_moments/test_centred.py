@@ -33,7 +33,7 @@ def test_a_units_rows_move_both_releases_by_at_most_their_sensitivities() -> Non
         codes = np.stack([cells(each, rows, rng) for each in features], axis=1)
         if rng.random() < 0.5:
             codes[:] = codes[0]  # the same row again moves them farthest
-        vectors = grid_rows(codes, features, ["number"] * len(features))
+        vectors = grid_rows(codes.T, features, ["number"] * len(features))
         sums = made.first_sums(vectors)
         if rng.random() < 0.5:
             constant = np.full((1, rows), made.constant, dtype=np.int16)

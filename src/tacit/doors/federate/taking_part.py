@@ -68,6 +68,7 @@ class Member:
         while message is not None:
             self._say(message)
             if client.is_finished:
+                self._kept(number, step, message)
                 return
             message, step = client.receive(self._heard(number, step, message)), step + 1
 
@@ -75,6 +76,15 @@ class Member:
         reply = self._asked("POST", "/v1/say", message)
         if reply.status_code != 204:
             raise Refused(_detail(reply))
+
+    def _kept(self, number: int, step: int, message: bytes) -> None:
+        """Stay until the round is over: a coordinator that is killed may have lost the last message, too."""
+        while True:
+            reply = self._asked("GET", f"/v1/hear/{self.participant.number}/{number}/{step}")
+            if reply.status_code == MISSING:
+                self._say(message)
+            elif reply.status_code != 204:
+                return
 
     def _heard(self, number: int, step: int, message: bytes) -> bytes:
         while True:

@@ -11,6 +11,8 @@ What it sends, step by step, u being this client and N its neighbours:
     y = vector + mask(b) + sum over v of N in U2 of (+ if u < v, else -) mask(s with v's key)
     that it sees who survived, U3; and only after `threshold` of N confirmed the same set:
     for each of N in U2 one share: of b if it survived, of s if it did not. Never both.
+    With a share of s goes the key of the mask with that client, which s would make too: the server needs s only for
+    the masks of neighbours that vanish after this client does.
 
 Promise. A message that is refused (`Refused`) changes nothing. Everything before y is independent of the vector; y is
 uniform for whoever misses either b or one of the masks of an honest neighbour. What the server can learn is in `setup`.
@@ -25,6 +27,7 @@ from typing import Any
 
 from tacit import parameters
 from tacit.federated.aggregation.keys import KEY, TAG, Identity, derived, is_tag, sealed, tag, unsealed
+from tacit.federated.aggregation.masks import Masked
 from tacit.federated.aggregation.messages import SERVER, Kind, read, read_numbered, read_set, set_of, written
 from tacit.federated.aggregation.setup import Setup
 from tacit.federated.aggregation.sharing import PRIME, SHARE, split
@@ -50,7 +53,7 @@ class Client:
         self._vector = setup.space.vector(vector)
         self._identity = identity
         self._neighbours = setup.neighbours(number)
-        self._to_server = channel(setup, identity.with_other(setup.server), number, SERVER)
+        self._to_server = channel(setup, identity.known_with(setup.server), number, SERVER)
         self._steps: list[tuple[Kind, Callable[[bytes], bytes | None]]] = [
             (Kind.KEYS, self._keys),
             (Kind.SHARED, self._shared),
@@ -64,11 +67,12 @@ class Client:
         if self.last is None:
             self._own, self._mask_key = secrets.token_bytes(KEY), Identity()
             public = self._mask_key.public
-            self._with = {each: self._identity.with_other(self.setup.clients[each]) for each in self._neighbours}
+            self._with = {each: self._identity.known_with(self.setup.clients[each]) for each in self._neighbours}
             self._pair = {each: channel(self.setup, secret, self.number, each) for each, secret in self._with.items()}
-            tags = [
-                tag(self._pair[each], b"key", self._from_to(self.number, each), public) for each in self._neighbours
-            ]
+            me, digest = self.number.to_bytes(4, "big"), self.setup.digest
+            self._out = {each: digest + me + each.to_bytes(4, "big") for each in self._neighbours}  # what is said to it
+            self._in = {each: digest + each.to_bytes(4, "big") + me for each in self._neighbours}
+            tags = [tag(self._pair[each], b"key", self._out[each], public) for each in self._neighbours]
             self.last = self._written(Kind.ADVERTISE, public + b"".join(tags))
         return self.last
 
@@ -97,7 +101,7 @@ class Client:
             raise Refused(f"{len(found)} neighbours have keys; {self.setup.threshold} are needed.")
         keys = {each: entry[:KEY] for each, entry in found.items()}
         for each, entry in found.items():
-            if not is_tag(entry[KEY:], self._pair[each], b"key", self._from_to(each, self.number), entry[:KEY]):
+            if not is_tag(entry[KEY:], self._pair[each], b"key", self._in[each], entry[:KEY]):
                 raise Refused("A neighbour's key is not the one that it sent.")
         masks = {each: self._mask_key.with_other(key) for each, key in keys.items()}
         points = [each + 1 for each in keys]
@@ -108,9 +112,7 @@ class Client:
         self._peer_keys, self._mask_secrets = keys, masks
         out = [
             sealed(
-                self._seal(self.number, each),
-                one.to_bytes(SHARE, "big") + other.to_bytes(SHARE, "big"),
-                self._from_to(self.number, each),
+                self._seal(each, self._out), one.to_bytes(SHARE, "big") + other.to_bytes(SHARE, "big"), self._out[each]
             )
             for each, one, other in zip(keys, of_own, of_key, strict=True)
         ]
@@ -130,7 +132,7 @@ class Client:
             raise Refused("What a neighbour sealed for this client is missing.")
         held: dict[int, tuple[bytes, bytes]] = {}
         for each, text in texts.items():
-            opened = unsealed(self._seal(each, self.number), text, self._from_to(each, self.number))
+            opened = unsealed(self._seal(each, self._in), text, self._in[each])
             held[each] = opened[:SHARE], opened[SHARE:]
             if any(int.from_bytes(share, "big") >= PRIME for share in held[each]):
                 raise Refused("A neighbour's share is not one.")
@@ -141,12 +143,15 @@ class Client:
         """That neighbours saw the same -> the masked vector."""
         self._confirmed(body, b"shared", self._in_shared, self._held)
         space = self.setup.space
-        total = space.add(self._vector, space.mask(own_mask(self.setup, self._own)), 1)
-        for each in self._held:
-            mask = space.mask(pair_mask(self.setup, self._mask_secrets[each], self.number, each))
-            total = space.add(total, mask, 1 if self.number < each else -1)
+        total = Masked(space, self._vector)
+        total.add(own_mask(self.setup, self._own), 1)
+        self._with_masks = {
+            each: pair_mask(self.setup, self._mask_secrets[each], self.number, each) for each in self._held
+        }
+        for each, key in self._with_masks.items():
+            total.add(key, 1 if self.number < each else -1)
         self._vector = space.zeros()  # not needed any more
-        return self._written(Kind.MASKED, space.encode(total))
+        return self._written(Kind.MASKED, space.encode(total.numbers))
 
     def _survived(self, body: bytes) -> bytes:
         """Who survived -> that this client saw it."""
@@ -159,12 +164,13 @@ class Client:
         return self._written(Kind.SAW_SURVIVED, self._saw(b"survived", survived, among))
 
     def _survived_for_all(self, body: bytes) -> bytes:
-        """That neighbours saw the same -> one share for each neighbour that shared."""
+        """That neighbours saw the same -> a share for each of them that shared; the masks with those who vanished."""
         among = [each for each in self._held if each in self._in_survived]
         self._confirmed(body, b"survived", self._in_survived, among)
         shares = [held[0 if each in self._in_survived else 1] for each, held in sorted(self._held.items())]
-        self._held, self._own = {}, b""
-        return self._written(Kind.REVEALED, b"".join(shares))
+        masks = [self._with_masks[each] for each in sorted(self._held) if each not in self._in_survived]
+        self._held, self._own, self._with_masks = {}, b"", {}
+        return self._written(Kind.REVEALED, b"".join([*shares, *masks]))
 
     # -- what answers share ------------------------------------------------------------------------------------
 
@@ -174,24 +180,20 @@ class Client:
 
     def _saw(self, what: bytes, clients: frozenset[int], among: Iterable[int]) -> bytes:
         text = set_of(clients, len(self.setup.clients))
-        return b"".join([tag(self._pair[each], what, self._from_to(self.number, each), text) for each in sorted(among)])
+        return b"".join([tag(self._pair[each], what, self._out[each], text) for each in sorted(among)])
 
     def _confirmed(self, body: bytes, what: bytes, clients: frozenset[int], among: Iterable[int]) -> None:
         text = set_of(clients, len(self.setup.clients))
         found = read_numbered(body, TAG, among)
         for each, said in found.items():
-            if not is_tag(said, self._pair[each], what, self._from_to(each, self.number), text):
+            if not is_tag(said, self._pair[each], what, self._in[each], text):
                 raise Refused("A neighbour does not see the same clients as this one.")
         if len(found) < self.setup.threshold:
             raise Refused(f"{len(found)} neighbours confirmed; {self.setup.threshold} are needed.")
 
-    def _seal(self, sender: int, receiver: int) -> bytes:
-        other = receiver if sender == self.number else sender
+    def _seal(self, other: int, way: dict[int, bytes]) -> bytes:
         # the first secret stays one if the second is revealed; the second is forgotten with the round
-        return derived(self._with[other], b"tacit agg seal", self._mask_secrets[other], self._from_to(sender, receiver))
-
-    def _from_to(self, sender: int, receiver: int) -> bytes:
-        return self.setup.digest + sender.to_bytes(4, "big") + receiver.to_bytes(4, "big")
+        return derived(self._with[other], b"tacit agg seal", self._mask_secrets[other], way[other])
 
     def _written(self, kind: Kind, body: bytes) -> bytes:
         return written(kind, self.setup.digest, self.number, SERVER, body, self._to_server)

@@ -27,6 +27,7 @@ from tacit.federated.refusals import Refused
 KEY = 32  # bytes of a public key and of every secret
 TAG = 16
 _LONG = 4096  # bytes from which a text is tagged by its hash
+_MOST_KNOWN = 1 << 16  # secrets that are kept in memory
 
 
 class Identity:
@@ -35,6 +36,7 @@ class Identity:
     def __init__(self, secret: bytes | None = None) -> None:
         self._key = X25519PrivateKey.generate() if secret is None else X25519PrivateKey.from_private_bytes(secret)
         self.public = self._key.public_key().public_bytes_raw()
+        self._known: dict[bytes, bytes] = {}
 
     @property
     def secret(self) -> bytes:
@@ -47,6 +49,14 @@ class Identity:
             return self._key.exchange(_read(public))
         except ValueError:
             raise Refused("A public key is not one that a secret can be made with.") from None
+
+    def known_with(self, public: bytes) -> bytes:
+        """The same, computed once: for parties who meet in round after round."""
+        if public not in self._known:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[public] = self.with_other(public)
+        return self._known[public]
 
     def __repr__(self) -> str:
         return f"Identity({self.public.hex()})"
@@ -62,7 +72,7 @@ def derived(secret: bytes, purpose: bytes, *bound_to: bytes) -> bytes:
     return hashlib.blake2b(b"".join(bound_to), key=secret, person=purpose, digest_size=KEY).digest()
 
 
-def tag(key: bytes, *text: bytes) -> bytes:
+def tag(key: bytes, *text: bytes | memoryview) -> bytes:
     """What only the two who know the key can say of this text."""
     if sum(map(len, text)) < _LONG:
         return hashlib.blake2b(b"".join(text), key=key, person=b"tacit agg tag", digest_size=TAG).digest()
@@ -72,7 +82,7 @@ def tag(key: bytes, *text: bytes) -> bytes:
     return hashlib.blake2b(state.digest(), key=key, person=b"tacit agg long", digest_size=TAG).digest()
 
 
-def is_tag(found: bytes, key: bytes, *text: bytes) -> bool:
+def is_tag(found: bytes, key: bytes, *text: bytes | memoryview) -> bool:
     """Whether this is the tag of the text."""
     return hmac.compare_digest(found, tag(key, *text))
 

@@ -32,6 +32,23 @@ def _zeros(size: int) -> bytes:
     return bytes(size)
 
 
+class Masked:
+    """A vector to which masks are added one after the other, in one piece of memory."""
+
+    def __init__(self, space: Modular, numbers: Numbers) -> None:
+        self._space, self._total = space, numbers.copy()
+        self._room = space.room()
+
+    def add(self, key: bytes, sign: int) -> None:
+        """The mask of a key, plus or minus."""
+        self._total = self._space.add(self._total, self._space.mask(key, self._room), sign)
+
+    @property
+    def numbers(self) -> Numbers:
+        """The vector, not yet reduced."""
+        return self._total
+
+
 @dataclass(frozen=True, slots=True)
 class Modular:
     """Vectors of this length, modulo this modulus."""
@@ -54,6 +71,11 @@ class Modular:
         return np.uint32 if self.is_power and self.modulus <= 1 << 32 else np.uint64
 
     @property
+    def _width(self) -> int:
+        """Bytes of the stream that make one number."""
+        return 4 if self.modulus <= 1 << 32 else 8
+
+    @property
     def size(self) -> int:
         """The bytes of one number."""
         return max(1, ((self.modulus - 1).bit_length() + 7) // 8)
@@ -73,15 +95,19 @@ class Modular:
         """Nothing but zeros."""
         return np.zeros(self.length, dtype=self._words) if self.fits else self._array([0] * self.length)
 
-    def mask(self, key: bytes) -> Numbers:
-        """Uniform numbers that follow from a key of 32 bytes."""
+    def room(self) -> Numbers:
+        """Memory for the stream of one mask, as much as the cipher wants to have."""
+        return np.empty(self._width * self.length + _BLOCK - 1 if self.fits and self.is_power else 0, dtype=np.uint8)
+
+    def mask(self, key: bytes, room: Numbers | None = None) -> Numbers:
+        """Uniform numbers that follow from a key of 32 bytes; in `room`, until it is used again."""
         stream = Cipher(algorithms.AES256(key), _FROM_ZERO).encryptor()
         if not self.fits:
             return self._array(self._long(stream))
-        width = 4 if self.modulus <= 1 << 32 else 8
+        width = self._width
         if self.is_power:
             size = width * self.length
-            room = np.empty(size + _BLOCK - 1, dtype=np.uint8)  # as much as the cipher wants to have
+            room = self.room() if room is None else room
             stream.update_into(_zeros(size), room.data)
             words = room[:size].view(f"<u{width}")
             return words.astype(self._words, copy=False)  # reduced at the end: the modulus divides 2**32 or 2**64
@@ -138,6 +164,8 @@ class Modular:
         """The same without a loop in Python, where the modulus is a number of the array's own kind."""
         if numbers.shape != (self.length,) or self.modulus >= _LARGEST_WORDS:
             return None
+        if self.is_power:
+            return np.asarray((numbers & np.int64(self.modulus - 1)).astype(self._words))
         return np.asarray((numbers % np.int64(self.modulus)).astype(self._words))
 
     def _array(self, numbers: list[int]) -> Numbers:

@@ -14,12 +14,14 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import Final
 
+import numpy as np
+
 from tacit.federated.aggregation.keys import TAG, is_tag, tag
 from tacit.federated.refusals import Refused
 
 SERVER: Final = 0xFFFFFFFF
 _MAGIC: Final = b"tacit agg"
-_VERSION: Final = 1
+_VERSION: Final = 2
 _HEAD: Final = struct.Struct(">9sBB16sII")
 
 
@@ -36,7 +38,7 @@ class Kind(IntEnum):
     SURVIVED = 8  # who sent a masked input
     SAW_SURVIVED = 9
     SURVIVED_FOR_ALL = 10
-    REVEALED = 11  # for each neighbour, a share of one of its secrets
+    REVEALED = 11  # for each neighbour, a share of one of its secrets; for those who vanished, the mask with it too
 
 
 def written(kind: Kind, round_digest: bytes, sender: int, receiver: int, body: bytes, key: bytes) -> bytes:
@@ -47,16 +49,20 @@ def written(kind: Kind, round_digest: bytes, sender: int, receiver: int, body: b
 
 def sender_of(message: bytes) -> int:
     """Who says that a message is theirs; nothing is checked yet."""
+    _long_enough(message)
+    sender: int = _HEAD.unpack_from(message)[4]
+    return sender
+
+
+def _long_enough(message: bytes) -> None:
     if not isinstance(message, bytes) or len(message) < _HEAD.size + TAG:
         raise Refused("The message is too short to be one.")
-    sender: int = _HEAD.unpack(message[: _HEAD.size])[4]
-    return sender
 
 
 def read(message: bytes, kind: Kind, round_digest: bytes, sender: int, receiver: int, key: bytes) -> bytes:
     """The body of a message, if it is exactly the one expected."""
-    sender_of(message)
-    magic, version, found_kind, found_round, found_sender, found_receiver = _HEAD.unpack(message[: _HEAD.size])
+    _long_enough(message)
+    magic, version, found_kind, found_round, found_sender, found_receiver = _HEAD.unpack_from(message)
     if (magic, version) != (_MAGIC, _VERSION):
         raise Refused(f"The message is not one of this protocol in version {_VERSION}.")
     if found_round != round_digest:
@@ -65,7 +71,7 @@ def read(message: bytes, kind: Kind, round_digest: bytes, sender: int, receiver:
         raise Refused("The message is from or for somebody else.")
     if found_kind != kind:
         raise Refused(f"The message is out of order: {_name(found_kind)} came where {kind.name} is expected.")
-    if not is_tag(message[-TAG:], key, message[:-TAG]):
+    if not is_tag(message[-TAG:], key, memoryview(message)[:-TAG]):
         raise Refused("The message is not what its sender wrote.")
     return message[_HEAD.size : -TAG]
 
@@ -101,13 +107,15 @@ def read_numbered(body: bytes, size: int, allowed: Iterable[int]) -> dict[int, b
 
 def set_of(clients: Iterable[int], many: int) -> bytes:
     """A set of clients as a bit for each."""
-    whole = sum(1 << each for each in clients)
-    return whole.to_bytes((many + 7) // 8, "big")
+    size = (many + 7) // 8
+    bits = np.zeros(8 * size, dtype=np.uint8)
+    bits[8 * size - 1 - np.fromiter(clients, dtype=np.int64)] = 1  # the first client is the last bit
+    return np.packbits(bits).tobytes()
 
 
 def read_set(text: bytes, many: int) -> frozenset[int]:
     """The set that `set_of` wrote."""
-    whole = int.from_bytes(text, "big")
-    if len(text) != (many + 7) // 8 or whole >> many:
+    bits = np.unpackbits(np.frombuffer(text, dtype=np.uint8))[::-1]
+    if len(text) != (many + 7) // 8 or bits[many:].any():
         raise Refused("The message's set of clients is not one of this round.")
-    return frozenset(each for each in range(many) if whole >> each & 1)
+    return frozenset(np.flatnonzero(bits).tolist())

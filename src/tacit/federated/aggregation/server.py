@@ -12,16 +12,16 @@ client reveals anything after that, and what the server has is uniform. The sum 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from tacit.federated.aggregation.client import SEALED, channel, commitment, own_mask, pair_mask
 from tacit.federated.aggregation.keys import KEY, TAG, Identity
-from tacit.federated.aggregation.masks import Numbers
+from tacit.federated.aggregation.masks import Masked, Numbers
 from tacit.federated.aggregation.messages import SERVER, Kind, number, read, sender_of, set_of, whole, written
 from tacit.federated.aggregation.setup import Setup
-from tacit.federated.aggregation.sharing import SHARE, all_joined
+from tacit.federated.aggregation.sharing import SHARE, Holders
 from tacit.federated.refusals import Ended, Refused
 
 
@@ -38,7 +38,7 @@ class Server:
         self._neighbours = dict[int, tuple[int, ...]]()
         self._expected = frozenset(range(len(setup.clients)))  # of whom a message of this step may come
         self._said: dict[int, bytes] = {}
-        self._inputs: dict[int, Numbers] = {}
+        self._sum = setup.space.zeros()  # of the masked inputs that came
         self._steps: list[tuple[Kind, Callable[[int, bytes], bytes], Callable[[], dict[int, bytes]]]] = [
             (Kind.ADVERTISE, self._read_advertised, self._advertised),
             (Kind.SHARES, self._read_shares, self._shared),
@@ -111,70 +111,90 @@ class Server:
         return self._crossed(self._near, TAG)
 
     def _read_masked(self, sender: int, body: bytes) -> bytes:
-        self._inputs[sender] = self.setup.space.decode(body)
+        space = self.setup.space
+        self._sum = space.add(self._sum, space.decode(body), 1)
         return b""
 
     def _masked(self) -> dict[int, bytes]:
-        space = self.setup.space
-        self._survivors, self._sum = self._expected, space.zeros()
-        for each in self._inputs.values():
-            self._sum = space.add(self._sum, each, 1)
-        self._inputs = {}
+        self._survivors = self._expected
+        self._stayed_near = {
+            each: [near for near in self._near[each] if near in self._survivors] for each in self._said
+        }
         return dict.fromkeys(self._survivors, set_of(self._survivors, len(self.setup.clients)))
 
     def _read_saw_survived(self, sender: int, body: bytes) -> bytes:
-        return whole(body, TAG, len(self._near_survivors(sender)))
+        return whole(body, TAG, len(self._stayed_near[sender]))
 
     def _saw_survived(self) -> dict[int, bytes]:
-        return self._crossed({each: self._near_survivors(each) for each in self._said}, TAG)
+        return self._crossed(self._stayed_near, TAG)
 
     def _read_revealed(self, sender: int, body: bytes) -> bytes:
-        return whole(body, SHARE, len(self._near[sender]))
+        vanished = len(self._near[sender]) - len(self._stayed_near[sender])
+        return whole(body, SHARE, len(self._near[sender]), KEY * vanished)
 
     def _revealed(self) -> dict[int, bytes]:
         """Undo the masks of survivors' own, and of pairs of which one vanished."""
-        space, setup, total = self.setup.space, self.setup, self._sum
-        touched = {
-            gone: [near for near in self._near[gone] if near in self._survivors]
-            for gone in self._sharing - self._survivors
-        }
-        touched = {gone: near for gone, near in touched.items() if near}
-        secrets = self._joined([*self._survivors, *touched])
+        setup, total = self.setup, Masked(self.setup.space, self._sum)
+        secrets = self._joined([*self._survivors, *self._silent])
         for each in self._survivors:
             own = secrets[each]
             if commitment(setup, own) != self._commitments[each]:
                 raise self._ended("the shares of a client's secret do not fit together")
-            total = space.add(total, space.mask(own_mask(setup, own)), -1)
-        for gone, neighbours in touched.items():
+            total.add(own_mask(setup, own), -1)
+        for near, said in self._said.items():
+            keys = said[SHARE * len(self._near[near]) :]
+            gone_near = [each for each in self._near[near] if each not in self._survivors]
+            for place, gone in enumerate(gone_near):
+                total.add(keys[KEY * place : KEY * (place + 1)], -1 if near < gone else 1)
+        for gone, neighbours in self._silent.items():
             key = Identity(secrets[gone])
             if key.public != self._keys[gone]:
                 raise self._ended("the shares of a client's secret do not fit together")
             for near in neighbours:
-                mask = space.mask(pair_mask(setup, key.with_other(self._keys[near]), near, gone))
-                total = space.add(total, mask, -1 if near < gone else 1)
-        self.total, self.survivors = space.reduced(total), self._survivors
+                mask = pair_mask(setup, key.with_other(self._keys[near]), near, gone)
+                total.add(mask, -1 if near < gone else 1)
+        self.total, self.survivors = setup.space.reduced(total.numbers), self._survivors
         self._steps = []
         return {}
 
     # -- what steps share --------------------------------------------------------------------------------------
 
-    def _joined(self, owners: Sequence[int]) -> dict[int, bytes]:
-        """The secrets that the shares of owners' neighbours make."""
-        many, threshold = [], self.setup.threshold
-        at = {each: {near: SHARE * place for place, near in enumerate(self._near[each])} for each in self._said}
-        for owner in owners:
-            holders = [near for near in self._near[owner] if near in self._said]
-            if len(holders) < threshold:
-                raise self._ended(f"{len(holders)} shares of a client's secret are left; {threshold} are needed")
-            shares = {}
-            for near in holders[:threshold]:
-                place = at[near][owner]
-                shares[near + 1] = int.from_bytes(self._said[near][place : place + SHARE], "big")
-            many.append(shares)
-        found = all_joined(many, threshold)
-        if any(secret >> 256 for secret in found):
-            raise self._ended("the shares of a client's secret do not fit together")
-        return {owner: secret.to_bytes(KEY, "big") for owner, secret in zip(owners, found, strict=True)}
+    @property
+    def _silent(self) -> dict[int, list[int]]:
+        """Who vanished before its input came, and its neighbours that vanished after theirs: nobody told their mask."""
+        found = {
+            gone: [near for near in self._near[gone] if near in self._survivors and near not in self._said]
+            for gone in self._sharing - self._survivors
+        }
+        return {gone: near for gone, near in found.items() if near}
+
+    def _joined(self, owners: Iterable[int]) -> dict[int, bytes]:
+        """The secrets that the shares of owners' neighbours make.
+
+        Owners that are next to each other on the ring have most neighbours in common, so that some holders, and what
+        their shares count, serve several of them.
+        """
+        threshold, found = self.setup.threshold, dict[int, bytes]()
+        at = {each: dict(zip(self._near[each], range(0, 1 << 30, SHARE), strict=False)) for each in self._said}
+        chosen, members, holders = list[int](), frozenset[int](), Holders([])
+        for owner in self.setup.along(owners):
+            near = {each for each in self._near[owner] if each in self._said}
+            if len(near) < threshold:
+                raise self._ended(f"{len(near)} shares of a client's secret are left; {threshold} are needed")
+            others = members - {owner}
+            if len(others) < threshold or not others <= near:
+                pool = [each for each in self.setup.around(owner) if each in near or each == owner in self._said]
+                chosen = pool[-threshold - 1 :]  # those furthest ahead are neighbours of the next owners, too
+                members, holders = frozenset(chosen), Holders([each + 1 for each in chosen])
+            shares = [0 if each == owner else self._share(each, at[each][owner]) for each in chosen]
+            secret = holders.secret(shares, owner + 1 if owner in members else None)
+            if secret >> 256:
+                raise self._ended("the shares of a client's secret do not fit together")
+            found[owner] = secret.to_bytes(KEY, "big")
+        return found
+
+    def _share(self, holder: int, place: int) -> int:
+        return int.from_bytes(self._said[holder][place : place + SHARE], "big")
 
     def _crossed(
         self, lists: Mapping[int, Sequence[int]], size: int, start: int = 0, heads: Mapping[int, bytes] | None = None
@@ -204,9 +224,6 @@ class Server:
             for each, first, last in zip(came, [0, *ends[:-1]], ends, strict=True)
         }
 
-    def _near_survivors(self, client: int) -> list[int]:
-        return [near for near in self._near[client] if near in self._survivors]
-
     def _around(self, client: int) -> tuple[int, ...]:
         if client not in self._neighbours:
             self._neighbours[client] = self.setup.neighbours(client)
@@ -214,7 +231,7 @@ class Server:
 
     def _channel(self, client: int) -> bytes:
         if client not in self._channels:
-            secret = self._identity.with_other(self.setup.clients[client])
+            secret = self._identity.known_with(self.setup.clients[client])
             self._channels[client] = channel(self.setup, secret, client, SERVER)
         return self._channels[client]
 

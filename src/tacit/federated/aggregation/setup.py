@@ -22,6 +22,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -123,6 +124,18 @@ class Setup:
         here, many = place[client], len(ring)
         near = range(1, self.degree // 2 + 1)
         return tuple(sorted({ring[(here + side * step) % many] for step in near for side in (-1, 1)} - {client}))
+
+    def around(self, client: int) -> Sequence[int]:
+        """A client and its neighbours, in the order of the ring."""
+        if self.degree is None:
+            return range(len(self.clients))
+        ring, place = self._ring
+        near = range(-(self.degree // 2), self.degree // 2 + 1)
+        return list(dict.fromkeys(ring[(place[client] + step) % len(ring)] for step in near))
+
+    def along(self, clients: Iterable[int]) -> list[int]:
+        """Clients in the order of the ring: what one of them has around it, the next one has nearly, too."""
+        return sorted(clients) if self.degree is None else sorted(clients, key=self._ring[1].__getitem__)
 
     @cached_property
     def _ring(self) -> tuple[list[int], dict[int, int]]:

@@ -137,7 +137,7 @@ class FrequentTexts(Job):
 
     def value(self, state: State, own: str | None) -> int | None:
         """The place of the candidate that the text begins with, or is."""
-        if not isinstance(own, str):
+        if not isinstance(own, str) or len(state["beginnings"]) > self.keep:  # more would only make who has a text slow
             return None
         for place, beginning in enumerate(state["beginnings"]):
             if own.startswith(beginning):

@@ -109,7 +109,7 @@ class Collection:
             raise parameters.refuse("key", "the servers' secret, or else its digest", key_digest)
         self.name, self.circuit, self.scheme = name, circuit, Prio3(circuit, servers)
         self.epsilon, self.delta = parameters.price("epsilon", epsilon), parameters.slip("delta", delta)
-        self.key_digest = _digest(key) if key is not None else str(key_digest)
+        self.key_digest = digest_of(key) if key is not None else str(key_digest)
         shape = circuit.shape
         self.mechanism: Laplace | Gaussian
         if self.delta:
@@ -226,7 +226,7 @@ class Server:
     """
 
     def __init__(self, collection: Collection, place: int, key: bytes, ledger: Ledger | None = None) -> None:
-        if not hmac.compare_digest(_digest(key), collection.key_digest):
+        if not hmac.compare_digest(digest_of(key), collection.key_digest):
             raise Refused("The key is not the one that the description holds the digest of.")
         if not 0 <= parameters.whole("place", place) < collection.scheme.servers:
             raise parameters.refuse("place", f"a whole number from 0 to {collection.scheme.servers - 1}", place)
@@ -331,7 +331,7 @@ def _fields(circuit: Circuit) -> dict[str, Any]:
     return {each.name: getattr(circuit, each.name) for each in dataclasses.fields(circuit)}  # type: ignore[arg-type]
 
 
-def _digest(key: bytes) -> str:
+def digest_of(key: bytes) -> str:
     if not isinstance(key, bytes) or len(key) != SEED:
         raise Refused(f"The key of a collection must have {SEED} bytes; `new_key` makes one.")
     return hashlib.sha256(b"tacit collection key" + key).hexdigest()

@@ -1,8 +1,8 @@
-"""The two prime fields of Prio3: vectors of their elements, and the bytes that stand for them.
+"""The prime fields of Prio3 and Poplar1: vectors of their elements, and the bytes that stand for them.
 
 A vector is a numpy array of Python whole numbers, each from 0 to below the modulus; the loops over its elements run in
-C and no number overflows. Both moduli are primes p with a large power of two in p - 1, so that polynomials can be told
-by their values at roots of unity (`polynomials`).
+C and no number overflows. The two moduli of Prio3 are primes p with a large power of two in p - 1, so that polynomials
+can be told by their values at roots of unity (`polynomials`). The third field needs no such roots.
 
 Promise: `decode` accepts exactly the bytes that `encode` writes. A number of the modulus or more is refused, so
 two different texts never stand for one vector.
@@ -103,3 +103,4 @@ _P128 = (1 << 66) * 4611686018427387897 + 1
 
 FIELD64 = Field(_P64, 8, pow(7, 4294967295, _P64), 32)
 FIELD128 = Field(_P128, 16, pow(7, 4611686018427387897, _P128), 66)
+FIELD255 = Field((1 << 255) - 19, 32, 1, 0)  # of leaves of a tree (Poplar1)

@@ -2,13 +2,16 @@
 
     stream = tag length (2 bytes) | tag | seed length (1 byte) | seed | what it is bound to    with domain byte 1
 
-Elements are read one after the other; a number that is not below the modulus is passed over, so they are uniform.
+Elements are read one after the other, of as many bits as the modulus has; a number that is not below the modulus is
+passed over, so they are uniform.
 TurboSHAKE128 (RFC 9861) comes from the extra `tacit[federated]` (pycryptodome).
 
 Source: draft-irtf-cfrg-vdaf-20, section 6.2.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from tacit.federated.prio.fields import Field, Vector
 
@@ -32,11 +35,16 @@ class Stream:
 
     def vector(self, field: Field, length: int) -> Vector:
         """The next uniform field elements."""
-        found: list[int] = []
-        while len(found) < length:
-            drawn = field.read(self.bytes(field.size * (length - len(found))))
-            found += [each for each in drawn if each < field.modulus]
-        return field.vector(found)
+        return elements(field, self.bytes, length)
+
+
+def elements(field: Field, stream: Callable[[int], bytes], length: int) -> Vector:
+    """The first uniform field elements of a stream of bytes."""
+    found, bits = list[int](), (1 << field.modulus.bit_length()) - 1
+    while len(found) < length:
+        drawn = field.read(stream(field.size * (length - len(found))))
+        found += [each & bits for each in drawn if each & bits < field.modulus]
+    return field.vector(found)
 
 
 def derived(seed: bytes, tag: bytes, bound_to: bytes) -> bytes:

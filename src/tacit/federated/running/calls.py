@@ -36,7 +36,7 @@ def called(federation: Federation, server: Identity, client: int, call: Call) ->
     """The call for one client."""
     body = _MAGIC + _ROUND.pack(call.round) + json.dumps(call.state, sort_keys=True, allow_nan=False).encode()
     setup = federation.setup(call.round)
-    key = channel(setup, server.with_other(setup.clients[client]), client, SERVER)
+    key = channel(setup, server.known_with(setup.clients[client]), client, SERVER)
     return body + tag(key, b"call", body)
 
 
@@ -46,7 +46,7 @@ def heard(federation: Federation, identity: Identity, client: int, text: bytes) 
     if len(text) < head + TAG or not text.startswith(_MAGIC):
         raise Refused("This is no call to a round.")
     setup = federation.setup(_ROUND.unpack_from(text, len(_MAGIC))[0])
-    key = channel(setup, identity.with_other(setup.server), client, SERVER)
+    key = channel(setup, identity.known_with(setup.server), client, SERVER)
     if not is_tag(text[-TAG:], key, b"call", text[:-TAG]):
         raise Refused("The call is not what the coordinator wrote for this client.")
     state = json.loads(text[head:-TAG])

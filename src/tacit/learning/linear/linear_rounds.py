@@ -14,7 +14,7 @@ Newton steps. The loss bends by about b times the released products G/n, with b 
 guessed from the variance of the scores that w' G w/n tells (`Loss.bend`); a step is the inverse of b (G/n + lift) times
 the noisy gradient, the lift being as much as the noise moves G in the direction it moves it most. So G is bought once
 (Bohning, Lindsay 1988, with the bend at its largest). Gradients: plain steps with momentum. Weights of the later half
-of the rounds are averaged.
+of the rounds are averaged; of Newton steps with much budget, which arrive sooner, all but the first third.
 
 Two classes have one score, so one residual a row, and noise for one column. The number of rounds, steps, radii and
 shares depend on public numbers only. Radii, shares and momentum were chosen on breast_cancer, digits and Adult;
@@ -29,10 +29,13 @@ Steinke, Thakurta 2023 (noisy Newton steps).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit import parameters
 from tacit.curator import Price
@@ -60,8 +63,12 @@ _MOST_COORDINATES = 1023
 # the radius of the first sums, and their share of the budget; many classes have as many sums, each with its noise
 _FIRST_OF_TWO, _FIRST_OF_MANY = (0.85, Fraction(20, 100)), (0.7, Fraction(10, 100))
 _PRODUCTS_SHARE = Fraction(12, 100)
+# what Newton steps from an epsilon of _MUCH on have of the budget for the first sums and for the products, and which
+# part of their rounds is averaged: found on breast_cancer (whole, and ten columns; splits that no benchmark has), wine,
+# iris, diabetes cut at 140, even and odd digits, and small and large ones
+_MUCH, _FIRST_OF_MUCH, _PRODUCTS_OF_MUCH, _LAST_OF_MUCH = 0.5, Fraction(15, 100), Fraction(10, 100), Fraction(2, 3)
 # (epsilon below, rounds, step); pure epsilon has few rounds, as their noise adds up without a root
-_NEWTON_STEPS = ((0.5, 8, 1.0), (math.inf, 6, 1.0))
+_NEWTON_STEPS = ((_MUCH, 8, 1.0), (math.inf, 6, 1.0))
 _TWO_CLASSES = ((0.2, 3, 24.0), (0.5, 6, 24.0), (5.0, 8, 24.0), (math.inf, 30, 24.0))
 _MANY_CLASSES = ((0.2, 4, 8.0), (0.5, 10, 8.0), (2.0, 20, 10.0), (5.0, 30, 20.0), (math.inf, 30, 50.0))
 _PURE_ROUNDS = 4
@@ -118,11 +125,13 @@ class Around:
         """The coordinate that is the same in all rows."""
         return constant_of(self.reach)
 
-    def begin(self, codes: Whole, meanings: list[str], noise: Noise, bits: BitSource) -> Begun:
-        """Release. The last of the codes is the place of the row's class; rows of no listed class are left out."""
-        classes = codes[:, -1]
-        known = (classes >= 0) & (classes < self.classes)
-        rows, classes = grid_rows(codes[:, :-1], self.features, meanings[:-1])[:, known], classes[known]
+    def begin(self, columns: Sequence[NDArray[Any]], meanings: list[str], noise: Noise, bits: BitSource) -> Begun:
+        """Release. The last column has the places of the rows' classes; rows of no listed class are left out."""
+        classes = columns[-1]
+        known = np.flatnonzero((classes >= 0) & (classes < self.classes))
+        narrow = np.promote_types(np.int8, np.min_scalar_type(self.classes))  # read in every round
+        classes = classes[known].astype(narrow)
+        rows = np.take(grid_rows(columns[:-1], self.features, meanings[:-1]), known, axis=1)
         exact = sums_by_class(rows, classes, self.classes, self.first_constant, self.first_reach)
         sums = np.asarray(noise.release(exact, bits=bits), dtype=np.float64)
         count, centre = middle_of(sums, self.first_constant, noise)
@@ -150,6 +159,7 @@ class Rounds:
     method: str
     count: int
     step: float
+    last: int  # rounds whose weights are averaged
     noises: tuple[Noise, ...]
     price: Price
 
@@ -173,13 +183,13 @@ class Rounds:
         """The coordinate that is the same in all rows."""
         return self.around.constant
 
-    def learn(self, codes: Whole, meanings: list[str], bits: BitSource) -> Learned:
-        """All rounds."""
-        begun = self.around.begin(codes, meanings, self.noises[0], bits)
+    def learn(self, columns: Sequence[NDArray[Any]], meanings: list[str], bits: BitSource) -> Learned:
+        """All rounds. columns: the codes of each feature, and last the places of the rows' classes."""
+        begun = self.around.begin(columns, meanings, self.noises[0], bits)
         rows, count = begun.rows, begun.count
         bent = self._bent(rows, count, bits) if self.method == NEWTON else None
         weights = np.zeros((len(rows), self.scores))
-        speed, total, kept = np.zeros_like(weights), np.zeros_like(weights), 0
+        speed, total = np.zeros_like(weights), np.zeros_like(weights)
         for turn in range(self.count):
             exact = gradient(rows, begun.classes, weights, self.reach, self.loss)
             noisy = np.asarray(self.noises[-1].release(exact, bits=bits), dtype=np.float64)
@@ -188,9 +198,9 @@ class Rounds:
                 self.step * bent.inverse(slope, weights) if bent is not None else _MOMENTUM * speed + self.step * slope
             )
             weights = weights - speed
-            if 2 * (turn + 1) > self.count:
-                total, kept = total + weights, kept + 1
-        return Learned(total / kept, begun.centre, begun.sums)
+            if turn >= self.count - self.last:
+                total = total + weights
+        return Learned(total / self.last, begun.centre, begun.sums)
 
     def _bent(self, rows: Short, count: float, bits: BitSource) -> _Bent:
         """How the loss bends, from noisy products."""
@@ -236,16 +246,18 @@ def plan_rounds(
 ) -> Rounds:
     """The rounds for a budget, from public numbers."""
     own = around(features, classes)
-    share = (_FIRST_OF_TWO if classes == 2 else _FIRST_OF_MANY)[1]
+    much = method == NEWTON and delta > 0 and epsilon >= _MUCH
+    share = _FIRST_OF_MUCH if much else (_FIRST_OF_TWO if classes == 2 else _FIRST_OF_MANY)[1]
     count, step = _schedule(classes, epsilon, delta, method)
+    last = math.ceil(count * _LAST_OF_MUCH) if much else count // 2 + count % 2
     r, reach, constant, size = rows_per_unit, own.reach, own.constant, own.coordinates
     parts = [sums_part(r, own.first_constant, own.first_reach, size, classes, share)]
     if method == NEWTON:
-        parts.append(products_part(r, constant, reach, size, _PRODUCTS_SHARE))
+        parts.append(products_part(r, constant, reach, size, _PRODUCTS_OF_MUCH if much else _PRODUCTS_SHARE))
     left = 1 - sum((each.share for each in parts), Fraction(0))
     parts.append(gradients_part(r, constant, reach, size, own.scores, loss.reach, left, count))
     noises, price = calibrated(parts, epsilon, delta)
-    return Rounds(own, loss, method, count, step, noises, price)
+    return Rounds(own, loss, method, count, step, last, noises, price)
 
 
 def _schedule(classes: int, epsilon: Fraction, delta: Fraction, method: str) -> tuple[int, float]:

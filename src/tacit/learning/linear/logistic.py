@@ -53,10 +53,10 @@ class LearnedInRounds(Deciding):
         names = [each.name for each in given.columns]
 
         def compute(opened: Opened, bits: BitSource) -> Content:
-            codes, meanings = opened.values(*names), opened.meanings(*names)
+            columns, meanings = opened.each_row(*names), opened.meanings(*names)
             assert given.target is not None
-            codes[:, -1] = given.target.places(codes[:, -1], meanings[-1])
-            found = rounds.learn(codes, meanings, bits)
+            columns[-1] = given.target.places(columns[-1], meanings[-1])
+            found = rounds.learn(columns, meanings, bits)
             coordinates = ["1", *(name for each in rounds.features for name in each.coordinates)]
             table = (column("coordinate", coordinates), column("weight", found.weights[:, -1]))
             arrays = {"weights": found.weights, "centre": found.centre, "sums": found.sums}

@@ -74,9 +74,8 @@ class Tabled(Loss):
         places /= max(one // _STEPS, 1)
         np.floor(places, out=places)
         places += _STEPS * _REACH
-        np.clip(places, 0, len(self.table) - 1, out=places)
         found = sides
-        found *= np.take(self.table, places.astype(np.int64))
+        found *= np.take(self.table, places.astype(np.int64), mode="clip")  # beyond its ends: the end
         return found if len(scores) == 1 else shrunk(found, self.reach)
 
 

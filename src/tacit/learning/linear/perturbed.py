@@ -41,11 +41,13 @@ Gaussian curve for linear models). The constants are derived here.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit import noise, parameters
 from tacit.curator import Price
@@ -59,7 +61,6 @@ from tacit.loss import calibrate, compose, events
 from tacit.loss.numbers.rounding import dyadic_up, float_down, float_up, fraction_log_up, sqrt_up
 from tacit.mechanisms import Gaussian
 from tacit.noise import BitSource
-from tacit.statistics.source import Whole
 
 OUTPUT, OBJECTIVE = "output", "objective"
 _FIRST_SHARE = Fraction(20, 100)
@@ -110,9 +111,9 @@ class Perturbed:
         """The grid of the tilt: a power of two."""
         return power_below(self.tilt / _TILT_FINENESS)
 
-    def learn(self, codes: Whole, meanings: list[str], bits: BitSource) -> Learned:
-        """The sums, then the minimum."""
-        begun = self.around.begin(codes, meanings, self.noises[0], bits)
+    def learn(self, columns: Sequence[NDArray[Any]], meanings: list[str], bits: BitSource) -> Learned:
+        """The sums, then the minimum. columns: the codes of each feature, and last the places of the rows' classes."""
+        begun = self.around.begin(columns, meanings, self.noises[0], bits)
         places = [1] if self.around.classes == 2 else list(range(self.around.classes))
         most = self.most_rows(begun.count)
         notes: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,26 +42,36 @@ _MOST_WEIGHT = 1 << 24
 BLOCK = 1 << 13  # rows: sums of products of a block stay below 2**53, and a block stays near the processor
 _MOST_BITS = 48
 _LOOKED_UP = 1 << 18  # codes: columns with at most so many are read from a table
+_READ = 1 << 15  # rows of a column at a time
 
 
-def grid_rows(codes: Whole, features: Sequence[Feature], meanings: Sequence[str]) -> Short:
-    """The rows' vectors, in whole numbers from -FINE to FINE: one line for each coordinate."""
-    rows = np.zeros((sum(each.size for each in features), len(codes)), dtype=np.int16)
+def grid_rows(columns: Sequence[NDArray[Any]], features: Sequence[Feature], meanings: Sequence[str]) -> Short:
+    """The rows' vectors, in whole numbers from -FINE to FINE: one line for each coordinate.
+
+    columns: the codes of each feature, in whole numbers of any width; read a block at a time.
+    """
+    rows = np.empty((sum(each.size for each in features), len(columns[0])), dtype=np.int16)
     at = 0
-    for place, (each, meaning) in enumerate(zip(features, meanings, strict=True)):
-        if each.options is not None:
-            found = each.places(codes[:, place], meaning)
-            for option in range(each.size):
-                np.multiply(found == option, FINE, out=rows[at + option], casting="unsafe")
-        else:
-            left = codes[:, place] - each.low
-            if each.width < _LOOKED_UP:
-                table = _on_grid(np.arange(each.width + 1, dtype=np.int64), each.width)
-                np.take(table, left, out=rows[at], mode="clip")  # beyond the bounds: the nearest of them
+    for column, each, meaning in zip(columns, features, meanings, strict=True):
+        table = _on_grid(np.arange(each.width + 1, dtype=np.int64), each.width) if _is_looked_up(each) else None
+        for start in range(0, len(column), _READ):
+            part = slice(start, start + _READ)
+            if each.options is not None:
+                found = each.places(column[part], meaning)
+                for option in range(each.size):
+                    np.multiply(found == option, FINE, out=rows[at + option, part], casting="unsafe")
+                continue
+            left = np.subtract(column[part], each.low, dtype=np.int64)  # in whole words: a narrow one may not hold it
+            if table is not None:
+                np.take(table, left, out=rows[at, part], mode="clip")  # beyond the bounds: the nearest of them
             else:
-                rows[at] = _on_grid(np.clip(left, 0, each.width), each.width)
+                rows[at, part] = _on_grid(np.clip(left, 0, each.width), each.width)
         at += each.size
     return rows
+
+
+def _is_looked_up(feature: Feature) -> bool:
+    return feature.options is None and feature.width < _LOOKED_UP
 
 
 def _on_grid(left: Whole, width: int) -> Short:
@@ -98,8 +108,11 @@ def moved(rows: Short, centre: Whole, reach: int, constant: int, stretch: float 
     found[0] = constant
     shift = centre.astype(np.float64)[:, None]
     for part, block in blocks(rows):
-        away = block - shift
-        found[1:, part] = shrunk(away if stretch == 1 else np.rint(stretch * away), reach)
+        block -= shift
+        if stretch != 1:
+            block *= stretch
+            np.rint(block, out=block)
+        found[1:, part] = shrunk(block, reach)
     return found
 
 

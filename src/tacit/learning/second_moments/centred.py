@@ -32,7 +32,7 @@ import numpy as np
 
 from tacit import parameters
 from tacit.curator import Price
-from tacit.learning.balls import shrunk
+from tacit.learning.balls import measured
 from tacit.learning.calibrated import Noise, Part, calibrated, deviation
 from tacit.learning.columns import Feature, Reals
 from tacit.learning.linear.margin_losses import FINE
@@ -96,7 +96,7 @@ class Centred:
     def release(self, opened: Opened, bits: BitSource) -> Released:
         """The matrix around the centre, the deviation of each entry's noise, and the centre; in units of u."""
         names = [each.name for each in self.features]
-        rows = grid_rows(opened.values(*names), self.features, opened.meanings(*names))
+        rows = grid_rows(opened.each_row(*names), self.features, opened.meanings(*names))
         sums = np.asarray(self.noises[0].release(self.first_sums(rows), bits=bits), dtype=np.float64)
         count, centre = middle_of(sums[None, :-1], self.first_constant, self.noises[0])
         whole = self.whole_if_clear and self._is_clear(count, centre, float(sums[-1]) * self.square_unit / count)
@@ -116,8 +116,7 @@ class Centred:
         total = np.zeros(len(rows) + 2, dtype=np.int64)
         total[0] = self.first_constant * rows.shape[1]
         for _, block in blocks(rows):
-            short = shrunk(block, self.first_reach)
-            squares = np.einsum("ij,ij->j", short, short)
+            short, squares = measured(block, self.first_reach)
             total[1:-1] += short.sum(axis=1).astype(np.int64)
             total[-1] += int((squares.astype(np.int64) // self.square_unit).sum())
         return total
