@@ -48,13 +48,17 @@ class Form:
     gaussian: bool = True  # whether it is asked under Gaussian noise too
     delta: float = 0.0
     empty: float | None = None  # what is true of a group without rows, which plain SQL does not show; None: nothing
+    alone: bool = False  # runs must not be cells of one answer: an interval would hold for all cells at once
 
 
-def _of_people(*outputs: str, where: str = "") -> dict[str, Form]:
-    return {each: Form(f"SELECT {each} AS a FROM people {where}") for each in outputs}
+def _of_people(*outputs: str, alone: bool = False) -> dict[str, Form]:
+    return {each: Form(f"SELECT {each} AS a FROM people", alone=alone) for each in outputs}
 
 
 _BY_WARD = "SELECT ward, {} AS a FROM people GROUP BY ward"
+
+_ALL_WARDS = "(SELECT k.ward, count(p.who) AS n FROM kinds k LEFT JOIN people p ON p.ward = k.ward GROUP BY k.ward)"
+"""Every known ward, also those without rows: they are rows of our answers, and of plain SQL's only so."""
 
 FORMS: Mapping[str, Form] = {
     **_of_people(
@@ -96,7 +100,23 @@ FORMS: Mapping[str, Form] = {
         "floor(avg(x))",
         "count(*) // 10",
         "count(*) % 7",
+        "count(*) % 100",
+        "ceil(sum(x) / 10)",
+        "round(100.0 * count_if(b) / count(*), 1)",
+        "100.0 * count_if(b) / count(*)",
+        "abs(count(*) - 1000)",
         "greatest(avg(x), avg(y))",
+        "greatest(count(*), 998)",
+        "least(count(*), 1003)",
+        "exp(avg(x) / 5)",
+        "ln(count_if(b))",
+    ),
+    **_of_people(
+        "CASE WHEN count(*) > 999 THEN sum(x) ELSE 0 END",
+        "CASE WHEN avg(x) > 40 THEN sum(x) ELSE sum(y) END",
+        "CASE WHEN count(*) > 9 THEN 1 ELSE 0 END * sum(x)",
+        "coalesce(avg(x) FILTER (WHERE x > 1000000), -1000000)",
+        alone=True,
     ),
     "avg of a group": Form(_BY_WARD.format("avg(x)")),
     "variance of a group": Form(_BY_WARD.format("var_pop(x)")),
@@ -105,6 +125,21 @@ FORMS: Mapping[str, Form] = {
     "rollup": Form("SELECT ward, b, count(*) AS a FROM people GROUP BY ROLLUP (ward, b)", empty=0),
     "total of an answer": Form(f"SELECT sum(a) AS a FROM ({_BY_WARD.format('count(*)')})"),
     "window over an answer": Form("SELECT ward, sum(count(*)) OVER (ORDER BY ward) AS a FROM people GROUP BY ward"),
+    "running share": Form(
+        "SELECT ward, 100.0 * sum(count(*)) OVER (ORDER BY ward) / sum(count(*)) OVER () AS a FROM people GROUP BY ward"
+    ),
+    "distance to the greatest": Form(
+        "SELECT ward, max(count(*)) OVER () - count(*) AS a FROM people GROUP BY ward",
+        f"SELECT ward, max(n) OVER () - n AS a FROM {_ALL_WARDS}",
+    ),
+    "change from ward to ward": Form(
+        "SELECT ward, count(*) - lag(count(*)) OVER (ORDER BY ward) AS a FROM people GROUP BY ward",
+        f"SELECT ward, n - lag(n) OVER (ORDER BY ward) AS a FROM {_ALL_WARDS}",
+    ),
+    "flags of an answer": Form(
+        f"SELECT sum(CASE WHEN a > 100 THEN 1 ELSE 0 END) AS a FROM ({_BY_WARD.format('count(*)')})",
+        f"SELECT sum(CASE WHEN n > 100 THEN 1 ELSE 0 END) AS a FROM {_ALL_WARDS}",
+    ),
     "share of an answer": Form("SELECT ward, count(*) / sum(count(*)) OVER () AS a FROM people GROUP BY ward"),
     "inner by unit": Form("SELECT sum(n) AS a FROM (SELECT who, count(*) AS n FROM visits GROUP BY who)"),
     "inner by unit, avg": Form("SELECT avg(s) AS a FROM (SELECT who, sum(amount) AS s FROM visits GROUP BY who)"),
@@ -230,7 +265,7 @@ def misses(name: str, regime: str, runs: int, *, gaussian: bool = False, seed: i
     plan = curator.planned(form.sql, **price)
     run = functools.lru_cache(maxsize=None)(lambda query: curator._engine.run(with_units(query)))
     truths = _truths(plain, form)
-    answers = _at_once(plan, run, runs) if _is_plain(plan) else (
+    answers = _at_once(plan, run, runs) if _is_plain(plan) and not form.alone else (
         release(plan, run, _RECEIPT, "one row", secure()) for _ in range(runs)
     )  # fmt: skip
     shown = missed = 0

@@ -96,6 +96,20 @@ def by_class(connection: Any) -> None:
     connection.execute(f"SELECT smoker, sex, count(*), {sums} FROM people GROUP BY ALL").fetchall()
 
 
+def training(rounds: int) -> Callable[[Any], None]:
+    """What a training by Newton steps releases: sums by class, products of coordinates, a gradient for each round."""
+    coordinates = [*NUMBERS, "(sex = 'F')::INT", "(sex = 'M')::INT"]
+    sums = ", ".join(f"sum({each})" for each in coordinates)
+    pairs = [f"sum({one} * {other})" for place, one in enumerate(coordinates) for other in coordinates[place:]]
+
+    def run(connection: Any) -> None:
+        connection.execute(f"SELECT smoker, count(*), {sums} FROM people GROUP BY smoker").fetchall()
+        connection.execute(f"SELECT count(*), {sums}, {', '.join(pairs)} FROM people").fetchall()
+        gradients(rounds)(connection)
+
+    return run
+
+
 def gradients(rounds: int) -> Callable[[Any], None]:
     """A sum of gradients of the logistic loss, as often as a training has rounds."""
 
@@ -135,7 +149,7 @@ def main(folder: Path, rows: int, runs: int) -> None:
                 walls.append(cost.wall)
             peak = peak_of_tree()
         if name == "LogisticRegression":
-            query = gradients(found.n_iter_)
+            query = training(found.n_iter_)
         usual = []
         if query is not None:
             with plain(folder) as connection:

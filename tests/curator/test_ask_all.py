@@ -165,3 +165,31 @@ def test_a_budget_that_does_not_do_for_all_does_for_none() -> None:
         with pytest.raises(BudgetExceeded):
             small.ask_all(["SELECT count(*) FROM data WHERE pay > 1", "SELECT sum(pay) FROM data"], "0.75")
         assert charges(small) == 1
+
+
+def test_notes_of_questions_that_are_asked_together_speak_of_their_own_columns_by_their_own_names(
+    curator: tacit.Curator,
+) -> None:
+    """They named columns that nobody had asked for (tacit_together_6), and LIMIT went without a word."""
+    texts = [
+        "SELECT town, count(*) AS n FROM data GROUP BY town ORDER BY n DESC LIMIT 1",
+        "SELECT town, count(*) AS m FROM data GROUP BY town",
+        "SELECT town, greatest(count(*), avg(pay)) AS g, count(*) > 5 AS many FROM data GROUP BY town",
+    ]
+    first, second, third = curator.ask_all(texts, 1)
+    assert [note.partition(":")[0] for note in first.notes] == ["Noisy values decide which rows are shown"]
+    assert second.notes == ()
+    assert [note.partition(":")[0] for note in third.notes] == [
+        "Noise decides which value is shown as g",
+        "Noisy numbers decide many",
+    ]
+
+
+def test_a_stored_answer_speaks_of_columns_as_this_asker_named_them(curator: tacit.Curator) -> None:
+    for name in ("one", "other"):
+        answer = curator.ask(f"SELECT greatest(count(*), avg(pay)) AS {name} FROM data", 1)
+        (together,) = curator.ask_all([f"SELECT least(count(*), avg(pay)) AS {name} FROM data"], 1)
+        for each in (answer, together):
+            assert each.notes[0].startswith(f"Noise decides which value is shown as {name}:")
+    assert answer.repeated
+    assert together.repeated

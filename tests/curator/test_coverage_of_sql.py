@@ -29,6 +29,11 @@ LOW = {
     "count(*) // 10": ["plain"],
     "count(*) % 7": ["narrow"],
     "stddev_pop(x) / avg(x)": ["narrow"],
+    # what noise may have decided otherwise: held in 52, 70 and 5 of 100 runs; and a curve within its noise, in 85
+    "greatest(count(*), 998)": ["small epsilon"],
+    "CASE WHEN count(*) > 999 THEN sum(x) ELSE 0 END": ["narrow"],
+    "coalesce(avg(x) FILTER (WHERE x > 1000000), -1000000)": ["tiny n"],
+    "exp(avg(x) / 5)": ["tiny n"],
 }
 
 
@@ -51,7 +56,7 @@ def test_every_aggregate_is_swept_or_shows_no_interval() -> None:
 @pytest.mark.parametrize("name", LOW)
 def test_intervals_of_answers_hold_as_often_as_they_say(name: str) -> None:
     """False alarm below 1e-9 each, were an interval held in 94 of 100 runs: 2,000 see one that is held in 90."""
-    runs = MANY if "(" in name else FEW
+    runs = MANY if "(" in name and not sweep.FORMS[name].alone else FEW
     for regime in LOW[name]:
         for law, tally in sweep.sweep(name, regime, runs).items():
             shown = int(tally.shown.sum())

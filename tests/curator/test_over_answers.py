@@ -266,3 +266,48 @@ def test_questions_over_an_answer_go_together_with_others(clinic: Curator, datab
     ]
     for sql, answer in zip(asked, clinic.ask_all(asked, ALL), strict=True):
         assert list(answer["t"]) == [row[-1] for row in database.execute(sql).fetchall()]
+
+
+EMPTY = "also those without rows, which plain SQL leaves out"
+
+
+@pytest.mark.parametrize(
+    ("outputs", "named"),
+    [
+        ("avg(n) AS t, sum(n) AS u", "t"),
+        ("min(n) AS t", "t"),
+        ("count(*) AS t", "t"),
+        ("avg(n + 1) AS t", "t"),
+        ("max(s) AS t", "t"),  # a sum below 0 is less than that of no rows
+        ("sum(n) AS t, max(n) AS u, avg(a) AS v", ""),  # 0 changes none of them, and a mean of no rows is passed over
+    ],
+)
+def test_a_total_that_counts_known_groups_without_rows_says_so(clinic: Curator, outputs: str, named: str) -> None:
+    """Of three wards, one of them empty, avg(n) was a third too small, and only the docs said why."""
+    answer = clinic.ask(f"SELECT {outputs} FROM {GROUPS}", ALL)
+    said = [note for note in answer.notes if EMPTY in note]
+    assert [note.split(", also")[0] for note in said] == ([f"All known groups count in {named}"] if named else [])
+    assert EMPTY not in str(clinic.ask(f"SELECT {outputs} FROM {GROUPS} WHERE n > 1", ALL))  # noisy values choose them
+
+
+def test_no_rows_at_all_make_an_average_over_known_groups_zero_and_the_answer_says_why() -> None:
+    nothing = VISITS.slice(0, 0)
+    with Curator(POLICY, frames={"visits": nothing}) as curator:
+        answer = curator.ask(f"SELECT avg(n) AS t, count(*) AS k FROM {GROUPS}", ALL)
+        assert list(answer.rows()) == [(0.0, 6)]
+        assert any(EMPTY in note for note in answer.notes)
+
+
+def test_what_noise_decides_without_an_interval_is_said_and_no_estimate_promises_it_exactly(clinic: Curator) -> None:
+    """`estimate` said "+/- 0" of a yes or no, of a rank and of a text, and the answer said nothing."""
+    for output in (
+        "count(*) > 200",
+        "rank() OVER (ORDER BY count(*) DESC)",
+        "CASE WHEN count(*) > 200 THEN 'many' ELSE 'few' END",
+    ):
+        sql = f"SELECT ward, {output} AS t FROM visits GROUP BY ward"
+        answer = clinic.ask(sql, "0.3")
+        assert "t" not in answer.intervals()
+        assert any(note.startswith("Noisy numbers decide t") for note in answer.notes)
+        assert "+/- 0" not in str(clinic.estimate(sql, "0.3"))
+        assert clinic.planned(sql, epsilon="0.3").errors_at(100) == ()

@@ -13,8 +13,8 @@ from tacit.errors import QuestionError
 from tacit.plan import make_plan
 from tacit.plan.answers.applied import CURVES, Curve, Extreme
 from tacit.plan.answers.cases import Choice
+from tacit.plan.answers.conditions import Test as Condition
 from tacit.plan.answers.formulas import Cells, Constant, Formula, KeyFormula, Linear
-from tacit.plan.answers.formulas import Test as Condition
 from tacit.question import read
 from tests.plan.copies import clinic
 

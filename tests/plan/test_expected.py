@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
-from tacit.plan import make_plan
+from tacit.answer import Answer
+from tacit.answer.release import finished_words
+from tacit.plan import finish, make_plan
 from tacit.policy import Column
 from tacit.question import read
 from tests.plan.copies import clinic, table
@@ -90,3 +93,40 @@ def test_a_quotient_of_a_sum_is_estimated_as_the_mean_is() -> None:
 def test_a_plain_sum_is_taken_at_the_middle_of_its_bounds() -> None:
     """100 * sum(age): its error does not depend on the rows; its square's does, through the sum that is expected."""
     assert planned("sum(age) * sum(age)") == pytest.approx(2 * 55 * len(AGES) * noise(TOP), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "count(*)",
+        "sum(age)",
+        "avg(age)",
+        "round(avg(age))",
+        "count(*) // 10",
+        "count(*) % 1000",
+        "ceil(sum(age) / 10)",
+        "greatest(count(*), 4440)",
+        "CASE WHEN count(*) > 4440 THEN sum(age) ELSE 0 END",
+        "sum(age) / count(*)",
+        "exp(count(*) / 10)",
+        "ln(count(*))",
+        "stddev_pop(age)",
+    ],
+)
+def test_an_estimate_promises_no_more_than_the_answer_says_of_such_a_cell(output: str) -> None:
+    """It was made of slopes alone: 0.4 for a rounded mean that the answer gave as +/- 1."""
+    policy = clinic(table("t", [Column("age", "integer", 0, TOP, nullable=False)], rows=ROWS_PER_UNIT))
+    plan = make_plan(read(f"SELECT {output} AS out FROM t"), policy, epsilon=str(EPSILON))
+    (error,) = plan.errors_at(len(AGES))
+    typical = np.array([float(len(AGES) * measure.typical) for measure in plan.measures])
+    for bundle in plan.bundles:  # those that are released together stand there as they are released
+        places = list(bundle.places)
+        typical[places] = np.linalg.solve(np.array(bundle.matrix, dtype=np.float64), typical[places])
+    finished = finish(plan, [()], [np.array([each]) for each in typical])
+    spread = tuple(None if each is None else tuple(each) for each in finished.deviations)
+    columns = tuple(map(tuple, finished.columns))
+    answer = Answer(finished.names, finished.kinds, columns, spread, True, {}, False, *finished_words(finished))
+    (reaches,) = answer.reaches(0.95)
+    assert reaches is not None
+    # a sum is shown in whole numbers, and its interval is rounded up to them
+    assert error.within_95 >= 0.999 * reaches[0] - (1 if finished.kinds == ("integer",) else 0)

@@ -10,7 +10,7 @@ import pytest
 
 from tacit.errors import QuestionError
 from tacit.plan import KnownKeys, Plan, finish, make_plan
-from tacit.plan.answers.finish import _HALF_A_STEP
+from tacit.plan.answers.bends import HALF_A_STEP
 from tacit.plan.plan import Expected
 from tacit.question import read
 from tests.plan.copies import clinic, copy_of
@@ -87,7 +87,7 @@ def test_a_running_total_carries_the_noise_of_all_it_adds() -> None:
     table = finish(plan, plan.keys.cells, [np.array([10, 20, 30])])
     one = plan.measures[0].deviation
     assert table.columns[1] == [10.0, 30.0, 60.0]
-    totals = [one * rows**0.5 + _HALF_A_STEP for rows in (1, 2, 3)]  # on whole steps, however many rows
+    totals = [one * rows**0.5 + HALF_A_STEP for rows in (1, 2, 3)]  # on whole steps, however many rows
     assert table.deviations[1] == pytest.approx(totals)
 
 

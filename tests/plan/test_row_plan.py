@@ -17,6 +17,7 @@ from tacit.errors import TacitError
 from tacit.plan.row_plan import Cut, RowPlan, plan_rows
 from tacit.plan.row_words import COUNT, Code, laid_out
 from tacit.policy import Policy
+from tacit.statistics.source import EngineRows
 
 COLUMNS = {"k": tacit.between(0, 4), "x": tacit.between(-5, 5), "s": tacit.one_of("a", "b", "c")}
 SELECTS = [
@@ -91,6 +92,23 @@ def test_neighbours_differ_in_at_most_rows_per_unit_rows(worlds: Worlds, sql: st
         after = tally(less, plan_rows(sql, less.policy), names)
         moved = sum(abs(before[key] - after[key]) for key in {*before, *after})
         assert moved <= plan.rows_per_unit
+
+
+@pytest.mark.parametrize("sql", SELECTS)
+def test_with_one_unit_less_every_other_unit_has_the_same_rows_in_the_same_order(worlds: Worlds, sql: str) -> None:
+    whole = units_of(worlds.whole, sql)
+    assert max(map(len, whole)) <= plan_rows(sql, worlds.whole.policy).rows_per_unit
+    for less in worlds.less:
+        left = list(whole)
+        for each in units_of(less, sql):
+            left.remove(each)  # fails where it is not there
+        assert len(left) <= 1
+
+
+def units_of(curator: tacit.Curator, sql: str) -> list[Any]:
+    plan = plan_rows(sql, curator.policy)
+    codes, units = EngineRows(plan, curator._engine.run).by_unit(*(each.name for each in plan.variables))
+    return [codes[units == each].tolist() for each in np.unique(units)]
 
 
 def test_a_cut_counts_the_edges_at_or_below_a_code() -> None:

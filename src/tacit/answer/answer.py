@@ -103,9 +103,11 @@ class Answer:
             tuple(None if each is None else tuple(each) for each in content.get("farthest", ())),
         )
 
-    def named(self, names: tuple[str, ...]) -> Answer:
-        """The same answer under the names that this asker gave its columns."""
-        return replace(self, names=names)
+    def named(self, names: tuple[str, ...], notes: tuple[str, ...] | None = None) -> Answer:
+        """The same answer under the names that this asker gave its columns; notes speak of them by these names."""
+        if not notes:
+            return replace(self, names=names)
+        return replace(self, names=names, facts={**self.facts, "notes": "\n".join(notes)})
 
     # -- looking ---------------------------------------------------------------------------------------
 

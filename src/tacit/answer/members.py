@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tacit.answer.answer import Answer
 from tacit.answer.arranged import arranged
+from tacit.plan.answers.chosen import ROWS_BY_NOISE
+from tacit.plan.plan import Plan
 from tacit.question.shared_scan import Family, Member
 
 
-def answers_of(plans: Sequence[tuple[Family, object]], payloads: Sequence[str], repeated: bool) -> tuple[Answer, ...]:
+def answers_of(plans: Sequence[tuple[Family, Plan]], payloads: Sequence[str], repeated: bool) -> tuple[Answer, ...]:
     """Every asker's answer, in the order of the questions, out of what was released for each plan."""
     answers: dict[int, Answer] = {}
-    for (family, _), payload in zip(plans, payloads, strict=True):
-        whole = Answer.from_bytes(payload.encode(), repeated=repeated)
+    for (family, plan), payload in zip(plans, payloads, strict=True):
+        names = tuple(output.name for output in plan.outputs)  # another asker may have given it others
+        whole = Answer.from_bytes(payload.encode(), repeated=repeated).named(names, plan.notes)
         answers |= {member.place: member_answer(whole, family, member) for member in family.members}
     return tuple(answers[place] for place in sorted(answers))
 
@@ -36,19 +40,33 @@ def member_answer(answer: Answer, family: Family, member: Member) -> Answer:
     most = answer.farthest or (None,) * len(answer.names)
     candidates = len(answer) if chosen else 1
     rows = shown
+    facts = {**answer.facts, "notes": "\n".join(_notes(answer, member, chosen=chosen))}
     return Answer(
         member.names,
         tuple(answer.kinds[column] for column in member.columns),
         tuple(_taken(answer.columns[column], rows) for column in member.columns),
         tuple(_spread(answer, column, rows) for column in member.columns),
         answer.heavy_tailed,
-        answer.facts,
+        facts if facts["notes"] else {name: fact for name, fact in facts.items() if name != "notes"},
         answer.repeated,
         tuple(candidates * among[column] for column in member.columns),
         tuple(above[column] for column in member.columns),
         tuple(whole[column] for column in member.columns),
         tuple(None if (far := most[column]) is None else _taken(far, rows) for column in member.columns),
     )
+
+
+def _notes(answer: Answer, member: Member, *, chosen: bool) -> Iterator[str]:
+    """What the answer says of itself, as far as it speaks of this question's columns, by their own names."""
+    own = dict(zip((answer.names[column] for column in member.columns), member.names, strict=True))
+    if chosen:
+        yield ROWS_BY_NOISE
+    for note in answer.facts.get("notes", "").split("\n"):
+        named = [name for name in answer.names if re.search(rf"\b{re.escape(name)}\b", note)]
+        meant = [own[name] for name in named if name in own]
+        if note and (meant or not named):
+            listed = "|".join(map(re.escape, sorted(named, key=len, reverse=True)))
+            yield re.sub(rf"\b(?:{listed})\b(?:, (?:{listed})\b)*", ", ".join(meant), note) if named else note
 
 
 def _belongs(answer: Answer, member: Member, keys: int, row: int) -> bool:

@@ -13,13 +13,16 @@ from typing import Any
 from tacit import parameters
 from tacit.answer.answer import Answer
 from tacit.answer.arranged import arranged
+from tacit.plan.answers.bends import HALF_A_STEP
+from tacit.plan.answers.chosen import ROWS_BY_NOISE
 from tacit.plan.answers.united import UnitedPlan
 
 
 def united_answer(answers: Sequence[Answer], plan: UnitedPlan) -> Answer:
     """The rows of all answers, sorted and cut as the whole asks. They are in the order of the SELECTs."""
     columns = [_column(answers, place, kind) for place, kind in enumerate(plan.kinds)]
-    deviations = [_deviations(answers, plan, place) for place in range(len(plan.kinds))]
+    whole = [_whole(answers, place, kind) for place, kind in enumerate(plan.kinds)]
+    deviations = [_deviations(answers, plan, place, whole[place]) for place in range(len(plan.kinds))]
     order = [(each.place, each.descending, each.nulls_first) for each in plan.question.order]
     size = sum(len(answer) for answer in answers)
     rows = arranged(columns, list(range(size)), order, plan.question.offset, plan.question.limit)
@@ -32,11 +35,28 @@ def united_answer(answers: Sequence[Answer], plan: UnitedPlan) -> Answer:
         tuple(tuple(column[row] for row in rows) for column in columns),
         tuple(None if each is None else tuple(each[row] for row in rows) for each in deviations),
         any(answer.heavy_tailed for answer in answers),
-        _facts(answers, plan),
+        _facts(answers, plan, chosen=candidates > 1),
         all(answer.repeated for answer in answers),
         tuple(candidates * each for each in among),
         tuple(_above(answers, place) for place in range(len(plan.kinds))),
+        tuple(whole),
+        tuple(_farthest(answers, place, rows) for place in range(len(plan.kinds))),
     )
+
+
+def _whole(answers: Sequence[Answer], place: int, kind: str) -> int:
+    """Whether the noise of a whole column is in whole numbers: the most careful of their laws, or 0."""
+    own = [answer.whole[place] if answer.whole else 0 for answer in answers if answer.deviations[place] is not None]
+    return max(own) if own and all(own) and kind == "integer" else 0
+
+
+def _farthest(answers: Sequence[Answer], place: int, rows: Sequence[int]) -> tuple[float | None, ...] | None:
+    """How far off each value can be at the most, where that is known."""
+    found: list[float | None] = []
+    for answer in answers:
+        own = answer.farthest[place] if answer.farthest else None
+        found += [None] * len(answer) if own is None else own
+    return None if all(each is None for each in found) else tuple(found[row] for row in rows)
 
 
 def _above(answers: Sequence[Answer], place: int) -> int | None:
@@ -56,14 +76,16 @@ def _real(value: Any) -> Any:
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def _deviations(answers: Sequence[Answer], plan: UnitedPlan, place: int) -> list[float] | None:
+def _deviations(answers: Sequence[Answer], plan: UnitedPlan, place: int, whole: int) -> list[float] | None:
+    """Those of all rows. Beside others, noise in whole numbers reaches half a step farther than its deviation tells."""
     if all(answer.deviations[place] is None for answer in answers):
         return None
     found: list[float] = []
     for answer, untold in zip(answers, _untold(plan, place), strict=True):
         own = answer.deviations[place]
         if own is not None:
-            found += own
+            alone = 0 if whole or not answer.whole else answer.whole[place]
+            found += [each + HALF_A_STEP for each in own] if alone else own
         elif untold:
             return None
         else:
@@ -79,10 +101,11 @@ def _untold(plan: UnitedPlan, place: int) -> Iterator[bool]:
         yield output.picked or bool(output.formula.measures)
 
 
-def _facts(answers: Sequence[Answer], plan: UnitedPlan) -> dict[str, str]:
+def _facts(answers: Sequence[Answer], plan: UnitedPlan, *, chosen: bool) -> dict[str, str]:
     first = answers[0].facts
-    chosen = dict.fromkeys(answer.facts["chosen"] for answer in answers if "chosen" in answer.facts)
-    notes = dict.fromkeys(note for answer in answers for note in answer.facts.get("notes", "").split("\n") if note)
+    ranks = dict.fromkeys(answer.facts["chosen"] for answer in answers if "chosen" in answer.facts)
+    said = (note for answer in answers for note in answer.facts.get("notes", "").split("\n") if note)
+    notes = dict.fromkeys([*([ROWS_BY_NOISE] if chosen else []), *said])
     return {
         "unit": " and ".join(dict.fromkeys(answer.facts["unit"] for answer in answers)),
         "epsilon": parameters.as_text(plan.epsilon),
@@ -91,6 +114,6 @@ def _facts(answers: Sequence[Answer], plan: UnitedPlan) -> dict[str, str]:
         "rows_per_unit": str(max(int(answer.facts["rows_per_unit"]) for answer in answers)),
         "entry": first["entry"],
         "event": plan.event.to_json(),
-        **({"chosen": "; ".join(chosen)} if chosen else {}),
+        **({"chosen": "; ".join(ranks)} if ranks else {}),
         **({"notes": "\n".join(notes)} if notes else {}),
     }

@@ -109,7 +109,8 @@ class Curator(Lifetime):
         order = order_of(plan, self._till.data())
         payer, queries = self._asker(analyst), len(plan.queries)
         stored, repeated = self._till.buy(order, partial(self._released, plan), payer, queries)
-        return Answer.from_bytes(stored, repeated=repeated).named(tuple(output.name for output in plan.outputs))
+        names = tuple(output.name for output in plan.outputs)
+        return Answer.from_bytes(stored, repeated=repeated).named(names, plan.notes)
 
     def _all_of(self, plans: Sequence[tuple[Family, Plan]], analyst: str | None) -> tuple[Answer, ...]:
         """The answers of all members of these plans, in order: released for one charge, or the stored ones."""

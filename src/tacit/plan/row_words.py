@@ -28,6 +28,7 @@ from tacit.plan.rules.build_query import measure_column
 from tacit.plan.values.value import bare, cast_to, enclosed, integer
 
 WORD_BITS: Final = 62
+_BLOCK: Final = 1 << 15  # rows that are read at a time, which stay near the processor
 COUNT: Final = "n"
 _MIXED: Final = 1_000_003  # a prime: remainders of words that differ in any digit are spread
 
@@ -66,10 +67,13 @@ class Digit:
         kind = np.promote_types(np.min_scalar_type(min(self.low, -1)), np.min_scalar_type(self.high))
         if self.bits == 0:
             return np.full(len(own), self._code(0), dtype=kind)
-        digits = (own >> self.shift) & ((1 << self.bits) - 1)
-        if self.low:
-            digits += self.low
-        found = digits.astype(kind)
+        found = np.empty(len(own), dtype=kind)
+        for start in range(0, len(own), _BLOCK):
+            digits = own[start : start + _BLOCK] >> self.shift
+            digits &= (1 << self.bits) - 1
+            if self.low:
+                digits += self.low
+            found[start : start + _BLOCK] = digits
         if self.unknown is not None:
             found[found == self.unknown] = -1
         return found

@@ -52,6 +52,8 @@ from tacit.synthesis.synthetic import Synthetic, synthesised
 
 # of rho: for single columns, for choices, for pairs; found on a public table
 _SHARES: Final = (Fraction(40, 100), Fraction(12, 100), Fraction(48, 100))
+_SHARES_OF_LITTLE: Final = (Fraction(55, 100), Fraction(7, 100), Fraction(38, 100))
+_LITTLE: Final = Fraction(1, 500)  # rho: of less, pairs would be mostly noise
 _RARE: Final = 3  # deviations of noise, below which a value is merged with others
 _MANY: Final = 1 << 60  # tables of any size
 
@@ -94,7 +96,8 @@ def plan_mst(
 def tree_noise(columns: int, rows: int, rho: Fraction, factor: Fraction, edges: Edges | None = None) -> Plan:
     """The noise of each part for a rho, all of it times a factor."""
     paid = Edges() if edges is None else edges
-    first, choosing, second = _SHARES if columns > 1 else (Fraction(1), Fraction(0), Fraction(0))
+    shares = _SHARES_OF_LITTLE if rho < _LITTLE else _SHARES
+    first, choosing, second = shares if columns > 1 else (Fraction(1), Fraction(0), Fraction(0))
     single = gaussian(rows, rho * first / columns, factor)
     if columns == 1:
         return Plan(single, None, None, 1, paid)

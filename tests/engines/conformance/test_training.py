@@ -67,6 +67,19 @@ def test_every_engine_gives_the_same_codes(
     assert tallied(rows_of(opened)[0], *asked) == truth
 
 
+def by_unit(rows: EngineRows) -> list[Any]:
+    codes, units = rows.by_unit("age", "sex", "charge", "score")
+    assert len({int(each) for each in units}) == 1 + int((np.diff(units) != 0).sum())  # those of a unit stand together
+    return sorted(codes[units == each].tolist() for each in np.unique(units))
+
+
+@OTHERS
+def test_every_engine_puts_the_rows_of_a_unit_together_in_one_order(opened: Opened, reference: Opened) -> None:
+    truth = by_unit(rows_of(reference)[0])
+    assert max(map(len, truth)) > 1
+    assert by_unit(rows_of(opened)[0]) == truth
+
+
 @OTHERS
 def test_every_engine_gives_the_same_sums_of_products(opened: Opened, reference: Opened) -> None:
     (rows, features), (known, _) = rows_of(opened), rows_of(reference)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -74,6 +75,19 @@ def test_a_journal_belongs_to_one_process_at_a_time(tmp_path: Path) -> None:
     with pytest.raises(TacitError, match="in use by another run"):
         started(tmp_path)
     first.close()
+
+
+def test_a_copy_of_a_journal_is_refused_and_a_folder_may_be_moved(tmp_path: Path) -> None:
+    first = started(tmp_path / "one")
+    first.step(next(iter(first)))
+    first.close()
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    with pytest.raises(TacitError, match="is a copy"):
+        started(tmp_path / "two")
+    (tmp_path / "one").rename(tmp_path / "three")
+    again = started(tmp_path / "three")
+    assert again.steps_done == 1
+    again.close()
 
 
 def test_a_damaged_journal_is_refused(tmp_path: Path) -> None:

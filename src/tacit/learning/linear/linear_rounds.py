@@ -129,7 +129,8 @@ class Around:
         """Release. The last column has the places of the rows' classes; rows of no listed class are left out."""
         classes = columns[-1]
         known = np.flatnonzero((classes >= 0) & (classes < self.classes))
-        classes = classes[known].astype(np.int64)
+        narrow = np.promote_types(np.int8, np.min_scalar_type(self.classes))  # read in every round
+        classes = classes[known].astype(narrow)
         rows = np.take(grid_rows(columns[:-1], self.features, meanings[:-1]), known, axis=1)
         exact = sums_by_class(rows, classes, self.classes, self.first_constant, self.first_reach)
         sums = np.asarray(noise.release(exact, bits=bits), dtype=np.float64)

@@ -86,10 +86,13 @@ def _on_grid(left: Whole, width: int) -> Short:
 
 
 def blocks(rows: Short) -> Iterator[tuple[slice, Reals]]:
-    """The rows, a block at a time, as numbers that floating point adds exactly."""
+    """The rows, a block at a time, as numbers that floating point adds exactly. Each takes the last one's place."""
+    place = np.empty((len(rows), min(BLOCK, rows.shape[1])))
     for start in range(0, rows.shape[1], BLOCK):
         part = slice(start, start + BLOCK)
-        yield part, rows[:, part].astype(np.float64)
+        block = place[:, : min(BLOCK, rows.shape[1] - start)]
+        np.copyto(block, rows[:, part])
+        yield part, block
 
 
 def sums_by_class(rows: Short, classes: Whole, many: int, constant: int, reach: int) -> Whole:

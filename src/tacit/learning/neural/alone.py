@@ -9,14 +9,13 @@ length after clipping in float64 is below units C, and rounding adds at most sqr
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
 import torch
 
-from tacit.learning.neural.batches import Chunk
 from tacit.learning.neural.clipping import weights
 from tacit.learning.neural.floats import units_for
 from tacit.learning.neural.forms import Form, Rows
@@ -37,13 +36,11 @@ def exact_grid(clip: Fraction, multiplier: Fraction, coordinates: int) -> Grid:
     return Grid(exponent, dyadic_up(multiplier * reach(clip, coordinates, exponent), 40), coordinates)
 
 
-def exact_sum(
-    gradients: Callable[[Chunk], list[Form]], chunk: Chunk, clip: Fraction, kind: str, grid: Grid
-) -> tuple[np.ndarray[Any, Any], Any]:
+def exact_sum(forms: Sequence[Form], clip: Fraction, kind: str, grid: Grid) -> tuple[np.ndarray[Any, Any], Any]:
     """The sum of everybody's whole numbers, and bounds of their norms."""
     most = reach(clip, grid.coordinates, grid.exponent)
     total = np.zeros(grid.coordinates, dtype=np.int64)
-    kept: list[Any] = [each.own for each in gradients(chunk) if isinstance(each, Rows)]
+    kept: list[Any] = [each.own for each in forms if isinstance(each, Rows)]
     lengths = []
     for form in zip(*kept, strict=True):
         own: list[Form] = [Rows(each[None]) for each in form]

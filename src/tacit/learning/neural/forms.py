@@ -22,7 +22,7 @@ from tacit.learning.neural.floats import VANISHING, block_of, double_error, norm
 
 Known: TypeAlias = dict[tuple[Any, ...], Any]
 """Upper bounds of norms by the tensor that they are of, while it is held."""
-_SMALL: Final = 1 << 13
+_SMALL: Final = 1 << 14
 """Numbers of a parameter up to which a gradient for each person is made, where that is less work."""
 
 

@@ -1,11 +1,12 @@
 """A run that survives a crash: which steps were begun, and the last state that was saved.
 
-    journal.jsonl     {"run": ...}, then {"begun": 1}, {"begun": 2}, ...     each line on disk before its noise is drawn
+    journal.jsonl     {"run": ..., "file": ...}, then {"begun": 1}, ...: each on disk before its noise is drawn
     state.safetensors the weights and the optimiser after the last saved step, replaced as a whole
 
 Promise: a step is written down before its noise is drawn, so a run never has more draws than its price covers, however
 often it is killed and resumed. A step that was begun and not saved is spent and lost: its noise is not drawn again.
-One process has a journal at a time. A journal of another run is refused.
+One process has a journal at a time. A journal of another run is refused, and so is a copy of one: two that go on from
+the same step would draw two noises for what was paid once. A file knows its own number (inode) and is told apart by it.
 """
 
 from __future__ import annotations
@@ -46,7 +47,10 @@ class Journal:
         if not lines:
             return None, 0
         try:
-            facts = json.loads(lines[0])["run"]
+            first = json.loads(lines[0])
+            facts = first["run"]
+            if first["file"] != self._number():
+                raise TacitError(f"{self.folder / _JOURNAL} is a copy. A run goes on in the folder that it began in.")
             begun = [int(json.loads(line)["begun"]) for line in lines[1:]]
         except (ValueError, KeyError, TypeError):
             raise TacitError(f"{self.folder / _JOURNAL} is damaged. Start the run again in another folder.") from None
@@ -56,8 +60,11 @@ class Journal:
 
     def start(self, facts: Mapping[str, Any]) -> None:
         """The first line of a new run."""
-        self._write({"run": dict(facts)})
+        self._write({"run": dict(facts), "file": self._number()})
         self.facts = dict(facts)
+
+    def _number(self) -> int:
+        return os.stat(self.folder / _JOURNAL).st_ino
 
     def begin(self) -> None:
         """One more step: on disk when this returns."""

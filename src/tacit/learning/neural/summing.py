@@ -4,13 +4,17 @@ Promise (theorem: `floats`, or `alone` where nobody is computed beside others): 
 in float64, a span of them at a time, then rounded to whole numbers, which add up exactly. Beside the sum comes how many
 people have a gradient within the clipping norm, less those who have not: what `adaptive` needs, exact and private too.
 Memory is made once and written over by the next step.
+
+A person whose rows make torch fail (a class that is none of the outputs, a word that is not in the table) counts as
+nothing, like one whose gradient is no number: a failure would tell that this person was in the sample. What takes
+longer then, on arrays, is the step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -22,6 +26,8 @@ from tacit.learning.neural.clipping import add_clipped
 from tacit.learning.neural.floats import chunks_together
 from tacit.learning.neural.forms import Form
 from tacit.learning.neural.grid import Grid
+
+_FAILURES: Final = (IndexError, RuntimeError)  # as torch has them
 
 
 class Summing:
@@ -52,9 +58,7 @@ class Summing:
                 opened = 0
             if not opened:
                 self._open.zero_()
-            chunk = self._changed(chunk)
-            with torch.enable_grad():
-                forms = self._gradients(chunk)
+            chunk, forms = self._safe(self._changed(chunk))
             with torch.no_grad():
                 lengths = add_clipped(self._open, forms, float(clip), self._kind, self._room)
             within += signed(lengths, chunk, float(clip))
@@ -62,6 +66,33 @@ class Summing:
         if opened:
             self._whole += grid.round_(self._open)
         return self._whole, within
+
+    def _safe(self, chunk: Chunk) -> tuple[Chunk, list[Form]]:
+        """Gradients of a chunk; of those whom torch fails at, none."""
+        with torch.enable_grad():
+            try:
+                return chunk, self._gradients(chunk)
+            except _FAILURES:
+                chunk = self._without_failing(chunk)
+                return chunk, self._gradients(chunk)  # what fails for nobody's sake may be seen
+
+    def _without_failing(self, chunk: Chunk) -> Chunk:
+        """The chunk with empty places for those at whom the module or the loss fails when they are alone."""
+        copies = chunk.rows // chunk.people
+        empty = torch.zeros(chunk.rows, dtype=torch.bool)
+        for person in range(chunk.people):
+            own = slice(person * copies, (person + 1) * copies)
+            alone = Chunk(1, tuple(each[own] for each in chunk.inputs), chunk.target[own], chunk.weights[own])
+            try:
+                self._gradients(alone)
+            except _FAILURES:
+                empty[own] = True
+
+        def emptied(whole: Any) -> Any:
+            return whole.masked_fill(empty.reshape(-1, *([1] * (whole.dim() - 1))), 0)
+
+        inputs = tuple(emptied(each) for each in chunk.inputs)
+        return Chunk(chunk.people, inputs, emptied(chunk.target), emptied(chunk.weights))
 
 
 class SummingAlone(Summing):
@@ -72,8 +103,8 @@ class SummingAlone(Summing):
         self._whole.zero_()
         within = 0
         for chunk in self._people.chunks(chosen, self._places, self._chunk_room):
-            chunk = self._changed(chunk)
-            own, lengths = exact_sum(self._gradients, chunk, clip, self._kind, grid)
+            chunk, forms = self._safe(self._changed(chunk))
+            own, lengths = exact_sum(forms, clip, self._kind, grid)
             self._whole += torch.from_numpy(own)
             within += signed(lengths, chunk, float(clip))
         return self._whole, within

@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from tacit.plan.answers.bends import stepped
+from tacit.plan.answers.bends import FARTHEST, reach_of, reaching, stepped
 from tacit.plan.answers.cases import mixed
-from tacit.plan.answers.formulas import Cells, Constant, Estimate, Floats, Formula, KeyFormula, as_it_reads
-from tacit.plan.answers.roots import root_slope, spread_of
+from tacit.plan.answers.formulas import Cells, Constant, Estimate, Floats, Formula, KeyFormula, as_it_reads, either
 
 _LEAST_ROOT = 1e-9
 
@@ -37,14 +36,34 @@ class Curve:
         inner = self.inside.of(cells)
         with np.errstate(all="ignore"):
             value, slope = CURVES[self.function](inner.value)
-        if self.function == "sqrt":
-            slope = root_slope(np.maximum(inner.value, 0.0), spread_of(inner, cells), cells.within)
         value = np.where(np.isfinite(value), value, np.nan)
         slope = np.where(np.isfinite(slope), slope, 0.0)
-        found = inner.carried(value, slope)
         if self.function == "trunc":
-            return Estimate(value, found.slopes, stepped((found.slopes, found.far), 1.0, cells.spreads, cells.within))
-        return found
+            far = stepped((inner.slopes, inner.far), 1.0, cells.spreads, cells.within, cells.steps)
+            return Estimate(value, inner.slopes, far, doubtful=inner.doubtful)
+        if not cells.spreads or not cells.within or not inner.noisy:
+            return inner.carried(value, slope)
+        noise = (cells.spreads, cells.within, cells.steps)
+        off = reach_of((inner.slopes, inner.far), *noise)
+        reached = self._reached(inner.value, value, slope, off)
+        with np.errstate(all="ignore"):  # near zero the slope of a root has no bound, and what it reaches has one
+            found = inner.carried(value, np.where(off > 0, np.minimum(slope, reached / off), slope))
+        far = reaching((found.slopes, found.far), reached, *noise)
+        doubtful = None if self.function == "exp" else np.abs(inner.value) <= off
+        return Estimate(value, found.slopes, far, doubtful=either(found.doubtful, doubtful))
+
+    def _reached(self, inside: Floats, value: Floats, slope: Floats, off: Floats) -> Floats:
+        """How far off the curve is at the most where the number inside is off by at most so much.
+
+        All curves rise, so that is the larger of f(x + r) - f(x) and f(x) - f(x - r). A logarithm of what may be zero
+        has no bound; a root of it is taken as that of zero.
+        """
+        with np.errstate(all="ignore"):
+            low = np.maximum(inside - off, 0.0) if self.function == "sqrt" else inside - off
+            ends = [np.abs(CURVES[self.function](end)[0] - value) for end in (low, inside + off)]
+            farthest = np.where(np.isfinite(ends), ends, FARTHEST).max(axis=0)
+        # far from where it bends the chord is the curve, and differences are rounding
+        return np.where(off > 1e-9 * np.abs(inside), farthest, slope * off)
 
 
 def _root(x: Floats) -> tuple[Floats, Floats]:
@@ -71,7 +90,11 @@ CURVES: Mapping[str, Callable[[Floats], tuple[Floats, Floats]]] = MappingProxyTy
 
 @dataclass(frozen=True, slots=True)
 class Extreme:
-    """The least or greatest of several numbers, passing over those that do not exist."""
+    """The least or greatest of several numbers, passing over those that do not exist.
+
+    Its interval takes in what the others may be beyond it: where a constant is shown because noise put a number below
+    it, that number may be above it in truth.
+    """
 
     least: bool
     parts: tuple[Formula, ...]
@@ -84,7 +107,28 @@ class Extreme:
         estimates = [part.of(cells) for part in self.parts]
         missing = np.inf if self.least else -np.inf
         values = np.stack([np.where(np.isnan(each.value), missing, each.value) for each in estimates])
-        return mixed(values.argmin(axis=0) if self.least else values.argmax(axis=0), estimates)
+        found = mixed(values.argmin(axis=0) if self.least else values.argmax(axis=0), estimates)
+        if not cells.spreads or not cells.within or not self.measures:
+            return found
+        return self._spanned(found, estimates, cells)
+
+    def _spanned(self, found: Estimate, estimates: list[Estimate], cells: Cells) -> Estimate:
+        """The one that is shown, off by as much as one of the others may be beyond it in truth.
+
+        Where all noises are within their reach r, the greatest true value is at least that of x, and at most the
+        greatest x_i + r_i. Where x itself may not exist in truth it is one of the others.
+        """
+        noise, side = (cells.spreads, cells.within, cells.steps), -1.0 if self.least else 1.0
+        farthest = reach_of((found.slopes, found.far), *noise)
+        unsure = np.zeros(cells.size, dtype=np.bool_) if found.doubtful is None else found.doubtful
+        for each in estimates:
+            own = reach_of((each.slopes, each.far), *noise)
+            apart = each.value - found.value
+            other = np.where(unsure, np.abs(apart), side * apart) + own
+            unknown = np.isnan(each.value) & (False if each.doubtful is None else each.doubtful)
+            farthest = np.where(unknown, FARTHEST, np.fmax(farthest, other))
+        far = reaching((found.slopes, found.far), farthest, *noise, self.measures)
+        return Estimate(found.value, found.slopes, far, doubtful=found.doubtful)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,15 @@ Theorem (steps). f rounds to multiples of a step, up, down or to the nearest: |f
 and less than |a - b| + step, so it is at most |a - b| rounded up to one. A remainder moves as its dividend does, unless
 a multiple of the divisor may lie between; then, with remainders of one sign, it is off by less than the divisor, and
 with those of x < 0 <= y by |r(x)| + |r(y)| <= |x| + |y| = y - x, as its dividend is.
+Noise in whole steps reaches half a step farther than its deviations tell (`HALF_A_STEP`); what asks whether a border
+lies within the reach of noise asks with that half step, because borders like to lie on steps: 2,000 is a multiple of
+100, and of the discrete Gaussian law of deviation 1 the value 2 lies just beyond 1.96.
 Theorem (a product). (a + A)(b + B) - a b = a B + b A + A B, and the last is likewise within q**2 times both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -41,12 +44,64 @@ WITHIN_95, WITHIN_99 = 2.1184, 3.2564
 _MOST = 0.96
 UNBOUNDED = 1 - 1e-8
 _LEAST = 1e-6  # below it a quotient is as straight as floats can tell
+FARTHEST = 1e150
+"""What stands for no bound at all: as large as floats hold squares of."""
+HALF_A_STEP = 0.26
+"""In deviations: what noise in whole steps may lie beyond a 95 % bound of the continuous law.
+
+k steps have the probability of the continuous law from k - 1/2 to k + 1/2, and a bound that is half a step farther
+holds at least as much. A running total is on the same steps. Where several noises are added up, half of the largest
+step among them does (`tests/plan/test_half_a_step.py` sums them up point by point): 10 X + Y is hardly finer than 10 X.
+Noise that is in whole numbers itself is known better (`chosen.whole_reach`).
+"""
 
 
 def variance_of(slopes: Slopes, far: Slopes, spreads: Sequence[float | Floats]) -> Floats | float:
     """The variance that noise of these deviations gives a value."""
     near = [np.square(slope * spreads[measure]) for measure, slope in slopes.items()]
     return sum((*near, *(part * np.square(spreads[measure]) for measure, part in far.items())), np.float64(0.0))
+
+
+def largest_step(slopes: Slopes, steps: Sequence[float | Floats]) -> Floats:
+    """The largest step that a value with these slopes makes, as far as the steps of its noises are known."""
+    largest: Floats = np.zeros(1)
+    for measure, slope in slopes.items() if steps else ():
+        largest = np.maximum(largest, np.abs(slope) * steps[measure])
+    return largest
+
+
+def reach_of(
+    of: Moves, spreads: Sequence[float | Floats], within: float, steps: Sequence[float | Floats] = ()
+) -> Floats:
+    """How far off a value with these slopes and far slopes may be: so many deviations, and half a step."""
+    with np.errstate(all="ignore"):
+        deviation = np.sqrt(variance_of(*of, spreads))
+        return np.asarray(within * (deviation + HALF_A_STEP * largest_step(of[0], steps)))
+
+
+def reaching(
+    of: Moves,
+    reach: Floats,
+    spreads: Sequence[float | Floats],
+    within: float,
+    steps: Sequence[float | Floats] = (),
+    among: Iterable[int] = (),
+) -> dict[int, Floats]:
+    """The `far` that makes `within` deviations and half a step reach so far; told in one of its measures or of these.
+
+    What is reached without it stays.
+    """
+    slopes, far = of
+    noisy = sorted({*slopes, *far, *among})
+    if not spreads or not within or not noisy:
+        return dict(far)
+    with np.errstate(all="ignore"):
+        whole = np.asarray(variance_of(slopes, far, spreads))
+        half = HALF_A_STEP * largest_step(slopes, steps)
+        more = np.square(np.maximum(np.minimum(reach, FARTHEST) / within - half, 0.0)) - whole
+        return _added(
+            far, next((each for each in noisy if np.all(np.asarray(spreads[each]) > 0)), noisy[0]), more, spreads
+        )
 
 
 def quotient(
@@ -96,45 +151,46 @@ def product(
         return _added(far, noisy[0], more, spreads)
 
 
-def stepped(of: Moves, step: float, spreads: Sequence[float | Floats], within: float) -> dict[int, Floats]:
+def stepped(
+    of: Moves, step: float, spreads: Sequence[float | Floats], within: float, steps: Sequence[float | Floats] = ()
+) -> dict[int, Floats]:
     """The `far` of a value that is rounded to multiples of a step."""
-
-    def rounded(reach: Floats) -> Floats:
-        return np.asarray(np.ceil(reach / step) * step)
-
-    return _reaching(of, rounded, spreads, within)
+    if not spreads or not within:
+        return dict(of[1])
+    with np.errstate(all="ignore"):
+        rounded = np.ceil(reach_of(of, spreads, within, steps) / step) * step
+    return reaching(of, rounded, spreads, within, steps)
 
 
 def wrapped(
-    of: Moves, dividend: Floats, divisor: Floats, spreads: Sequence[float | Floats], within: float
+    of: Moves,
+    dividend: Floats,
+    divisor: Floats,
+    spreads: Sequence[float | Floats],
+    within: float,
+    steps: Sequence[float | Floats] = (),
 ) -> dict[int, Floats]:
     """The `far` of a remainder."""
-
-    def at_most(reach: Floats) -> Floats:
-        size = np.abs(divisor)
-        same = np.trunc((dividend - reach) / size) == np.trunc((dividend + reach) / size)
-        return np.where(same, reach, np.maximum(reach, size))
-
-    return _reaching(of, at_most, spreads, within)
-
-
-def flipped(of: Moves, value: Floats, spreads: Sequence[float | Floats], within: float) -> dict[int, Floats]:
-    """The `far` of a sign: it may be the other one where noise reaches zero."""
-    return _reaching(of, lambda reach: np.where(np.abs(value) > reach, reach, np.maximum(reach, 2.0)), spreads, within)
-
-
-def _reaching(
-    of: Moves, reached: Callable[[Floats], Floats], spreads: Sequence[float | Floats], within: float
-) -> dict[int, Floats]:
-    """The `far` that makes `within` deviations reach what this makes of the reach of the slopes."""
-    slopes, far = of
-    noisy = sorted({*slopes, *far})
-    if not spreads or not within or not noisy:
-        return dict(far)
+    if not spreads or not within:
+        return dict(of[1])
     with np.errstate(all="ignore"):
-        whole = np.asarray(variance_of(slopes, far, spreads))
-        more = np.square(reached(within * np.sqrt(whole)) / within) - whole
-        return _added(far, noisy[0], more, spreads)
+        reach, size = reach_of(of, spreads, within, steps), np.abs(divisor)
+        same = np.trunc((dividend - reach) / size) == np.trunc((dividend + reach) / size)
+    return reaching(of, np.where(same, reach, np.maximum(reach, size)), spreads, within, steps)
+
+
+def flipped(
+    of: Moves,
+    value: Floats,
+    spreads: Sequence[float | Floats],
+    within: float,
+    steps: Sequence[float | Floats] = (),
+) -> dict[int, Floats]:
+    """The `far` of a sign: it may be the other one where noise reaches zero."""
+    if not spreads or not within:
+        return dict(of[1])
+    reach = reach_of(of, spreads, within, steps)
+    return reaching(of, np.where(np.abs(value) > reach, reach, np.maximum(reach, 2.0)), spreads, within, steps)
 
 
 def _added(far: Slopes, measure: int, variance: Floats, spreads: Sequence[float | Floats]) -> dict[int, Floats]:

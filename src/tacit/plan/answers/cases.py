@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.plan.answers.formulas import Cells, Constant, Estimate, Floats, Formula
+from tacit.plan.answers.bends import FARTHEST, reach_of, reaching
+from tacit.plan.answers.conditions import verdict_of
+from tacit.plan.answers.formulas import Bools, Cells, Constant, Estimate, Floats, Formula
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The value of the first condition that holds, or the last value; each cell has the slopes of what was chosen."""
+    """The value of the first condition that holds, or the last value; each cell has the slopes of what was chosen.
+
+    Where noise may have decided a condition, intervals take in the values of the other branches as well (`spanned`).
+    """
 
     conditions: tuple[Formula, ...]
     values: tuple[Formula, ...]
@@ -29,22 +34,66 @@ class Choice:
         return tuple(value for value in self.values if value != Constant(None))
 
     def of(self, cells: Cells) -> Estimate:
-        chosen = np.full(cells.size, len(self.conditions))
-        for place in reversed(range(len(self.conditions))):
-            chosen[self.conditions[place].of(cells).value == 1] = place
-        return mixed(chosen, [value.of(cells) for value in self.values])
+        values = [value.of(cells) for value in self.values]
+        found = mixed(self._first([each.of(cells).value == 1 for each in self.conditions], cells.size), values)
+        if not cells.spreads or not cells.within or not any(each.measures for each in self.conditions):
+            return found
+        return spanned(found, values, self._possible(cells), cells, self.measures)
+
+    def _first(self, holds: Sequence[Bools], size: int) -> NDArray[np.int64]:
+        """The place of the first that holds, or the last."""
+        chosen = np.full(size, len(holds))
+        for place in reversed(range(len(holds))):
+            chosen[holds[place]] = place
+        return chosen
+
+    def _possible(self, cells: Cells) -> list[Bools]:
+        """Which values may be the ones in truth."""
+        reached, found = np.ones(cells.size, dtype=np.bool_), []
+        for condition in self.conditions:
+            verdict = verdict_of(condition, cells)
+            found.append(reached & verdict.holds)
+            reached = reached & (verdict.fails | verdict.missing)
+        return [*found, reached]
 
 
 def mixed(chosen: NDArray[Any], estimates: Sequence[Estimate]) -> Estimate:
     """In each cell the estimate of this place, with its slopes."""
     slopes: dict[int, Floats] = {}
     far: dict[int, Floats] = {}
+    doubtful = np.zeros(len(chosen), dtype=np.bool_)
     for place, estimate in enumerate(estimates):
         here = chosen == place
+        if estimate.doubtful is not None:
+            doubtful |= here & estimate.doubtful
         for total, parts in ((slopes, estimate.slopes), (far, estimate.far)):
             for measure, slope in parts.items():
                 total[measure] = total.get(measure, np.zeros(len(chosen))) + np.where(here, slope, 0.0)
-    return Estimate(_picked(chosen, [estimate.value for estimate in estimates]), slopes, far)
+    return Estimate(_picked(chosen, [estimate.value for estimate in estimates]), slopes, far, doubtful=doubtful)
+
+
+def spanned(
+    found: Estimate, estimates: Sequence[Estimate], possible: Sequence[Bools], cells: Cells, measures: Iterable[int]
+) -> Estimate:
+    """What was chosen, off by as much as takes in every other value that may be the one in truth.
+
+    Where all noises are within their reach r, the true value is that of a possible place p, within r_p of x_p; so it is
+    within |x - x_p| + r_p of the x that is shown. A place without a value cannot be held; where it is open whether it
+    has one, nothing is known.
+    """
+    if found.value.dtype == object:
+        return found
+    farthest = reach_of((found.slopes, found.far), cells.spreads, cells.within, cells.steps)
+    doubtful = np.zeros(cells.size, dtype=np.bool_) if found.doubtful is None else found.doubtful
+    for estimate, here in zip(estimates, possible, strict=True):
+        own = reach_of((estimate.slopes, estimate.far), cells.spreads, cells.within, cells.steps)
+        other = np.abs(found.value - estimate.value) + own
+        missing = np.isnan(np.asarray(estimate.value, dtype=np.float64))
+        unknown = missing & (False if estimate.doubtful is None else estimate.doubtful)
+        farthest = np.where(here & unknown, FARTHEST, np.where(here & ~missing, np.maximum(farthest, other), farthest))
+        doubtful = doubtful | (here & (missing != np.isnan(found.value)))
+    far = reaching((found.slopes, found.far), farthest, cells.spreads, cells.within, cells.steps, measures)
+    return Estimate(found.value, found.slopes, far, doubtful=doubtful)
 
 
 def _picked(chosen: NDArray[Any], values: list[NDArray[Any]]) -> NDArray[Any]:

@@ -43,6 +43,7 @@ import numpy as np
 
 from tacit.plan.answers.applied import Extreme
 from tacit.plan.answers.cases import Choice
+from tacit.plan.answers.conditions import comparisons
 from tacit.plan.answers.formulas import Cells, Floats, Formula, KeyFormula, Linear
 from tacit.plan.answers.summaries import Summed, Total
 from tacit.plan.answers.windows import RANKS, Window
@@ -53,6 +54,13 @@ if TYPE_CHECKING:
 
 ONE, SEVERAL, SHARED = 1, 2, 3
 """Which noises a whole number has: of one measure; of several, added up; or fractions of such noises, rounded."""
+
+
+ROWS_BY_NOISE = (
+    "Noisy values decide which rows are shown: +/- holds for all rows that could be shown at once, "
+    "and nothing is said about the others"
+)
+"""What an answer says whose rows noise chose."""
 
 
 def reach(level: float, heavy_tailed: bool, among: int = 1) -> float:
@@ -148,7 +156,8 @@ def among(formula: Formula, cells: Cells, everything: int, *, rows_chosen: bool,
         if isinstance(part, Extreme):
             times *= max(1, sum(bool(each.measures) for each in part.parts))
         elif isinstance(part, Choice) and any(each.measures for each in part.conditions):
-            local, times = everything, times * max(1, sum(bool(each.measures) for each in part.values))
+            noisy = sum(bool(each.measures) for each in part.values) + sum(map(comparisons, part.conditions))
+            local, times = everything, times * noisy
         elif isinstance(part, Window):
             local = max(local, _in_window(part, cells, everything))
         elif isinstance(part, Summed):
@@ -224,6 +233,16 @@ def _chooses(part: Any) -> bool:
         noisy = part.function not in RANKS and part.argument is not None and bool(part.argument.measures)
         return noisy and (part.by_noise or part.function in ("min", "max"))
     return isinstance(part, Total) and part.function in ("min", "max") and bool(part.measures)
+
+
+def is_place(formula: Formula) -> bool:
+    """Whether a column is a place in an order, or a number of rows, that noise decides."""
+    if isinstance(formula, Window):
+        return bool(formula.measures) and formula.function in (*RANKS, "percent_rank", "cume_dist")
+    if isinstance(formula, Summed):
+        totals = used_totals(formula)
+        return bool(totals) and all(each.function == "count" for each in totals)
+    return False
 
 
 def picked(formula: Formula, keys: int) -> bool:

@@ -20,14 +20,23 @@ from statistics import NormalDist
 import numpy as np
 
 from tacit.mechanisms import Gaussian, KeySelection, Laplace
-from tacit.plan.answers.chosen import among, order_by_noise, reach, rows_by_noise, sorted_alone
+from tacit.plan.answers.chosen import (
+    SEVERAL,
+    SHARED,
+    among,
+    order_by_noise,
+    reach,
+    rows_by_noise,
+    sorted_alone,
+    whole_reach,
+)
 from tacit.plan.answers.farthest import range_of
-from tacit.plan.answers.finish import deviation_of, read_key
+from tacit.plan.answers.finish import deviation_of, in_whole_numbers, noise_steps, read_key
 from tacit.plan.answers.floats import as_float
 from tacit.plan.answers.formulas import Cells, Floats, Formula, Linear, Mean, Variance
 from tacit.plan.answers.nested import MapFormula
 from tacit.plan.answers.roots import Root
-from tacit.plan.plan import Expected, KnownKeys, Measure, Plan
+from tacit.plan.plan import Expected, KnownKeys, Measure, OutputPlan, Plan
 from tacit.plan.together import Shape
 
 _STEPS = tuple(Fraction(step, 4) for step in range(-4, 5))  # from one bound to the other
@@ -58,13 +67,31 @@ def expected_errors(plan: Plan, rows: int | None) -> tuple[Expected, ...]:
         plain = output.kind == "integer" or len(output.formula.measures) != 1 or plan.summary is not None
         spread = float(deviation_of(plan, output, output.formula.of(cells), deviations, whole=plain)[0])
         many = _candidates(plan, output.formula, cells)
-        within = _within_95(plan, output.formula, spread, many)
+        told = _told_95(plan, output, cells, deviations, many)
+        if told is None:
+            continue  # it is shown without +/-
+        within = max(_within_95(plan, output.formula, spread, many), told)
         most = within if fixed else _at_most_95(plan, output.formula, rows or 1, deviations, many)
+        most = None if most is None else max(most, within)
         ends = range_of(output.formula)
         if ends is not None:  # nothing is off by more than from one end to the other
             within, most = min(within, ends[1] - ends[0]), None if most is None else min(most, ends[1] - ends[0])
         found.append(Expected(output.name, None if fixed else rows, spread, within, most))
     return tuple(found)
+
+
+def _told_95(plan: Plan, output: OutputPlan, cells: Cells, deviations: list[float], many: int) -> float | None:
+    """What the answer itself would say of such a cell, bends and half steps and all; None where it says nothing."""
+    heavy = not all(isinstance(each.mechanism, Gaussian) for each in plan.measures)
+    far = reach(0.95, heavy, many)
+    estimate = output.formula.of(replace(cells, within=far, steps=noise_steps(plan)))
+    if not estimate.noisy or output.kind == "boolean":
+        return None
+    kept = in_whole_numbers(plan, output, cells)
+    spread = float(deviation_of(plan, output, estimate, deviations, whole=bool(kept))[0])
+    if not kept or not math.isfinite(spread):
+        return far * spread
+    return float(whole_reach(spread, 0.95, heavy, many, several=kept == SEVERAL, shared=kept == SHARED))
 
 
 def _at_most_95(plan: Plan, formula: Formula, rows: int, deviations: list[float], many: int) -> float | None:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.mechanisms import Gaussian, KeySelection
+from tacit.plan.answers.bends import HALF_A_STEP, largest_step
 from tacit.plan.answers.chosen import (
     ONE,
     SEVERAL,
@@ -45,16 +46,6 @@ _EPOCH = datetime.datetime(1970, 1, 1)
 _FIRST_DAY, _LAST_DAY = ((each - _EPOCH.date()).days for each in (datetime.date.min, datetime.date.max))
 _FIRST_TIME, _LAST_TIME = (microseconds(each) for each in (datetime.datetime.min, datetime.datetime.max))
 """The ends of Python's calendar; a key beyond them reads as the end."""
-
-
-_HALF_A_STEP = 0.26
-"""In deviations: what noise in whole steps may lie beyond a 95 % bound of the continuous law.
-
-k steps have the probability of the continuous law from k - 1/2 to k + 1/2, and a bound that is half a step farther
-holds at least as much. A running total is on the same steps. Where several noises are added up, half of the largest
-step among them does (`tests/plan/test_half_a_step.py` sums them up point by point): 10 X + Y is hardly finer than 10 X.
-Noise that is in whole numbers itself is known better (`chosen.whole_reach`).
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +91,8 @@ def finish(
         selected = [place for place, each in enumerate(plan.measures) if isinstance(each.mechanism, KeySelection)]
         for place in selected:
             spreads[place] = unsure(numbers[place], least, plan.measures[place].deviation)
-    cells = Cells(len(keys), unbundled(numbers, plan.bundles), readable, left_out, spreads)
+    steps = noise_steps(plan)
+    cells = Cells(len(keys), unbundled(numbers, plan.bundles), readable, left_out, spreads, steps=steps)
     if plan.having is not None:  # before window functions, which see only what is left
         cells = cells.only(_kept(plan.having, cells), chosen=bool(plan.having.measures))
     rows = _kept(plan.qualify, cells)
@@ -126,7 +118,7 @@ def finish(
         estimate = output.formula.of(replace(cells, within=reach(0.95, heavy, counts[-1])))
         values = as_it_reads(output.formula, cells)
         columns.append([_shown(output, values[row]) for row in rows])
-        told = estimate.noisy and not output.picked
+        told = estimate.noisy and not output.picked and output.kind != "boolean"
         spread = deviation_of(plan, output, estimate, spreads, whole=bool(exact)) if told else None
         deviations.append(None if spread is None else [float(spread[row]) for row in rows])
         far.append(None if spread is None else farthest(output.formula, values[rows]))
@@ -176,15 +168,19 @@ def deviation_of(
     spread = estimate.deviation(spreads)
     if whole:
         return spread
-    fine = {
-        place: max(map(abs, row)) for each in plan.bundles for place, row in zip(each.places, each.matrix, strict=True)
-    }
-    moved = estimate.steps or estimate.slopes
-    steps = [as_float(fine.get(place, 1)) * np.abs(slope) for place, slope in moved.items()]
-    largest = np.max([np.zeros(len(spread)), *steps], axis=0)
+    largest = np.asarray(largest_step(estimate.steps or estimate.slopes, noise_steps(plan)))
     if output.kind == "integer":  # rounded up, an interval has a step of 1 more already
         largest = np.where(largest > 1, largest, 0.0)
-    return np.asarray(spread + _HALF_A_STEP * largest)
+    return np.asarray(spread + HALF_A_STEP * largest)
+
+
+def noise_steps(plan: Plan) -> list[float]:
+    """Of each measure the largest step that its noise is made of: of those released together, that of their noises."""
+    steps = [1.0] * len(plan.measures)
+    for each in plan.bundles:
+        for place, row in zip(each.places, each.matrix, strict=True):
+            steps[place] = as_float(max(map(abs, row)))
+    return steps
 
 
 def read_key(column: KeyColumn, raw: RawKey) -> Any:

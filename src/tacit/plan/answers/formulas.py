@@ -10,21 +10,22 @@ A value that does not exist is NaN. Nothing raises, whatever the noise was; what
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.plan.answers.bends import UNBOUNDED, Moves, flipped, product, quotient, stepped, wrapped
+from tacit.plan.answers.bends import UNBOUNDED, Moves, flipped, product, quotient, reach_of, stepped, wrapped
 from tacit.plan.answers.floats import as_float
 from tacit.plan.answers.no_rows import unless_empty
 from tacit.plan.answers.operations import OPERATIONS
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 _FAR = 10.0  # deviations: more than any level up to 1 - 1e-6 needs for one value
 
 
@@ -34,7 +35,8 @@ class Cells:
 
     `left_out` says of each key where a cell's level leaves it out (1) and where not (0). `spreads` are the standard
     deviations of the measures' noise. `chosen`: noisy values decided which cells these are. `within`: how many
-    deviations intervals will reach, which decides what bends add to slopes (`bends`); 0 for slopes alone.
+    deviations intervals will reach, which decides what bends add to slopes (`bends`); 0 for slopes alone. `steps`: of
+    each measure the largest step that its noise is made of, () where that is not asked for.
     """
 
     size: int
@@ -44,6 +46,7 @@ class Cells:
     spreads: Sequence[float | Floats] = ()
     chosen: bool = False
     within: float = 0.0
+    steps: Sequence[float | Floats] = ()
 
     def only(self, rows: Sequence[int], *, chosen: bool = False) -> Cells:
         """The cells at these places alone."""
@@ -51,7 +54,7 @@ class Cells:
         keys = [[column[row] for row in rows] for column in self.keys]
         spreads = [spread[places] if isinstance(spread, np.ndarray) else spread for spread in self.spreads]
         numbers, left_out = [part[places] for part in self.noisy], [part[places] for part in self.left_out]
-        return Cells(len(rows), numbers, keys, left_out, spreads, self.chosen or chosen, self.within)
+        return Cells(len(rows), numbers, keys, left_out, spreads, self.chosen or chosen, self.within, self.steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +63,15 @@ class Estimate:
 
     `far` holds, for values that add up several cells, the sum of the squared slopes in the other cells; and where a
     value bends within what its noise may be, the squared slopes that this is worth (`bends`). `steps`: for values that
-    have no slopes of their own, as they add up rows, the largest slope in any of these.
+    have no slopes of their own, as they add up rows, the largest slope in any of these. `doubtful`: where noise leaves
+    open whether there is a value in truth (a mean of rows of which there may be none); None for nowhere.
     """
 
     value: NDArray[Any]
     slopes: Mapping[int, Floats] = field(default_factory=dict)
     far: Mapping[int, Floats] = field(default_factory=dict)
     steps: Mapping[int, Floats] = field(default_factory=dict)
+    doubtful: Bools | None = None
 
     @property
     def noisy(self) -> bool:
@@ -76,7 +81,8 @@ class Estimate:
     def carried(self, value: NDArray[Any], factor: Floats) -> Estimate:
         """Another value, which moves by this factor as much."""
         far = {measure: squares * np.square(factor) for measure, squares in self.far.items()}
-        return Estimate(value, {measure: slope * factor for measure, slope in self.slopes.items()}, far)
+        slopes = {measure: slope * factor for measure, slope in self.slopes.items()}
+        return Estimate(value, slopes, far, doubtful=self.doubtful)
 
     def deviation(self, deviations: Sequence[float | Floats]) -> Floats:
         """The standard deviation that noise of these deviations (grid units) gives the value."""
@@ -87,6 +93,12 @@ class Estimate:
             for measure, squares in self.far.items():
                 total = total + squares * np.square(deviations[measure])
             return np.asarray(np.sqrt(total))
+
+
+def either(*doubts: Bools | None) -> Bools | None:
+    """Where one of these says so."""
+    known = [each for each in doubts if each is not None]
+    return functools.reduce(np.logical_or, known) if known else None
 
 
 def off_at_most(values: Floats, deviations: Floats, rows: Sequence[int], top: int, *, greatest: bool) -> float:
@@ -212,7 +224,16 @@ class Mean:
         slopes = {self.total: step / count, self.count: -offset / count}
         far = over_count((slopes, {}), self.count, count, cells)
         value = unless_empty(as_float(self.centre) + offset, cells.noisy[self.count], self.count, cells.spreads, 1.0)
-        return Estimate(value, slopes, far)
+        return Estimate(value, slopes, far, doubtful=too_few(value, self.count, cells, 1.0))
+
+
+def too_few(value: Floats, place: int, cells: Cells, least: float) -> Bools | None:
+    """Where a value is shown, and the count (measure `place`) leaves open whether there are so many rows."""
+    if not cells.spreads or not cells.within:
+        return None
+    own: Moves = ({place: np.ones(cells.size)}, {})
+    fewest = cells.noisy[place] - reach_of(own, cells.spreads, cells.within, cells.steps)
+    return np.asarray(~np.isnan(value) & (fewest <= least - 1))
 
 
 def over_count(of: Moves, place: int, count: Floats, cells: Cells) -> dict[int, Floats]:
@@ -258,7 +279,8 @@ class Variance:
         more: Moves = ({each: part * factor for each, part in off[0].items()}, {})
         squared = product((slopes, {}), off, more, cells.spreads, cells.within)
         value = unless_empty(value, cells.noisy[self.count], self.count, cells.spreads, least)
-        return Estimate(value, slopes, over_count((slopes, squared), self.count, count, cells))
+        far = over_count((slopes, squared), self.count, count, cells)
+        return Estimate(value, slopes, far, doubtful=too_few(value, self.count, cells, least))
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,15 +306,19 @@ class Operation:
                     slopes[measure] = slopes.get(measure, np.zeros(cells.size)) + slope * factor
                 for measure, squares in part.far.items():
                     far[measure] = far.get(measure, np.zeros(cells.size)) + squares * np.square(factor)
+        doubtful = either(a.doubtful, b.doubtful)
+        if self.op in ("/", "//", "%") and b.noisy and cells.spreads and cells.within:
+            near_zero = np.abs(b.value) <= reach_of((b.slopes, b.far), cells.spreads, cells.within, cells.steps)
+            doubtful = either(doubtful, near_zero)
         if self.op in ("/", "//"):
             divisor = (b.value, b.slopes, b.far)
             far = quotient((slopes, far), divisor, cells.spreads, cells.within, UNBOUNDED)
-            far = stepped((slopes, far), 1.0, cells.spreads, cells.within if self.op == "//" else 0.0)
+            far = stepped((slopes, far), 1.0, cells.spreads, cells.within if self.op == "//" else 0.0, cells.steps)
         elif self.op == "%":
-            far = wrapped((slopes, far), a.value, b.value, cells.spreads, cells.within)
+            far = wrapped((slopes, far), a.value, b.value, cells.spreads, cells.within, cells.steps)
         elif self.op == "*":
             far = product((slopes, far), (a.slopes, a.far), (b.slopes, b.far), cells.spreads, cells.within)
-        return Estimate(value, slopes, far)
+        return Estimate(value, slopes, far, doubtful=doubtful)
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,28 +346,11 @@ class Apply:
         }
         value, moves = functions[self.function](inner.value), (inner.slopes, inner.far)
         if self.function == "sign":
-            far = flipped(moves, inner.value, cells.spreads, cells.within)
+            far = flipped(moves, inner.value, cells.spreads, cells.within, cells.steps)
         else:
-            far = stepped(moves, 1 / scale, cells.spreads, 0.0 if self.function == "abs" else cells.within)
-        return Estimate(value, inner.slopes, far)
-
-
-@dataclass(frozen=True, slots=True)
-class Test:
-    """A condition on a cell: 1 where it holds, 0 where not, NaN where a part of it does not exist."""
-
-    op: str
-    parts: tuple[Formula, ...]
-
-    @property
-    def measures(self) -> frozenset[int]:
-        return frozenset().union(*(part.measures for part in self.parts))
-
-    def of(self, cells: Cells) -> Estimate:
-        # keys and constants among themselves are compared exactly; beside a noisy number all are floats
-        exact = all(isinstance(part, (KeyFormula, Constant)) for part in self.parts)
-        values = [as_it_reads(part, cells) if exact else part.of(cells).value for part in self.parts]
-        return Estimate(np.asarray(_TESTS[self.op](values), dtype=np.float64))
+            within = 0.0 if self.function == "abs" else cells.within
+            far = stepped(moves, 1 / scale, cells.spreads, within, cells.steps)
+        return Estimate(value, inner.slopes, far, doubtful=inner.doubtful)
 
 
 def as_it_reads(formula: Formula, cells: Cells) -> NDArray[Any]:
@@ -351,45 +360,3 @@ def as_it_reads(formula: Formula, cells: Cells) -> NDArray[Any]:
     column = np.empty(cells.size, dtype=object)
     column[:] = cells.keys[formula.place] if isinstance(formula, KeyFormula) else [formula.value] * cells.size
     return column
-
-
-def _compare(check: Callable[[Any, Any], Any]) -> Callable[[list[NDArray[Any]]], Floats]:
-    def compare(values: list[NDArray[Any]]) -> Floats:
-        left, right = values
-        missing = _missing(left) | _missing(right)
-        held = [False if absent else bool(check(a, b)) for a, b, absent in zip(left, right, missing, strict=True)]
-        return np.where(missing, np.nan, np.array(held, dtype=np.float64))
-
-    return compare
-
-
-def _missing(values: NDArray[Any]) -> NDArray[np.bool_]:
-    if values.dtype == object:
-        return np.array([item is None for item in values], dtype=np.bool_)
-    return np.asarray(np.isnan(values))
-
-
-def _all(values: list[NDArray[Any]]) -> Floats:
-    stacked = np.stack(values)
-    unsure = np.isnan(stacked).any(axis=0)
-    return np.where((stacked == 0).any(axis=0), 0.0, np.where(unsure, np.nan, 1.0))
-
-
-def _any(values: list[NDArray[Any]]) -> Floats:
-    return 1.0 - _all([1.0 - value for value in values])
-
-
-_TESTS: Mapping[str, Callable[[list[NDArray[Any]]], Floats]] = MappingProxyType(
-    {
-        "=": _compare(lambda a, b: a == b),
-        "<>": _compare(lambda a, b: a != b),
-        "<": _compare(lambda a, b: a < b),
-        "<=": _compare(lambda a, b: a <= b),
-        ">": _compare(lambda a, b: a > b),
-        ">=": _compare(lambda a, b: a >= b),
-        "and": _all,
-        "or": _any,
-        "not": lambda values: 1.0 - values[0],
-        "null": lambda values: _missing(values[0]).astype(np.float64),
-    }
-)

@@ -22,7 +22,7 @@ from sqlglot import exp
 
 from tacit.plan.answers.bends import Moves, product
 from tacit.plan.answers.floats import as_float
-from tacit.plan.answers.formulas import Cells, Estimate, Formula, Linear, Operation, over_count
+from tacit.plan.answers.formulas import Cells, Estimate, Formula, Linear, Operation, over_count, too_few
 from tacit.plan.answers.no_rows import unless_empty
 from tacit.plan.answers.roots import Root, Squared
 from tacit.plan.values import arithmetic
@@ -132,7 +132,8 @@ class Covariance:
         )
         both = product((slopes, {}), off_x, off_y, cells.spreads, cells.within)
         value = unless_empty(value, cells.noisy[self.count], self.count, cells.spreads, least)
-        return Estimate(value, slopes, over_count((slopes, both), self.count, count, cells))
+        far = over_count((slopes, both), self.count, count, cells)
+        return Estimate(value, slopes, far, doubtful=too_few(value, self.count, cells, least))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,4 +150,4 @@ class Held:
 
     def of(self, cells: Cells) -> Estimate:
         inner = self.inside.of(cells)
-        return Estimate(np.clip(inner.value, self.low, self.high), inner.slopes, inner.far)
+        return replace(inner, value=np.clip(inner.value, self.low, self.high))

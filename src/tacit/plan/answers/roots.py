@@ -47,7 +47,8 @@ def bent(estimate: Estimate, straight: Floats) -> Estimate:
     far = dict(estimate.far)
     for measure, slope in estimate.slopes.items():
         far[measure] = far.get(measure, np.zeros(len(slope))) + np.square(slope) * rest
-    return Estimate(estimate.value, {each: slope * straight for each, slope in estimate.slopes.items()}, far)
+    slopes = {each: slope * straight for each, slope in estimate.slopes.items()}
+    return Estimate(estimate.value, slopes, far, doubtful=estimate.doubtful)
 
 
 def root_slope(x: Floats, deviation: Floats, within: float = 0.0) -> Floats:

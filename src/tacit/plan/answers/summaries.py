@@ -105,10 +105,16 @@ class Summed:
         noisy = [found[place][0] if place in found else np.zeros(len(groups)) for place in range(len(self.totals))]
         widest = [float(np.max(each, initial=0.0)) for each in cells.spreads]
         spreads = [
-            _spreads(found[place][1:], widest) if place in found and widest else np.zeros(len(groups))
+            _spreads(found[place][1:], widest, together=cells.chosen)
+            if place in found and widest
+            else np.zeros(len(groups))
             for place in range(len(self.totals))
         ]
-        outer = Cells(len(groups), noisy, keys, spreads=spreads, within=cells.within)
+        fine = [
+            _steps(found[place][1], cells.steps) if place in found and cells.steps else np.zeros(len(groups))
+            for place in range(len(self.totals))
+        ]
+        outer = Cells(len(groups), noisy, keys, spreads=spreads, within=cells.within, steps=fine)
         if isinstance(self.inside, (KeyFormula, Constant)):
             return Estimate(as_it_reads(self.inside, outer))
         estimate = self.inside.of(outer)
@@ -134,17 +140,28 @@ class Summed:
         return Estimate(estimate.value, {}, squares, steps)
 
 
-def _spreads(moves: tuple[list[Slopes], list[Slopes]], widest: Sequence[float]) -> Floats:
-    """The deviation of a total in each group, all noises pointing one way."""
+def _spreads(moves: tuple[list[Slopes], list[Slopes]], widest: Sequence[float], *, together: bool) -> Floats:
+    """The deviation of a total in each group. Noises that chose the rows may all point one way (`together`)."""
     found = []
     for near, far in zip(*moves, strict=True):
         total = np.float64(0.0)
         for measure, slope in near.items():
-            total = total + np.square(np.abs(slope).sum() * widest[measure])
+            moved = np.square(np.abs(slope).sum()) if together else np.square(slope).sum()
+            total = total + moved * np.square(np.float64(widest[measure]))
         for measure, squares in far.items():
             total = total + np.sum(squares) * np.square(np.float64(widest[measure]))
         found.append(np.sqrt(total))
     return np.array(found, dtype=np.float64)
+
+
+def _steps(moves: list[Slopes], steps: Sequence[float | Floats]) -> Floats:
+    """The largest step that noise makes in a total, in each group."""
+    largest = [float(np.max(each, initial=0.0)) for each in steps]
+    found = np.zeros(len(moves))
+    for group, near in enumerate(moves):
+        for measure, slope in near.items():
+            found[group] = max(found[group], largest[measure] * float(np.max(np.abs(slope), initial=0.0)))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

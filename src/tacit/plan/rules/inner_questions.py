@@ -70,8 +70,9 @@ class Beside:
     def of(self, cells: Cells) -> Estimate:
         own = cells.noisy[self.offset : self.offset + self.count]
         spreads = cells.spreads[self.offset : self.offset + self.count]
-        inner = self.inside.of(Cells(cells.size, own, spreads=spreads, within=cells.within))
+        steps = cells.steps[self.offset : self.offset + self.count]
+        inner = self.inside.of(Cells(cells.size, own, spreads=spreads, within=cells.within, steps=steps))
         slopes, far = (
             {self.offset + place: part for place, part in each.items()} for each in (inner.slopes, inner.far)
         )
-        return Estimate(inner.value, slopes, far)
+        return Estimate(inner.value, slopes, far, doubtful=inner.doubtful)

@@ -31,8 +31,9 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.errors import QuestionError
+from tacit.plan.answers.conditions import Test
 from tacit.plan.answers.floats import as_float
-from tacit.plan.answers.formulas import Constant, Formula, Linear, Mean, Test, Variance
+from tacit.plan.answers.formulas import Constant, Formula, Linear, Mean, Variance
 from tacit.plan.answers.pairs import PAIRS, pair_formula
 from tacit.plan.answers.roots import Root
 from tacit.plan.draft import Draft, Part, changed

@@ -10,25 +10,24 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from tacit.mechanisms import KeySelection
-from tacit.plan.answers.chosen import is_chosen, picked, used_totals
+from tacit.plan.answers.chosen import ROWS_BY_NOISE, is_chosen, is_place, picked, used_totals
 from tacit.plan.answers.formulas import Formula
 from tacit.plan.answers.summaries import Summed
 from tacit.plan.draft import Draft, changed
+from tacit.question import tree
 
 
 def note(draft: Draft) -> Draft:
     """The draft with its notes, those of questions inside among them."""
     inside = (said for inner in draft.inner for said in inner.notes)
-    return changed(draft, notes=tuple(dict.fromkeys([*draft.notes, *inside, *_selection(draft), *_unknown(draft)])))
+    own = (*_selection(draft), *_unmarked(draft), *_unknown(draft), *_empty(draft))
+    return changed(draft, notes=tuple(dict.fromkeys([*draft.notes, *inside, *own])))
 
 
 def _selection(draft: Draft) -> Iterator[str]:
     deciding = list(_deciding(draft))
     if any(formula.measures for formula in deciding):
-        yield (
-            "Noisy values decide which rows are shown: +/- holds for all rows that could be shown at once, "
-            "and nothing is said about the others"
-        )
+        yield ROWS_BY_NOISE
     else:
         shown = [output.name for output in draft.outputs if is_chosen(output.formula)]
         if shown:
@@ -38,6 +37,23 @@ def _selection(draft: Draft) -> Iterator[str]:
             "Quantiles or modes decide what is shown, and how far they may be off is said for one that is named "
             "beforehand: of many, the greatest or least is off by more"
         )
+
+
+def _unmarked(draft: Draft) -> Iterator[str]:
+    """What noise decides, and no +/- can stand beside: yes or no, a place in an order, a text."""
+    shown = [
+        output.name
+        for output in draft.outputs
+        if output.formula.measures and (output.kind in _NO_NUMBERS or is_place(output.formula))
+    ]
+    if shown:
+        yield (
+            f"Noisy numbers decide {', '.join(shown)}: where they are close, noise may have decided otherwise, "
+            "and no +/- tells how likely that is"
+        )
+
+
+_NO_NUMBERS = ("boolean", "text", "date", "timestamp")
 
 
 def _deciding(draft: Draft) -> Iterator[Formula]:
@@ -76,3 +92,34 @@ def _unknown(draft: Draft) -> Iterator[str]:
             f"A key is shown where its noisy count is above {draft.selection.reach:,}: a count that is hardly above "
             "may be any smaller one"
         )
+
+
+def _empty(draft: Draft) -> Iterator[str]:
+    """Known groups are all there, with rows or without: totals over an answer count them, as plain SQL would not."""
+    if draft.summary is None or draft.cells is None or not draft.key_columns:
+        return
+    if any(each is not None and each.measures for each in (draft.having, draft.qualify)):
+        return  # noisy values say which of them count
+    counting = [each.name for each in draft.question.outputs if any(map(_counts_empty, tree.walk(each.expression)))]
+    if counting:
+        yield (
+            f"All known groups count in {', '.join(counting)}, also those without rows, which plain SQL leaves out: "
+            "their counts and sums are 0"
+        )
+
+
+def _counts_empty(node: object) -> bool:
+    """Whether a total over an answer is another one where groups of 0 are among its rows."""
+    if not isinstance(node, tree.Total):
+        return False
+    if node.argument is None:
+        return True
+    inside = {each.kind for each in tree.walk(node.argument) if isinstance(each, tree.Aggregate)}
+    if not inside or not inside <= _ZERO:
+        return False  # a key, or what does not exist for a group without rows
+    return node.function in ("count", "avg", "min") or (node.function == "max" and not inside <= _NOT_BELOW)
+
+
+_NOT_BELOW = frozenset({"count_rows", "count", "count_units", "count_distinct", "regr_count"})
+_ZERO = _NOT_BELOW | {"sum"}
+"""Aggregates that are shown as 0 for a group without rows; those that are never below it."""

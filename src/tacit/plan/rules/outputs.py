@@ -11,8 +11,9 @@ from typing import TypeAlias
 from tacit.errors import QuestionError
 from tacit.plan.answers.applied import Wording
 from tacit.plan.answers.cases import Choice
+from tacit.plan.answers.conditions import Test
 from tacit.plan.answers.floats import of_allowed_size
-from tacit.plan.answers.formulas import Apply, Constant, Formula, KeyFormula, LeftOut, Linear, Operation, Test
+from tacit.plan.answers.formulas import Apply, Constant, Formula, KeyFormula, LeftOut, Linear, Operation
 from tacit.plan.answers.listing import Listing
 from tacit.plan.answers.nested import ListFormula, MapFormula, list_of, map_of
 from tacit.plan.answers.windows import RANKS, Sorting, Window

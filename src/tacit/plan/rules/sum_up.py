@@ -5,7 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from tacit.errors import QuestionError
-from tacit.plan.answers.formulas import Formula, KeyFormula, Linear, Test
+from tacit.plan.answers.conditions import Test
+from tacit.plan.answers.formulas import Formula, KeyFormula, Linear
 from tacit.plan.answers.summaries import Grouping, Summary, Summed, Total
 from tacit.plan.draft import Draft, changed
 from tacit.plan.plan import OutputPlan

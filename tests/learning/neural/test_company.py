@@ -1,0 +1,150 @@
+"""Nobody's contribution depends on who else is there: bits compared with one person removed, replaced or moved."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from tacit.learning.neural import PrivateTrainer, Shifted
+from tacit.learning.neural.batches import Chunk, People, people_of
+from tacit.learning.neural.hooked import book_keeping
+from tests.learning.neural.nets import builds, entropy
+from tests.learning.neural.test_trainer import net, people, trainer
+
+WILD = [float("nan"), float("inf"), -3e38, 1e-42, 0.0]
+
+
+def bits(forms: Any, person: int) -> list[bytes]:
+    return [each.detach().contiguous().numpy().tobytes() for form in forms for each in form.bits_of(person)]
+
+
+def spoilt(chunk: Chunk, person: int, value: float) -> Chunk:
+    copies = chunk.rows // chunk.people
+    inputs = chunk.inputs[0].clone()
+    inputs[person * copies : (person + 1) * copies] = value if inputs.dtype.is_floating_point else 0
+    return replace(chunk, inputs=(inputs,))
+
+
+@pytest.mark.parametrize("name", sorted(builds()))
+def test_a_wild_person_changes_no_bit_of_another(name: str) -> None:
+    torch.manual_seed(3)
+    module, loss, chunk = builds()[name](lambda low, high: high)
+    gradients = book_keeping(module, loss)
+    before = gradients(chunk)
+    for person in range(chunk.people):
+        for value in WILD:
+            after = gradients(spoilt(chunk, person, value))
+            for other in set(range(chunk.people)) - {person}:
+                assert bits(before, other) == bits(after, other)
+
+
+@pytest.mark.parametrize("changed", [{}, {"exact": True}, {"clipping": "flat"}, {"clipping": "adaptive"}])
+@pytest.mark.parametrize("value", WILD)
+def test_a_wild_person_moves_a_sum_by_no_more_than_anybody_may(changed: dict[str, Any], value: float) -> None:
+    X, y = people()
+    plain = trainer(data=(X, y), **changed)
+    X = X.copy()
+    X[3] = value
+    wild = trainer(data=(X, y), **changed)
+    reach = float(wild._grid.sigma / wild.run.multiplier)
+    rest = np.array([1, 9, 30, 44])
+    for chosen in ([3, 1, 9, 30, 44], [1, 9, 30, 44, 3], [1, 9, 3, 30, 44]):
+        moved = wild._sum(np.array(chosen)) - wild._sum(rest)
+        assert torch.all(torch.isfinite(moved))
+        assert float(moved.norm()) <= reach
+    assert torch.equal(wild._sum(rest), plain._sum(rest))  # memory that a wild person was in is clean afterwards
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_person_at_whom_torch_fails_counts_as_nothing_and_nobody_hears_of_it(exact: bool) -> None:
+    X, _ = people()
+    y = (X[:, 0] > 0).astype(int)
+    wrong = y.copy()
+    wrong[[3, 8]] = (7, -5)  # classes that are none of two outputs
+
+    def own(target: Any) -> Any:
+        torch.manual_seed(0)
+        module = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 2))
+        return trainer(module, data=(X, target), loss=entropy, exact=exact, rate=0.5, steps=3)
+
+    plain, spoiled = own(y), own(wrong)
+    rest = np.array([0, 1, 2, 4, 5])
+    for chosen in (np.array([0, 1, 2, 3, 4, 5, 8]), np.array([3, 0, 1, 2, 8, 4, 5])):
+        left, right = plain._sum(rest), spoiled._sum(chosen)
+        # places differ, and so may the order of addition
+        assert float((left - right).norm()) * 2.0**-plain._grid.exponent < 1e-4
+    assert spoiled._summing.total(np.array([3]), spoiled._clip, spoiled._grid)[1] == 0
+    assert spoiled.fit().steps_done == 3
+
+
+def test_a_chunk_written_over_another_has_nothing_left_of_it() -> None:
+    """Also where persons have different numbers of rows, and where the last chunk is nearly empty."""
+    rng = np.random.default_rng(0)
+    units = np.repeat(np.arange(30), rng.integers(1, 4, 30))
+    X = rng.normal(size=(len(units), 3))
+    own: People = people_of(X, X[:, 0], units, 3)
+    room: dict[int, Any] = {}
+    for size in (30, 7, 1, 12, 30, 3):
+        chosen = rng.permutation(30)[:size]
+        kept = [(each.inputs[0].clone(), each.target.clone(), each.weights) for each in own.chunks(chosen, 8, room)]
+        fresh = [(each.inputs[0], each.target, each.weights) for each in own.chunks(chosen, 8)]
+        assert len(kept) == len(fresh)
+        for left, right in zip(kept, fresh, strict=True):
+            assert all(torch.equal(a, b) for a, b in zip(left, right, strict=True))
+
+
+@pytest.mark.parametrize("size", [40, 41])
+def test_one_person_more_moves_a_sum_over_many_chunks_and_spans_by_no_more_than_the_sensitivity(size: int) -> None:
+    own = trainer(chunk=2)  # a span is eight chunks: 40 people are three spans
+    reach = float(own._grid.sigma / own.run.multiplier)
+    chosen = np.random.default_rng(5).permutation(200)[:size]
+    before = own._sum(chosen)
+    for place in range(0, size, 5):
+        more = np.append(chosen, chosen[place])  # who stood there goes to the end
+        more[place] = 199 if 199 not in chosen else int(np.setdiff1d(np.arange(200), chosen)[0])
+        assert 0 < float((own._sum(more) - before).norm()) <= reach
+
+
+def test_copies_of_one_person_are_drawn_whoever_else_is_there() -> None:
+    rng = np.random.default_rng(1)
+    images = rng.normal(size=(20, 1, 6, 6))
+    module = nn.Sequential(nn.Flatten(), nn.Linear(36, 2))
+    own = PrivateTrainer(
+        module,
+        entropy,
+        torch.optim.SGD(module.parameters(), lr=0.1),
+        images,
+        np.zeros(20, dtype=int),
+        epsilon=1,
+        delta=1e-5,
+        rate=0.5,
+        steps=2,
+        size=20,
+        augment=Shifted(3, 1),
+    )
+    chunk = next(own._people.chunks(np.arange(5), own.chunk))
+    other = spoilt(chunk, 2, 7.0)
+    found = []
+    for each in (chunk, other):
+        torch.manual_seed(11)
+        found.append(Shifted(3, 1).moved(each).inputs[0])
+    same = [torch.equal(found[0][3 * place : 3 * place + 3], found[1][3 * place : 3 * place + 3]) for place in range(5)]
+    assert same == [True, True, False, True, True]
+
+
+def test_modules_learn_the_same_whether_or_not_a_chunk_was_tried_before() -> None:
+    """A rehearsal leaves no trace in the module, its modes or torch's random state."""
+    torch.manual_seed(9)
+    module = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.5), nn.Linear(4, 1))
+    before = [each.detach().clone() for each in module.parameters()]
+    state = torch.random.get_rng_state()
+    trainer(module)
+    assert torch.equal(state, torch.random.get_rng_state())
+    assert all(torch.equal(a, b) for a, b in zip(before, module.parameters(), strict=True))
+    assert module[1].training
+    assert all(each.grad is None for each in net().parameters())
