@@ -35,7 +35,7 @@ def main(clients: int, degree: int) -> None:
     off = max(abs(found.value[name] - exact[name]) for name in exact) / found.deviation
     spent = time.process_time() - cpu
     print(
-        f"{clients:,} clients of {degree} neighbours, {clients // 100:,} of them gone: {time.monotonic() - began:.0f} s "
+        f"{clients:,} clients of {degree} neighbours, {clients // 100:,} gone: {time.monotonic() - began:.0f} s "
         f"({spent:.0f} s of CPU, {1000 * spent / clients:.1f} ms a client with its share of the server); "
         f"{found.clients:,} counted of {len(counted):,} who sent; counts are off by at most {off:.1f} deviations"
     )
