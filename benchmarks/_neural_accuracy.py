@@ -42,7 +42,7 @@ class Case:
 
 
 CASES = {
-    "mnist-linear": Case("mnist", "linear", 2.93, 4096, 25, 0.8),
+    "mnist-linear": Case("mnist", "linear", 2.93, 8192, 40, 1.6),
     "fashion-linear": Case("fashion", "linear", 2.7, 8192, 40, 1.6),
     "mnist-cnn": Case("mnist", "cnn", 2.93, 2048, 20, 0.5),
     "fashion-cnn": Case("fashion", "cnn", 2.7, 2048, 20, 0.5),

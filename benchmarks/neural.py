@@ -7,14 +7,19 @@ as Opacus's faster mode; memory at most 1.5 times plain torch's.
 Accuracy (`_neural_accuracy`): what is learned from MNIST, Fashion-MNIST and Adult with settings fixed in advance.
 
 TACIT_NEURAL_THREADS (2), TACIT_NEURAL_ROUNDS (3): threads of torch, and how often each library is started; figures
-are medians. TACIT_NEURAL_SEEDS (3): runs of each model. TACIT_NEURAL_PARTS: "steps", "accuracy", or both.
+are medians. TACIT_NEURAL_SEEDS (3): runs of each model. TACIT_NEURAL_PARTS: "steps", "accuracy", or both. TACIT_KEPT: a
+file in which finished measurements are kept as they come; what is in it already is not measured again, and with
+TACIT_KEPT_ONLY=1 nothing else is.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
+from typing import Any
 
 from _peers import listen, python_of
 
@@ -29,6 +34,7 @@ ACCURACY = {
     "fashion-cnn": ("Fashion-MNIST, CNN", 2.7, ".85", ".861"),
     "adult-mlp": ("Adult, MLP", 1, ".848", "-"),
 }
+KEPT = Path(os.environ["TACIT_KEPT"]) if "TACIT_KEPT" in os.environ else None
 LIBRARIES = ("plain", "tacit", "tacit-silent", "opacus-hooks", "opacus-ghost")
 SILENCE = 600.0
 
@@ -57,20 +63,40 @@ WORDS = {
 }
 
 
+def told_once(wanted: str, program: str, *arguments: object) -> tuple[dict[str, Any] | None, str]:
+    """The line of a program that has `wanted`, kept or measured now; and why there is none."""
+    key = " ".join(map(str, (program, *arguments)))
+    lines = KEPT.read_text().splitlines() if KEPT is not None and KEPT.exists() else []
+    for line in map(json.loads, lines):
+        if line["key"] == key:
+            return line, ""
+    if os.environ.get("TACIT_KEPT_ONLY"):
+        return None, "not measured"
+    told = listen(program, *arguments, python=python_of("opacus"), seconds=SILENCE)
+    for line in told.lines:
+        if wanted in line:
+            if KEPT is not None:
+                with KEPT.open("a") as file:
+                    file.write(json.dumps({"key": key, **line}) + "\n")
+            return line, ""
+    return None, next((each["missing"] for each in told.lines if "missing" in each), told.trouble)
+
+
 def measured(bars: Bars) -> tuple[dict[str, float], dict[str, float]]:
     """Milliseconds of CPU and megabytes, by library: medians over rounds. What fails is left out."""
     times: dict[str, list[float]] = {}
     memory: dict[str, list[float]] = {}
-    for _ in range(ROUNDS):
+    for number in range(ROUNDS):
         for library in LIBRARIES:
             steps = 2 if library == "opacus-hooks" else bars.steps
-            arguments = ("_neural_steps.py", bars.case, library, THREADS, steps)
-            told = listen(*arguments, python=python_of("opacus"), seconds=SILENCE)
-            if told.lines and "milliseconds" in told.lines[0]:
-                times.setdefault(library, []).append(told.lines[0]["milliseconds"])
-                memory.setdefault(library, []).append(told.lines[0]["memory"])
+            found, trouble = told_once(
+                "milliseconds", "_neural_steps.py", bars.case, library, THREADS, steps, f"round-{number}"
+            )
+            if found is not None:
+                times.setdefault(library, []).append(found["milliseconds"])
+                memory.setdefault(library, []).append(found["memory"])
             else:
-                print(f"  {library}: {told.trouble}", flush=True)
+                print(f"  {library}: {trouble}", flush=True)
     return {each: median(own) for each, own in times.items()}, {each: median(own) for each, own in memory.items()}
 
 
@@ -115,16 +141,14 @@ def accuracy() -> list[str]:
         "|---|---|---|---|---|---|",
     ]
     for case, (words, epsilon, bar, published) in ACCURACY.items():
-        told = listen("_neural_accuracy.py", case, 0, SEEDS, THREADS, python=python_of("opacus"), seconds=SILENCE)
-        runs = [each for each in told.lines if "accuracy" in each]
-        missing = [each["missing"] for each in told.lines if "missing" in each]
+        every = [told_once("accuracy", "_neural_accuracy.py", case, seed, 1, THREADS) for seed in range(SEEDS)]
+        runs = [each for each, _ in every if each is not None]
         if not runs:
-            lines.append(
-                f"| {words} | {epsilon} | left out: {(missing or [told.trouble])[0]} | {bar} | {published} | |"
-            )
+            lines.append(f"| {words} | {epsilon} | left out: {every[0][1]} | {bar} | {published} | |")
             continue
         scores = [each["accuracy"] for each in runs]
-        figure = f"{sum(scores) / len(scores):.4f} ({min(scores):.4f})"
+        some = "" if len(runs) == SEEDS else f", {len(runs)} of {SEEDS} seeds"
+        figure = f"{sum(scores) / len(scores):.4f} ({min(scores):.4f}{some})"
         seconds = median(each["seconds"] for each in runs)
         lines.append(f"| {words} | {epsilon} | {figure} | {bar} | {published} | {seconds:.0f} |")
         print(lines[-1], flush=True)

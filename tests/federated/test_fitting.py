@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit import federated
+from tacit import federated, noise
 from tacit.errors import ParameterError
 from tacit.federated import fitting
 from tacit.federated.distributed.private_sum import PrivateSum
+from tacit.federated.jobs.weighted import Weighted
 from tacit.federated.refusals import Ended
 
 pytest.importorskip("sklearn", reason="an extra, which the tests' lock file holds")
@@ -149,3 +150,31 @@ def test_what_cannot_be_fitted_is_refused(change: dict[str, Any]) -> None:
 def test_classes_must_be_told_and_are_not_looked_for() -> None:
     with pytest.raises(ParameterError, match="classes"):
         federated.fit(learning.LogisticRegression(bounds={0: (-1, 1), 1: (-1, 1)}), people(4), rounds=1, **PRICE)
+
+
+def test_clients_count_by_their_rows_up_to_a_full_weight(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without noise the mean is the weighted one of motions; a client without rows adds nothing."""
+    summed = Weighted(3, 2.0, 4, full=10)
+    motions = [np.array([1.0, 0, 0]), np.array([0, 1.5, 0]), np.array([0, 0, 8.0]), np.array([1.0, 1, 1])]
+    rows = [5, 10, 40, 0]
+    vectors = [summed.vector(motion, many) for motion, many in zip(motions, rows, strict=True)]
+    assert not vectors[3].any()
+    found = summed.mean(np.mean(vectors, axis=0))
+    assert found == pytest.approx(np.array([0.5 * 1, 1.5, 2.0]) / 2.5)  # weights .5, 1, 1; the third is shortened to 2
+    asked = PrivateSum(summed.task, 4, epsilon=1, delta=1e-5)
+    bits = noise.secure()
+    for vector in [*vectors, 1e9 * vectors[1], np.full(4, np.nan)]:  # whatever a client adds, its length is priced
+        encoded = summed.task.encoded(vector, bits)
+        assert int(np.dot(encoded, encoded)) <= asked.task.norm_squared
+    longest = max(float(np.linalg.norm(summed.vector(1e6 * motion, 40))) for motion in motions)
+    assert longest == pytest.approx(summed.task.norm)
+    assert np.linalg.norm(summed.mean(np.array([5.0, 0, 0, -1.0]))) <= 2.0  # a weight that noise made negative
+
+
+def test_a_model_is_learned_with_weights() -> None:
+    clients = [(rows[: 2 + 3 * place], target[: 2 + 3 * place]) for place, (rows, target) in enumerate(people(10))]
+    found = federated.fit(model(), clients, rounds=3, rate=3, full_weight=20, **PRICE)
+    rows, truth = (np.concatenate([each[part] for each in people(10)]) for part in (0, 1))
+    assert (found.predict(rows) == truth).mean() > 0.85
+    with pytest.raises(ParameterError):
+        federated.fit(model(), clients, rounds=1, full_weight=0, **PRICE)

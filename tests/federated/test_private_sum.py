@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit import Budget, federated, noise
+from tacit import Budget, audit, federated, noise
 from tacit.errors import BudgetExceeded, ParameterError
 from tacit.federated.distributed.studies import opened
 from tacit.federated.refusals import Ended, Refused
@@ -173,3 +173,27 @@ def test_more_rounds_cost_more_noise_and_the_same_in_all() -> None:
     assert compose([often.event] * 16).epsilon(1e-6) <= 2
     ratio = often.shares.variance / once.shares.variance
     assert Fraction(12) < ratio < Fraction(20)
+
+
+@pytest.mark.statistical
+def test_an_audit_finds_no_violation_with_as_many_colluders_as_were_stated_and_finds_one_with_more() -> None:
+    """Colluders take their own vectors, noise and all, from the opened sum; one client vanished.
+
+    The bound on epsilon is wrong with a probability of at most 1e-7 on the side that could fail the first assertion.
+    """
+    asked = federated.PrivateSum(federated.Tally(("yes",)), 8, epsilon=1, delta=1e-5, vanish=1, collude=2)
+    bits = noise.secure()
+
+    def left_by(colluding: int) -> Any:
+        honest = 8 - asked.vanish - colluding
+
+        def seen(value: Any, size: int) -> Any:
+            shares = noise.discrete_gaussian(asked.shares.variance, size * honest, bits).reshape(size, honest)
+            return shares.sum(axis=1) + int(asked.task.encoded(value, bits)[0])
+
+        return seen
+
+    terms: dict[str, Any] = {"samples": 400_000, "delta": 1e-5, "vectorised": True, "confidence": "0.9999999"}
+    stated = audit.lower_bound(left_by(asked.collude), "yes", None, **terms)
+    assert 0.3 < stated.epsilon <= 1
+    assert audit.lower_bound(left_by(6), "yes", None, **terms).epsilon > 1  # one honest client is left

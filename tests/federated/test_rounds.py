@@ -475,3 +475,38 @@ def test_a_client_that_forgot_a_round_is_not_led_through_it_again_with_old_messa
         server.receive(message or b"")
     with pytest.raises(Refused, match="not the one that was sent to this client"):
         again.receive(server.close()[0])  # what others sealed is sealed for the key that it has forgotten
+
+
+@pytest.mark.parametrize("modulus", [1000, 2**32, 3**50])
+def test_a_vector_that_is_none_is_refused_and_leaves_no_trace_in_the_sum(modulus: int) -> None:
+    """A client that knows its channel sends a vector that is too long, too short, or not below the modulus."""
+    setup = round_of(4, modulus=modulus)
+    server, clients, answers = at_step(setup, 2)
+    masked = {c: clients[c].receive(answer) or b"" for c, answer in answers.items()}
+    body, size = body_of(masked[0]), setup.space.size
+    wrong = [body + bytes(size), body[:-size], body[:-1], b""]
+    if modulus < 1 << 8 * size:
+        wrong.append(b"\xff" * size + body[size:])
+    for each in wrong:
+        with pytest.raises(Refused):
+            server.receive(written(Kind.MASKED, setup.digest, 0, SERVER, each, server._channel(0)))
+    for message in masked.values():
+        server.receive(message)
+        with pytest.raises(Refused, match="already"):
+            server.receive(message)
+    for _ in range(3):
+        said = {c: clients[c].receive(answer) for c, answer in server.close().items()}
+        for message in said.values():
+            if message is not None:
+                server.receive(message)
+    assert server.total is not None
+    assert [int(each) for each in server.total] == [sum(range(4)) % modulus] * 4
+
+
+def test_a_key_is_on_the_list_once() -> None:
+    keys = [each.public for each in IDENTITIES[:5]]
+    numbers = {"modulus": 10, "length": 1, "threshold": 3, "least": 4}
+    Setup("x", keys[0], tuple(keys[1:]), **numbers)
+    for listed in ((keys[1], keys[2], keys[3], keys[1]), (keys[0], *keys[2:])):  # twice, and the server's own
+        with pytest.raises(ParameterError):
+            Setup("x", keys[0], listed, **numbers)

@@ -3,6 +3,7 @@
     python tests/mutants/run.py              all mutants
     python tests/mutants/run.py laplace      those with "laplace" in their name
     .venv-spark/bin/python tests/mutants/run.py spark:      those of Spark, after `python3 go.py spark`
+    .venv-neural/bin/python tests/mutants/run.py neural:    those of networks, after `python3 go.py neural`
 
 Each mutant of the lists beside this file is one change of one line in a copy of the sources: a sensitivity halved, a
 scale at 0.9, a factor 2 missing, a delta forgotten, a sign bit used twice. The tests named with it run against the copy
@@ -25,6 +26,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_SECONDS = 240
+NEEDED = {"spark": "pyspark", "torch": "torch"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Mutant:
     old: str
     new: str
     tests: tuple[str, ...]
-    needs: str = ""  # "spark": left out where the tests cannot run
+    needs: str = ""  # "spark" or "torch": left out where the tests cannot run
 
     def apply(self, sources: Path) -> None:
         """Make the change in a copy of src/."""
@@ -84,7 +86,7 @@ def outcome(mutant: Mutant) -> tuple[str, float]:
 
 def main(wanted: list[str]) -> int:
     chosen = [mutant for mutant in read_mutants() if all(word in mutant.name for word in wanted)]
-    mutants = [mutant for mutant in chosen if mutant.needs != "spark" or importlib.util.find_spec("pyspark")]
+    mutants = [mutant for mutant in chosen if not mutant.needs or importlib.util.find_spec(NEEDED[mutant.needs])]
     print("| mutant | file | outcome | seconds |\n|---|---|---|---|", flush=True)
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         survivors = 0

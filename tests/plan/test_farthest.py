@@ -8,8 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tacit.plan.answers.applied import Curve, Extreme
+from tacit.plan.answers.cases import Choice
+from tacit.plan.answers.conditions import Test as Condition
 from tacit.plan.answers.farthest import farthest, range_of
-from tacit.plan.answers.formulas import Formula, Linear, Mean, Variance
+from tacit.plan.answers.formulas import Apply, Constant, Formula, Linear, Mean, Variance
 from tacit.plan.answers.pairs import Covariance, Held
 from tacit.plan.answers.roots import Root, Squared
 from tests.coverage.awkward_tables import opened
@@ -48,6 +51,28 @@ def test_what_rows_within_the_bounds_have_lies_in_the_range(rows: np.ndarray) ->
         ends = range_of(formula)
         assert ends is not None
         assert ends[0] - 1e-9 <= truth <= ends[1] + 1e-9
+
+
+@pytest.mark.parametrize("rows", ROWS, ids=str)
+def test_what_is_made_of_such_values_lies_in_a_range_too(rows: np.ndarray) -> None:
+    """A rounded mean of few rows said +/- 9,000 between bounds 100 apart."""
+    mean, average = Mean(1, 0, ONE, Fraction(0), LOW, HIGH), float(rows.mean())
+    missing = Choice((Condition("null", (mean,)),), (Constant(-10), mean))
+    truths: list[tuple[Formula, tuple[float, float], float]] = [
+        (Apply("floor", mean), (-3, 5), float(np.floor(average))),
+        (Apply("ceil", mean), (-3, 5), float(np.ceil(average))),
+        (Apply("round", mean, 1), (-3, 5), round(average, 1)),
+        (Apply("round", mean, -1), (-10, 10), float(np.floor(average / 10 + 0.5) * 10)),
+        (Curve("sqrt", spread(False)), (0, 4), float(rows.std())),
+        (missing, (-10, 5), average),
+        (missing, (-10, 5), -10.0),
+        (Extreme(True, (mean, Constant(2))), (-3, 5), min(average, 2.0)),
+    ]
+    for formula, wanted, truth in truths:
+        assert range_of(formula) == pytest.approx(wanted)
+        assert wanted[0] - 1e-9 <= truth <= wanted[1] + 1e-9
+    assert range_of(Choice((Condition("null", (mean,)),), (Linear(()), mean))) is None
+    assert range_of(Apply("sign", mean)) is None
 
 
 def test_the_ranges_are_reached() -> None:

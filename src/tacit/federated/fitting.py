@@ -25,6 +25,7 @@ from tacit.federated.distributed.private_sum import PrivateSum
 from tacit.federated.distributed.studies import Comes, everybody, opened
 from tacit.federated.jobs.lines import Line
 from tacit.federated.jobs.models import Descent, Fitting
+from tacit.federated.jobs.weighted import Weighted
 from tacit.learning.training import DECLARED_PUBLIC, training
 from tacit.parameters import Number
 
@@ -45,9 +46,14 @@ def fit(
     rate: float = 1.0,
     momentum: float = 0.0,
     local_steps: int = 50,
+    full_weight: int | None = None,
     comes: Comes = everybody,
 ) -> Any:
-    """The model, fitted to the rows of all clients, none of which leave their client; `comes` as in `histogram`."""
+    """The model, fitted to the rows of all clients, none of which leave their client; `comes` as in `histogram`.
+
+    With `local_steps=1` a round is one step of all clients together. Clients count alike, or with `full_weight` by how
+    many rows they have, up to so many.
+    """
     descent = Descent(rounds, norm, rate, momentum, local_steps)
     shown = next((each for each in clients if len(each[0])), None)
     if shown is None:
@@ -55,15 +61,26 @@ def fit(
     fitting = _fitting(model, _made_up(model, shown[0]), descent, len(clients))
     rows = [fitting.own(*each) for each in clients]
     terms = {"vanish": vanish, "collude": collude, "rounds": rounds}
-    asked = PrivateSum(fitting.task, len(clients), epsilon=epsilon, delta=delta, degree=degree, **terms)
+    weighted = None
+    if full_weight is not None:
+        weighted = Weighted(int(np.prod(fitting.shape)), descent.norm, len(clients), full_weight)
+    task = fitting.task if weighted is None else weighted.task
+    asked = PrivateSum(task, len(clients), epsilon=epsilon, delta=delta, degree=degree, **terms)
     weights = fitting.start()
     motion = np.zeros_like(weights)
     for number in range(rounds):
         moves = [fitting.moved(weights, each).reshape(-1) for each in rows]
-        found = opened(asked, moves, f"round {number + 1}", comes)
-        weights, motion = descent.after(weights, motion, np.asarray(found.value))
+        if weighted is not None:
+            moves = [weighted.vector(move, _rows(own)) for move, own in zip(moves, rows, strict=True)]
+        found = np.asarray(opened(asked, moves, f"round {number + 1}", comes).value)
+        mean = found if weighted is None else weighted.mean(found)
+        weights, motion = descent.after(weights, motion, mean)
     price = {"epsilon": f"{epsilon}", "delta": f"{delta}", "rounds": f"{rounds}", "clients": f"{len(clients)}"}
     return fitting.fitted(weights, price)
+
+
+def _rows(own: tuple[Any, Any]) -> int:
+    return 0 if own[0] is None else len(own[0])
 
 
 def _fitting(model: Any, shown: tuple[Any, Any], descent: Descent, among: int) -> Any:

@@ -18,6 +18,7 @@ from tacit.federated.refusals import Refused
 from tacit.federated.running.calls import Call, called
 from tacit.federated.running.coordinator import Coordinator
 from tacit.federated.running.federation import Federation
+from tacit.federated.running.record import Record
 from tacit.ledger import Failed
 from tacit.loss import compose
 from tacit.loss.budget import Budget
@@ -110,6 +111,22 @@ def test_without_its_record_a_federation_does_not_go_on(tmp_path: Path) -> None:
         (tmp_path / "record").unlink()
         with pytest.raises(Refused, match="record"):
             Coordinator(federation, server, tmp_path, ledger)
+
+
+def test_a_coordinator_that_is_killed_between_charge_and_record_calls_nobody_and_charges_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether a client was called is not known then, so that the price is wasted; it is not paid again."""
+    federation, server, _ = parties(DRINKS, 5)
+    with ledger_in(tmp_path) as ledger:
+        with monkeypatch.context() as patched:
+            patched.setattr(Record, "flush", lambda self: (_ for _ in ()).throw(KeyboardInterrupt))
+            with pytest.raises(KeyboardInterrupt):
+                Coordinator(federation, server, tmp_path, ledger)
+        for _ in range(2):
+            with pytest.raises(Refused, match="begun before"):
+                Coordinator(federation, server, tmp_path, ledger)
+        assert [each.kind for each in ledger.entries()].count("charged") == 1
 
 
 def test_a_record_of_another_federation_or_in_use_is_refused(tmp_path: Path) -> None:

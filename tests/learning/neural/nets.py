@@ -180,6 +180,18 @@ def builds() -> dict[str, Callable[[Callable[[int, int], int]], Made]]:
             ),
             chunk(3, 2, n(5, 9)),
         ),
+        "instance norm of images": lambda n: _plain(
+            nn.Sequential(
+                nn.Conv2d(1, 3, 2), nn.InstanceNorm2d(3, affine=True), nn.Tanh(), nn.Flatten(), nn.LazyLinear(2)
+            ),
+            chunk(3, 1, n(4, 6), 5),
+        ),
+        "norms of volumes": lambda n: _plain(
+            nn.Sequential(
+                nn.Conv3d(1, 4, 2), nn.InstanceNorm3d(4, affine=True), nn.Tanh(), nn.GroupNorm(n(1, 2), 4), nn.Tanh()
+            ),
+            chunk(2, 1, 3, 4, n(3, 4)),
+        ),
         "attention": lambda n: _plain(Attends(8, n(1, 2), True), chunk(3, n(2, 6), 8)),
         "attention to others": lambda n: _plain(Attends(8, 2, False, kdim=6, vdim=6), chunk(3, n(2, 6), 8)),
         "attention to a copy": lambda n: _plain(Attends(8, 2, False, bias=bool(n(0, 1))), chunk(3, n(2, 6), 8)),

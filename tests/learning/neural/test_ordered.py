@@ -113,6 +113,17 @@ def test_what_has_no_meaning_in_a_fixed_order_is_refused(changed: dict[str, Any]
         trainer(**{"sampling": "fixed", "rate": 0.25, **changed})
 
 
+def test_a_step_that_failed_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = trainer(sampling="fixed", rate=0.25)
+    own.step(Batch(own._chosen()))
+    with monkeypatch.context() as broken:
+        broken.setattr(own._summing, "total", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            own.step(Batch(own._chosen()))
+    with pytest.raises(TacitError, match="its order is lost"):
+        own.step(Batch(own._chosen()))
+
+
 def test_a_journal_would_hold_exact_sums_so_it_is_refused(tmp_path: Any) -> None:
     with pytest.raises(ParameterError, match="journal"):
         trainer(sampling="fixed", rate=0.25, journal=tmp_path)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 from fractions import Fraction
 from typing import Any
 
@@ -99,6 +101,16 @@ def test_an_empty_batch_is_a_step_like_any_other() -> None:
     own.step(Batch(np.zeros(0, dtype=np.int64)))
     assert not torch.equal(before, weights(module))
     assert own.steps_done == 1
+
+
+def test_a_run_is_neither_copied_nor_pickled_nor_forked() -> None:
+    own = trainer()
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TacitError, match="neither copied nor pickled"):
+            copied(own)
+    own._process += 1  # as in a child of this process
+    with pytest.raises(TacitError, match="another process"):
+        own.step(next(iter(own)))
 
 
 def test_steps_end_where_the_price_ends() -> None:

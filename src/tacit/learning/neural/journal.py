@@ -1,6 +1,6 @@
 """A run that survives a crash: which steps were begun, and the last state that was saved.
 
-    journal.jsonl     {"run": ..., "file": ...}, then {"begun": 1}, ...     each line on disk before its noise is drawn
+    journal.jsonl     {"run": ..., "file": ...}, then {"begun": 1}, ...: each on disk before its noise is drawn
     state.safetensors the weights and the optimiser after the last saved step, replaced as a whole
 
 Promise: a step is written down before its noise is drawn, so a run never has more draws than its price covers, however

@@ -12,7 +12,8 @@ sum over l < w of c_l x_(t-l) of neighbours differ by at most
     2**12 S sqrt(k |c|**2),   k = ceil(n / b),   |c|**2 = sum over l of c_l**2,
 in L2 norm over all steps and coordinates. So releasing y_t + round(sigma Z) with sigma at least z times that is
 Gaussian(1, z) for the whole run, also though x_t follows what was released before. From the released numbers x_t is
-estimated by solving for it, step after step: post-processing.
+estimated by solving for it, step after step: post-processing. A step that failed would bring later ones nearer to each
+other than b, so the run ends with it.
 Proof. A person moves x at steps g, g + b, ..., at most k of them, so y moves by the sum over those p of c shifted to p
 (x) d_p, |d_p| <= S. Two such columns share no row, because w <= b: squared norms add up to at most k |c|**2 S**2.
 Rounding a Gaussian number that is added to a whole number is post-processing; continuous Gaussian noise under shifts
@@ -152,6 +153,7 @@ class Correlated:
 
     def __init__(self, band: tuple[int, ...]) -> None:
         self._band = band
+        self.time = 0  # steps that were released
         self._sums: deque[Any] = deque(maxlen=max(len(band) - 1, 1))
         self._found: deque[Any] = deque(maxlen=max(len(band) - 1, 1))
 
@@ -174,4 +176,6 @@ class Correlated:
 
     def released(self, total: Any, noise: NDArray[np.int64], unit: float) -> Any:
         """One more sum with its noise, as real numbers: what may leave."""
-        return self.decoded(self.encoded(total).add_(torch.from_numpy(noise))).mul_(unit)
+        found = self.decoded(self.encoded(total).add_(torch.from_numpy(noise))).mul_(unit)
+        self.time += 1
+        return found

@@ -19,9 +19,10 @@ Source: Abadi et al. 2016 (noisy SGD); Bu, Wang, Zha, Karypis 2023 (book-keeping
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,7 +147,7 @@ class PrivateTrainer:
         if isinstance(self.run, OrderedRun):
             self._groups = noise.uniform_below(self.run.groups, len(self._people.rows_of), self._bits())
             self._correlated = Correlated(self.run.band)
-        self._begun, self._waiting = 0, False
+        self._begun, self._waiting, self._process = 0, False, os.getpid()
         self.size = self._counted(self._public)
         if self._journal is not None:
             self._resume()
@@ -241,6 +242,10 @@ class PrivateTrainer:
         """One noisy step of the optimiser."""
         if self._begun >= self.run.steps:
             raise TacitError(f"All {self.run.steps:,} steps of this run are done. More of them are another run.")
+        if self._process != os.getpid():
+            raise TacitError("This run belongs to another process: two would draw two noises for one step.")
+        if self._groups is not None and self._correlated.time != self._begun:
+            raise TacitError("A step of this run failed, and its order is lost. Begin another run.")
         chosen = batch._taken()
         single_precision(self.module)
         if self._journal is not None:
@@ -317,6 +322,9 @@ class PrivateTrainer:
     def spent(self) -> Budget:
         """A bound on what was spent so far that holds whoever chose to look now; never more than the whole run."""
         return Budget(Fraction(self.run.spent_so_far(self._begun)), self.run.delta)
+
+    def __reduce__(self) -> NoReturn:
+        raise TacitError("A run can be neither copied nor pickled: a step is paid for once. Copy its module.")
 
     def close(self) -> None:
         """Give the journal's folder back."""

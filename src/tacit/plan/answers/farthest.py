@@ -4,15 +4,22 @@ Theorem. A mean of numbers between two bounds lies between them, a variance betw
 squared (twice that for a sample, of two rows at least), a covariance within a quarter of the product of two distances,
 a correlation between -1 and 1. Values that are shown are held to the same. So the exact value is no farther from the
 one that is shown than the farther end, and an interval that is cut there loses nothing. It is cut at every level alike.
+What rises with such a number lies between what it makes of the ends; a choice among several between the least and the
+greatest end of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
+
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.plan.answers.applied import Curve, Extreme
+from tacit.plan.answers.cases import Choice
 from tacit.plan.answers.floats import as_float
-from tacit.plan.answers.formulas import Formula, Mean, Variance
+from tacit.plan.answers.formulas import Apply, Constant, Formula, Mean, Variance
 from tacit.plan.answers.pairs import Covariance, Held
 from tacit.plan.answers.roots import Root, Squared
 
@@ -30,12 +37,31 @@ def range_of(formula: Formula) -> tuple[float, float] | None:
         return -most, most
     if isinstance(formula, Held):
         return formula.low, formula.high
-    inside = range_of(formula.inside) if isinstance(formula, (Root, Squared)) else None
+    if isinstance(formula, Constant) and isinstance(formula.value, (int, float, Fraction)):
+        return as_float(formula.value), as_float(formula.value)
+    if isinstance(formula, Choice):
+        return _around([range_of(value) for value in formula.known])
+    if isinstance(formula, Extreme):
+        return _around([range_of(part) for part in formula.parts])
+    inside = range_of(formula.inside) if isinstance(formula, (Root, Squared, Apply, Curve)) else None
     if inside is None:
         return None
-    if isinstance(formula, Root):
+    if isinstance(formula, Root) or (isinstance(formula, Curve) and formula.function == "sqrt"):
         return float(np.sqrt(max(inside[0], 0.0))), float(np.sqrt(max(inside[1], 0.0)))
-    return 0.0, max(inside[0] ** 2, inside[1] ** 2)
+    if isinstance(formula, Squared):
+        return 0.0, max(inside[0] ** 2, inside[1] ** 2)
+    if isinstance(formula, Apply) and formula.function in ("floor", "ceil", "round"):  # to a step beyond at the most
+        step = 10.0**-formula.decimals
+        return float(np.floor(inside[0] / step) * step), float(np.ceil(inside[1] / step) * step)
+    return None
+
+
+def _around(ranges: Sequence[tuple[float, float] | None]) -> tuple[float, float] | None:
+    """What takes in all of them; None where nothing is known of one."""
+    known = [each for each in ranges if each is not None]
+    if not known or len(known) < len(ranges):
+        return None
+    return min(low for low, _ in known), max(high for _, high in known)
 
 
 def farthest(formula: Formula, values: NDArray[np.float64]) -> list[float | None] | None:
