@@ -4,7 +4,9 @@
 
 A fifth of the clients are killed with SIGKILL and started again, and so is the coordinator, twice. Moments are drawn
 beforehand: after so many steps of the run, and up to a second later; all are before the middle of the last round, so
-that all of them happen, and a process that is to be killed must be alive. Asserted:
+that all of them happen, and a process that is to be killed must be alive. Each process runs `tacit federate` as typed;
+it is forked from this one, which has imported everything and priced the federation, so that a busy machine spends its
+time on rounds. Asserted:
 
     killed      as many clients as were to be, and the coordinator twice
     right       each opened sum is that of those who survived its round, as their files and the public state make it,
@@ -17,19 +19,22 @@ from __future__ import annotations
 
 import json
 import math
+import multiprocessing
+import os
 import random
 import signal
 import struct
-import subprocess
 import sys
 import tempfile
 import time
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tacit.doors.federate.demonstration import _accuracy, prepare, start
+from tacit.doors.cli import app
+from tacit.doors.federate.demonstration import _accuracy, prepare
 from tacit.doors.federate.taking_part import columns_of
 from tacit.federated.aggregation.messages import Kind, sender_of
 from tacit.federated.distributed.rotation import clipped
@@ -64,27 +69,41 @@ def main(clients: int, rounds: int, seed: int) -> None:
 def run(home: Path, federation: Federation, moments: list[tuple[int, str]], drawn: random.Random) -> list[str]:
     """All processes to the end; which were killed."""
     names = {"coordinator.toml": "coordinator", **{f"{name}.toml": "client" for name in federation.clients}}
+    _ = federation.asked  # priced once, before it is forked
     running = {name: start(home, command, name) for name, command in names.items()}
     until, killed = time.monotonic() + 60 * MINUTES, list[str]()
-    while running["coordinator.toml"].poll() is None:
+    while running["coordinator.toml"].is_alive():
         assert time.monotonic() < until, "it takes too long"
         time.sleep(0.1)
         if moments and steps_ended(home / "coordinator" / "record") >= moments[0][0]:
             _, name = moments.pop(0)
             time.sleep(drawn.uniform(0, LATEST))
-            assert running[name].poll() is None, f"{name} has ended before it could be killed"
-            running[name].send_signal(signal.SIGKILL)
-            assert running[name].wait() == -signal.SIGKILL
+            assert running[name].is_alive(), f"{name} has ended before it could be killed"
+            running[name].kill()
+            running[name].join()
+            assert running[name].exitcode == -signal.SIGKILL
             killed.append(name)
             running[name] = start(home, names[name], name)
-    assert running["coordinator.toml"].returncode == 0, (home / "coordinator.toml.log").read_text()[-2000:]
+    running["coordinator.toml"].join()
+    assert running["coordinator.toml"].exitcode == 0, (home / "coordinator.toml.log").read_text()[-2000:]
     for each in running.values():
-        try:
-            each.wait(20)
-        except subprocess.TimeoutExpired:
-            each.kill()
-            each.wait()
+        each.join(20)
+        each.kill()
     return killed
+
+
+def start(home: Path, command: str, settings: str) -> BaseProcess:
+    """A process of the federation; its words go to a file beside its settings."""
+    made = multiprocessing.get_context("fork").Process(target=_typed, args=(home, command, settings), daemon=True)
+    made.start()
+    return made
+
+
+def _typed(home: Path, command: str, settings: str) -> None:
+    with (home / f"{settings}.log").open("ab", buffering=0) as log:
+        for standard in (1, 2):
+            os.dup2(log.fileno(), standard)
+    app(["federate", command, "--config", str(home / settings)])  # ends the process
 
 
 def steps_ended(record: Path) -> int:

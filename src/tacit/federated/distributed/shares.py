@@ -33,6 +33,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,17 +107,8 @@ class NoiseShares:
         price = parameters.price("epsilon", epsilon)
         slip = parameters.open_probability("delta", parameters.slip("delta", delta))
         times, many = parameters.whole("rounds", rounds, least=1), parameters.whole("honest", honest, least=1)
-        squared, aside = parameters.whole("norm_squared", norm_squared, least=1), slip * _SET_ASIDE
-        differ = places or min(parameters.whole("size", size, least=1), squared)
-        root = sqrt_up(Fraction(squared))
-        if times == 1:
-            first = calibrate.discrete_gaussian_sigma(root, price, slip - aside, differ) ** 2 / many
-        else:  # as if all rounds were one of a longer vector: right for continuous noise, a start for this
-            first = times * calibrate.gaussian_sigma(root, price, slip - aside) ** 2 / many
-        found = cls(squared, size, many, _wide_enough(dyadic_up(first), many, differ, aside / times), differ)
-        while compose([found.event] * times).epsilon(slip) > float_up(price):
-            found = replace(found, variance=dyadic_up(found.variance * _A_LITTLE_MORE))
-        return found
+        squared, wide = parameters.whole("norm_squared", norm_squared, least=1), parameters.whole("size", size, least=1)
+        return _for_price(squared, wide, many, price, slip, times, places or min(wide, squared))
 
     @property
     def failure(self) -> float:
@@ -137,6 +129,22 @@ class NoiseShares:
     def draw(self, bits: noise.BitSource | None = None) -> NDArray[np.int64]:
         """One client's noise."""
         return noise.discrete_gaussian(self.variance, self.size, noise.secure() if bits is None else bits)
+
+
+@lru_cache(maxsize=64)  # a pure function of public numbers, which takes up to seconds
+def _for_price(
+    squared: int, size: int, honest: int, price: Fraction, slip: Fraction, times: int, places: int
+) -> NoiseShares:
+    root, aside = sqrt_up(Fraction(squared)), slip * _SET_ASIDE
+    if times == 1:
+        first = calibrate.discrete_gaussian_sigma(root, price, slip - aside, places) ** 2 / honest
+    else:  # as if all rounds were one of a longer vector: right for continuous noise, a start for this
+        first = times * calibrate.gaussian_sigma(root, price, slip - aside) ** 2 / honest
+    variance = _wide_enough(dyadic_up(first), honest, places, aside / times)
+    found = NoiseShares(squared, size, honest, variance, places)
+    while compose([found.event] * times).epsilon(slip) > float_up(price):
+        found = replace(found, variance=dyadic_up(found.variance * _A_LITTLE_MORE))
+    return found
 
 
 def _wide_enough(variance: Fraction, honest: int, places: int, aside: Fraction) -> Fraction:

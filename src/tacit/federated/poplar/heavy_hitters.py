@@ -30,8 +30,6 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
-from functools import lru_cache
 from typing import Any, Final
 
 from tacit import parameters
@@ -75,7 +73,8 @@ class HeavyHitters:
         self.epsilon, self.delta = parameters.price("epsilon", epsilon), parameters.slip("delta", delta)
         self.key_digest = digest_of(key) if key is not None else str(key_digest)
         self.levels = (*range(self.step - 1, bits - 1, self.step), bits - 1)
-        self.shares = _shares(self.most, self.epsilon, self.delta, len(self.levels))
+        terms = {"rounds": len(self.levels), "places": _PLACES}
+        self.shares = NoiseShares.for_price(_PLACES, self.most, 1, self.epsilon, self.delta, **terms)
         self.context = hashlib.sha256(self.to_json().encode()).digest()
 
     @property
@@ -185,11 +184,6 @@ class HeavyHitters:
             found = self.common(asked, counts) if asked.level == self.bits - 1 else {}
             asked = self.following(asked, counts)
         return dict(found)
-
-
-@lru_cache(maxsize=64)  # a pure function of public numbers, which takes up to seconds
-def _shares(most: int, epsilon: Fraction, delta: Fraction, levels: int) -> NoiseShares:
-    return NoiseShares.for_price(_PLACES, most, 1, epsilon, delta, rounds=levels, places=_PLACES)
 
 
 class Client:
