@@ -262,7 +262,10 @@ def _working(words: str, console: Console) -> Iterator[None]:
 
 def _loaded(path: Path, module: str | None) -> Any:
     learning = _learning()
-    found = learning.load(path, None if module is None else own_module(module))
+    try:
+        found = learning.load(path, None if module is None else own_module(module))
+    except ImportError as error:  # a network, where torch is not there
+        raise TacitError(str(error)) from None
     if isinstance(found, learning.Evaluation):
         raise ParameterError(f"{path} holds the scores of a model, and no model. Give the file of `tacit train`.")
     return found
