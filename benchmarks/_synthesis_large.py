@@ -36,6 +36,7 @@ delta = 1e-6
 largest_epsilon = 10
 
 [tables.data]
+{table}
 unit = "row"
 
 [tables.data.columns]
@@ -43,8 +44,9 @@ unit = "row"
 SOURCES = {
     "duckdb": 'source = "data.parquet"',
     "postgres": 'source = "postgres:$TACIT_BENCH"\nworking_copy = "copied"',
-    "spark": 'source = "local[2]"\ntable = "data.parquet"',
+    "spark": 'source = "local[2]"\nworking_copy = "copied"',
 }
+TABLES = {"duckdb": "", "postgres": "", "spark": 'table = "data.parquet"'}
 
 
 def write(folder: Path, engine: str) -> Path:
@@ -58,7 +60,7 @@ def write(folder: Path, engine: str) -> Path:
         connection.execute(f"COPY ({made}) TO '{(folder / 'data.parquet').as_posix()}' (FORMAT parquet)")
     facts = [f'{name} = {{ type = "integer", between = [0, {VALUES - 1}], nullable = false }}' for name in NAMES]
     policy = folder / "policy.toml"
-    policy.write_text(POLICY.format(source=SOURCES[engine]) + "\n".join(facts) + "\n")
+    policy.write_text(POLICY.format(source=SOURCES[engine], table=TABLES[engine]) + "\n".join(facts) + "\n")
     return policy
 
 

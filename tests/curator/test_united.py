@@ -376,3 +376,9 @@ def test_noisy_values_that_decide_which_rows_of_all_are_shown_are_spoken_of(cura
     assert curator.ask(sql, 1).notes == ()
     (note,) = curator.ask(f"{sql} ORDER BY a DESC LIMIT 2", 1).notes
     assert note.startswith("Noisy values decide which rows are shown")
+
+
+def test_an_estimate_of_several_speaks_of_columns_by_names_that_were_asked_for(curator: tacit.Curator) -> None:
+    sql = "SELECT count(*) > 3 AS big FROM data UNION ALL SELECT count(*) > 5 FROM data"
+    (note,) = curator.estimate(sql, 1).plan.notes
+    assert note.startswith("Noisy numbers decide big:")

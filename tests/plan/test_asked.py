@@ -72,3 +72,14 @@ def test_the_unit_in_the_text_must_be_the_policys() -> None:
         PLANNER.plan(head.format("age", "visits"))
     with pytest.raises(QuestionError, match="protects single rows"):
         PLANNER.plan(head.format("id", "readings"))
+
+
+@pytest.mark.parametrize(
+    "output", ["count(*) > 3", "rank() OVER (ORDER BY count(*))", "CASE WHEN count(*) > 3 THEN 'a' ELSE 'b' END"]
+)
+def test_a_goal_for_what_has_no_interval_is_refused_and_beside_others_it_is_for_these(output: str) -> None:
+    with pytest.raises(QuestionError, match="How far 'a' may be off is not known before"):
+        PLANNER.plan(f"SELECT {output} AS a FROM visits", within=5, rows=100)
+    both = PLANNER.plan(f"SELECT {output} AS a, count(*) AS n FROM visits", within=5, rows=100)
+    (error,) = both.errors_at(100)
+    assert error.within_95 <= 5

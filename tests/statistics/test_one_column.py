@@ -242,3 +242,10 @@ def test_columns_that_are_too_wide_or_a_single_point_are_refused_before_anything
     assert bounded(known).width == (1 << 43) - 1
     found = variance(np.array([0, (1 << 43) - 1] * 50), bounds=(0, (1 << 43) - 1), epsilon=1e6)
     assert found.value == pytest.approx(2.0**84, rel=1e-3)
+
+
+def test_what_becomes_of_missing_values_is_said_on_the_finding() -> None:
+    values = np.array([np.nan, 5.0] * 20)
+    for study in (mean, variance):
+        assert "Rows without a value are left out." in study(values, bounds=(0, 10), epsilon=1).notes
+        assert any("mid-way" in note for note in study(values, bounds=(0, 10), epsilon=1, size=40).notes)

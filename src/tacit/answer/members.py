@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tacit.answer.answer import Answer
 from tacit.answer.arranged import arranged
 from tacit.plan.answers.chosen import ROWS_BY_NOISE
+from tacit.plan.answers.united import spoken
 from tacit.plan.plan import Plan
 from tacit.question.shared_scan import Family, Member
 
@@ -61,12 +61,8 @@ def _notes(answer: Answer, member: Member, *, chosen: bool) -> Iterator[str]:
     own = dict(zip((answer.names[column] for column in member.columns), member.names, strict=True))
     if chosen:
         yield ROWS_BY_NOISE
-    for note in answer.facts.get("notes", "").split("\n"):
-        named = [name for name in answer.names if re.search(rf"\b{re.escape(name)}\b", note)]
-        meant = [own[name] for name in named if name in own]
-        if note and (meant or not named):
-            listed = "|".join(map(re.escape, sorted(named, key=len, reverse=True)))
-            yield re.sub(rf"\b(?:{listed})\b(?:, (?:{listed})\b)*", ", ".join(meant), note) if named else note
+    said = answer.facts.get("notes", "")
+    yield from spoken(said.split("\n") if said else (), own)
 
 
 def _belongs(answer: Answer, member: Member, keys: int, row: int) -> bool:

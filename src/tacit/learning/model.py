@@ -77,6 +77,10 @@ class Model(BaseEstimator):
 
         return to_bytes(self)
 
+    def _without_own_code(self) -> Any:
+        """The same model with no code but ours in it: what may see private rows. Most models have no other."""
+        return self
+
     def card(self) -> str:
         """A page about the fitted model, as HTML."""
         from tacit.learning.cards import model_card

@@ -107,9 +107,14 @@ def _worst(plan: Plan, rows: int | None, share: bool) -> float:
             raise QuestionError(
                 f"How exact {output.name!r} is depends on how many rows a cell has. Say about how many: rows=1000."
             )
-    worst, errors = 0.0, plan.errors_at(rows or 1)
+    worst, errors = 0.0, {each.name: each for each in plan.errors_at(rows or 1)}
+    if noisy and not errors:
+        listed = ", ".join(repr(output.name) for output in noisy)
+        raise QuestionError(f"How far {listed} may be off is not known before: there is no +/-. Ask with an epsilon.")
     for output in noisy:
-        found = next(each for each in errors if each.name == output.name)
+        if output.name not in errors:  # a rank, a yes or no: what it is decided by may be off, and has no +/-
+            continue
+        found = errors[output.name]
         error = found.within_95 if found.at_most_95 is None else found.at_most_95  # wherever the values lie
         worst = max(worst, error / (_size(plan, output.formula, rows or 1) if share else 1.0))
     return worst

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 import tacit
+from tacit import learning
 from tacit.curator import Price
 from tacit.errors import ParameterError, TacitError
 from tacit.learning import neural
@@ -120,6 +121,11 @@ class Own(nn.Module):
         return self.scale * torch.tanh(self.layer(x)).mean(dim=-1, keepdim=True).expand(-1, 2)
 
 
+class Branching(Own):
+    def forward(self, x: Any) -> Any:
+        return self.layer(x) if x.sum() > 0 else x
+
+
 def test_code_of_ones_own_is_run_once_on_stand_ins_and_never_sees_a_row() -> None:
     curator = curator_of(visits())
     model = neural.NeuralClassifier(Own(), **QUICK).fit(curator.rows(SQL), "smoker")
@@ -127,11 +133,37 @@ def test_code_of_ones_own_is_run_once_on_stand_ins_and_never_sees_a_row() -> Non
     assert model.finding_ is not None
 
 
-def test_what_follows_values_or_does_more_than_compute_is_refused() -> None:
-    class Branches(Own):
-        def forward(self, x: Any) -> Any:
-            return self.layer(x) if x.sum() > 0 else x
+def test_an_evaluation_shows_no_row_to_code_of_ones_own() -> None:
+    curator = curator_of(visits())
+    rows = curator.rows(SQL)
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    settings = {**QUICK, "size": 80}
+    model = neural.NeuralClassifier(Own(), classes=["no", "yes"], bounds=(-3, 3), **settings)
+    model.fit(pd.DataFrame(X, columns=["age", "bmi"]), np.where(X[:, 0] > 0, "yes", "no"))
+    ran = Own.ran
+    first = learning.evaluate(model, rows, "smoker", epsilon=2)
+    assert Own.ran == ran + 1  # on stand-ins
+    assert learning.evaluate(model, rows, "smoker", epsilon=2).finding.to_bytes() == first.finding.to_bytes()
+    before = curator.remaining()
+    model.module_ = Branching()
+    with pytest.raises(TacitError, match="cannot be written down"):
+        learning.evaluate(model, rows, "smoker", epsilon=2)
+    assert curator.remaining() == before
 
+
+def test_a_class_that_somebody_made_of_one_of_ours_is_theirs() -> None:
+    class Mine(learning.LogisticRegression):  # type: ignore[misc,name-defined]
+        def predict(self, X: Any) -> Any:  # noqa: N803
+            raise AssertionError("seen")
+
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    model = Mine(epsilon=1, delta=1e-6, classes=["no", "yes"], bounds=(-3, 3))
+    model.fit(pd.DataFrame(X, columns=["age", "bmi"]), np.where(X[:, 0] > 0, "yes", "no"))
+    with pytest.raises(TacitError):
+        learning.evaluate(model, curator_of(visits()).rows(SQL), "smoker", epsilon=2)
+
+
+def test_what_follows_values_or_does_more_than_compute_is_refused() -> None:
     class Writes(Own):
         def forward(self, x: Any) -> Any:
             return self.layer(x.share_memory_())
@@ -140,6 +172,6 @@ def test_what_follows_values_or_does_more_than_compute_is_refused() -> None:
         def forward(self, x: Any) -> Any:
             return self.layer(x.numpy())
 
-    for module, said in ((Branches(), "cannot be written down"), (Writes(), "share_memory_"), (Reads(), "numpy")):
+    for module, said in ((Branching(), "cannot be written down"), (Writes(), "share_memory_"), (Reads(), "numpy")):
         with pytest.raises(TacitError, match=said):
             only_torch(module)

@@ -128,14 +128,19 @@ class Around:
     def begin(self, columns: Sequence[NDArray[Any]], meanings: list[str], noise: Noise, bits: BitSource) -> Begun:
         """Release. The last column has the places of the rows' classes; rows of no listed class are left out."""
         classes = columns[-1]
-        known = np.flatnonzero((classes >= 0) & (classes < self.classes))
+        known = (classes >= 0) & (classes < self.classes)
         narrow = np.promote_types(np.int8, np.min_scalar_type(self.classes))  # read in every round
+        space = np.empty((self.coordinates + 1, len(classes)), dtype=np.int16)  # for all that is made of the rows
+        rows = grid_rows(columns[:-1], self.features, meanings[:-1], out=space[1:])
         classes = classes[known].astype(narrow)
-        rows = np.take(grid_rows(columns[:-1], self.features, meanings[:-1]), known, axis=1)
+        space = space[:, : len(classes)]
+        for line in rows:
+            line[: len(classes)] = line[known]
+        rows = space[1:]
         exact = sums_by_class(rows, classes, self.classes, self.first_constant, self.first_reach)
         sums = np.asarray(noise.release(exact, bits=bits), dtype=np.float64)
         count, centre = middle_of(sums, self.first_constant, noise)
-        rows = moved(rows, centre.astype(np.int64), self.reach, self.constant)
+        rows = moved(rows, centre.astype(np.int64), self.reach, self.constant, out=space)
         return Begun(rows, classes, count, centre, sums)
 
 

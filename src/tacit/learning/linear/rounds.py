@@ -45,12 +45,16 @@ _LOOKED_UP = 1 << 18  # codes: columns with at most so many are read from a tabl
 _READ = 1 << 15  # rows of a column at a time
 
 
-def grid_rows(columns: Sequence[NDArray[Any]], features: Sequence[Feature], meanings: Sequence[str]) -> Short:
+def grid_rows(
+    columns: Sequence[NDArray[Any]], features: Sequence[Feature], meanings: Sequence[str], out: Short | None = None
+) -> Short:
     """The rows' vectors, in whole numbers from -FINE to FINE: one line for each coordinate.
 
-    columns: the codes of each feature, in whole numbers of any width; read a block at a time.
+    columns: the codes of each feature, in whole numbers of any width; read a block at a time. out: where to write.
     """
-    rows = np.empty((sum(each.size for each in features), len(columns[0])), dtype=np.int16)
+    shape = (sum(each.size for each in features), len(columns[0]))
+    rows = np.empty(shape, dtype=np.int16) if out is None else out
+    assert rows.shape == shape
     at = 0
     for column, each, meaning in zip(columns, features, meanings, strict=True):
         table = _on_grid(np.arange(each.width + 1, dtype=np.int64), each.width) if _is_looked_up(each) else None
@@ -105,9 +109,16 @@ def sums_by_class(rows: Short, classes: Whole, many: int, constant: int, reach: 
     return total
 
 
-def moved(rows: Short, centre: Whole, reach: int, constant: int, stretch: float = 1.0) -> Short:
-    """`stretch` times the rows less the centre, shrunk to `reach`, below a coordinate that all of them share."""
-    found = np.empty((len(rows) + 1, rows.shape[1]), dtype=np.int16)
+def moved(
+    rows: Short, centre: Whole, reach: int, constant: int, stretch: float = 1.0, out: Short | None = None
+) -> Short:
+    """`stretch` times the rows less the centre, shrunk to `reach`, below a coordinate that all of them share.
+
+    out: where to write; the rows themselves may be its later lines, as each block is read before it is written.
+    """
+    shape = (len(rows) + 1, rows.shape[1])
+    found = np.empty(shape, dtype=np.int16) if out is None else out
+    assert found.shape == shape
     found[0] = constant
     shift = centre.astype(np.float64)[:, None]
     for part, block in blocks(rows):

@@ -170,6 +170,12 @@ class _Neural(Model):
             parts = [own(part.double() if part.dtype.is_floating_point else part) for part in inputs.split(_BLOCK)]
         return np.asarray(torch.cat(parts).numpy(), dtype=np.float64)
 
+    def _without_own_code(self) -> Any:
+        """With the course of the module in place of anybody's code."""
+        own = copy.copy(self)
+        own.module, own.module_ = None, only_torch(self.module_)
+        return own
+
     def _as_bytes(self) -> bytes:
         """The module, its weights, and what is public about its rows."""
         facts = [described(self.module_), released(self.module_), [each.facts() for each in self._features]]

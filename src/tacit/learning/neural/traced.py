@@ -61,6 +61,10 @@ def only_torch(module: Any) -> Any:
     if is_torchs(module):
         return module
     hint = "Build the module of torch's own layers, for instance with nn.Sequential."
+    if isinstance(module, fx.GraphModule):
+        found = fx.GraphModule(module, module.graph)  # made anew of its course: whatever its code was before
+        _must_be_listed(found, type(module).__name__, hint)
+        return found
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -40,7 +40,7 @@ class Curve:
         slope = np.where(np.isfinite(slope), slope, 0.0)
         if self.function == "trunc":
             far = stepped((inner.slopes, inner.far), 1.0, cells.spreads, cells.within, cells.steps)
-            return Estimate(value, inner.slopes, far, doubtful=inner.doubtful)
+            return Estimate(value, inner.slopes, far, doubtful=inner.doubtful, decided=inner.decided)
         if not cells.spreads or not cells.within or not inner.noisy:
             return inner.carried(value, slope)
         noise = (cells.spreads, cells.within, cells.steps)
@@ -50,7 +50,7 @@ class Curve:
             found = inner.carried(value, np.where(off > 0, np.minimum(slope, reached / off), slope))
         far = reaching((found.slopes, found.far), reached, *noise)
         doubtful = None if self.function == "exp" else np.abs(inner.value) <= off
-        return Estimate(value, found.slopes, far, doubtful=either(found.doubtful, doubtful))
+        return Estimate(value, found.slopes, far, doubtful=either(found.doubtful, doubtful), decided=inner.decided)
 
     def _reached(self, inside: Floats, value: Floats, slope: Floats, off: Floats) -> Floats:
         """How far off the curve is at the most where the number inside is off by at most so much.
@@ -128,7 +128,7 @@ class Extreme:
             unknown = np.isnan(each.value) & (False if each.doubtful is None else each.doubtful)
             farthest = np.where(unknown, FARTHEST, np.fmax(farthest, other))
         far = reaching((found.slopes, found.far), farthest, *noise, self.measures)
-        return Estimate(found.value, found.slopes, far, doubtful=found.doubtful)
+        return Estimate(found.value, found.slopes, far, doubtful=found.doubtful, decided=found.decided)
 
 
 @dataclass(frozen=True, slots=True)

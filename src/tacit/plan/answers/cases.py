@@ -69,7 +69,9 @@ def mixed(chosen: NDArray[Any], estimates: Sequence[Estimate]) -> Estimate:
         for total, parts in ((slopes, estimate.slopes), (far, estimate.far)):
             for measure, slope in parts.items():
                 total[measure] = total.get(measure, np.zeros(len(chosen))) + np.where(here, slope, 0.0)
-    return Estimate(_picked(chosen, [estimate.value for estimate in estimates]), slopes, far, doubtful=doubtful)
+    value = _picked(chosen, [estimate.value for estimate in estimates])
+    decided = any(estimate.decided for estimate in estimates)
+    return Estimate(value, slopes, far, doubtful=doubtful, decided=decided)
 
 
 def spanned(
@@ -93,7 +95,7 @@ def spanned(
         farthest = np.where(here & unknown, FARTHEST, np.where(here & ~missing, np.maximum(farthest, other), farthest))
         doubtful = doubtful | (here & (missing != np.isnan(found.value)))
     far = reaching((found.slopes, found.far), farthest, cells.spreads, cells.within, cells.steps, measures)
-    return Estimate(found.value, found.slopes, far, doubtful=doubtful)
+    return Estimate(found.value, found.slopes, far, doubtful=doubtful, decided=True)
 
 
 def _picked(chosen: NDArray[Any], values: list[NDArray[Any]]) -> NDArray[Any]:

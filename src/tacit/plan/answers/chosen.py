@@ -157,6 +157,7 @@ def among(formula: Formula, cells: Cells, everything: int, *, rows_chosen: bool,
             times *= max(1, sum(bool(each.measures) for each in part.parts))
         elif isinstance(part, Choice) and any(each.measures for each in part.conditions):
             noisy = sum(bool(each.measures) for each in part.values) + sum(map(comparisons, part.conditions))
+            noisy = noisy if part is formula else max(2, noisy)  # with what stands beside it
             local, times = everything, times * noisy
         elif isinstance(part, Window):
             local = max(local, _in_window(part, cells, everything))

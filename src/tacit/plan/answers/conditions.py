@@ -53,7 +53,7 @@ class Test:
         verdict = verdict_of(self, cells)
         off = (verdict.holds & verdict.fails).astype(np.float64)
         far = reaching(({}, {}), off, cells.spreads, cells.within, cells.steps, self.measures)
-        return Estimate(value, {}, far, doubtful=verdict.missing & (verdict.holds | verdict.fails))
+        return Estimate(value, {}, far, doubtful=verdict.missing & (verdict.holds | verdict.fails), decided=True)
 
     def values(self, cells: Cells) -> Floats:
         """What it is by the noisy numbers."""

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.plan.answers.bends import UNBOUNDED, Moves, flipped, product, quotient, reach_of, stepped, wrapped
+from tacit.plan.answers.bends import UNBOUNDED, Moves, flipped, product, quotient, reach_of, reaching, stepped, wrapped
 from tacit.plan.answers.floats import as_float
 from tacit.plan.answers.no_rows import unless_empty
 from tacit.plan.answers.operations import OPERATIONS
@@ -64,7 +64,8 @@ class Estimate:
     `far` holds, for values that add up several cells, the sum of the squared slopes in the other cells; and where a
     value bends within what its noise may be, the squared slopes that this is worth (`bends`). `steps`: for values that
     have no slopes of their own, as they add up rows, the largest slope in any of these. `doubtful`: where noise leaves
-    open whether there is a value in truth (a mean of rows of which there may be none); None for nowhere.
+    open whether there is a value in truth (a mean of rows of which there may be none); None for nowhere. `decided`:
+    noise decides a condition in it, so that it may be off by all of its reach at once, and not by a little.
     """
 
     value: NDArray[Any]
@@ -72,6 +73,7 @@ class Estimate:
     far: Mapping[int, Floats] = field(default_factory=dict)
     steps: Mapping[int, Floats] = field(default_factory=dict)
     doubtful: Bools | None = None
+    decided: bool = False
 
     @property
     def noisy(self) -> bool:
@@ -82,7 +84,7 @@ class Estimate:
         """Another value, which moves by this factor as much."""
         far = {measure: squares * np.square(factor) for measure, squares in self.far.items()}
         slopes = {measure: slope * factor for measure, slope in self.slopes.items()}
-        return Estimate(value, slopes, far, doubtful=self.doubtful)
+        return Estimate(value, slopes, far, doubtful=self.doubtful, decided=self.decided)
 
     def deviation(self, deviations: Sequence[float | Floats]) -> Floats:
         """The standard deviation that noise of these deviations (grid units) gives the value."""
@@ -318,7 +320,17 @@ class Operation:
             far = wrapped((slopes, far), a.value, b.value, cells.spreads, cells.within, cells.steps)
         elif self.op == "*":
             far = product((slopes, far), (a.slopes, a.far), (b.slopes, b.far), cells.spreads, cells.within)
-        return Estimate(value, slopes, far, doubtful=doubtful)
+        decided = a.decided or b.decided
+        if decided and self.op in ("+", "-", "*") and cells.spreads and cells.within:
+            far = reaching((slopes, far), self._together(a, b, cells), cells.spreads, cells.within, cells.steps)
+        return Estimate(value, slopes, far, doubtful=doubtful, decided=decided)
+
+    def _together(self, a: Estimate, b: Estimate, cells: Cells) -> Floats:
+        """How far off a sum or product is where both sides may be off by all of their reach at once."""
+        left, right = (reach_of((each.slopes, each.far), cells.spreads, cells.within, cells.steps) for each in (a, b))
+        if self.op == "*":
+            return np.asarray(np.abs(b.value) * left + np.abs(a.value) * right + left * right)
+        return np.asarray(left + right)
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +362,7 @@ class Apply:
         else:
             within = 0.0 if self.function == "abs" else cells.within
             far = stepped(moves, 1 / scale, cells.spreads, within, cells.steps)
-        return Estimate(value, inner.slopes, far, doubtful=inner.doubtful)
+        return Estimate(value, inner.slopes, far, doubtful=inner.doubtful, decided=inner.decided)
 
 
 def as_it_reads(formula: Formula, cells: Cells) -> NDArray[Any]:

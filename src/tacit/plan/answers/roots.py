@@ -48,7 +48,7 @@ def bent(estimate: Estimate, straight: Floats) -> Estimate:
     for measure, slope in estimate.slopes.items():
         far[measure] = far.get(measure, np.zeros(len(slope))) + np.square(slope) * rest
     slopes = {each: slope * straight for each, slope in estimate.slopes.items()}
-    return Estimate(estimate.value, slopes, far, doubtful=estimate.doubtful)
+    return Estimate(estimate.value, slopes, far, doubtful=estimate.doubtful, decided=estimate.decided)
 
 
 def root_slope(x: Floats, deviation: Floats, within: float = 0.0) -> Floats:

@@ -7,7 +7,8 @@ other, sorting and cutting them looks at released values alone, and is free.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -15,7 +16,7 @@ from tacit.errors import QuestionError
 from tacit.loss.events import Composed, Event
 from tacit.plan.plan import Expected, OutputPlan, Pick, Plan, Query
 from tacit.question import tree
-from tacit.question.shared_scan import Family
+from tacit.question.shared_scan import HIDDEN, Family
 
 Planned = Sequence[tuple[Family, Plan]]
 _NUMBERS = {"integer": "real", "integer[]": "real[]"}
@@ -80,7 +81,12 @@ class UnitedPlan:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the answers say of themselves."""
-        return tuple(dict.fromkeys(note for _, plan in self.plans for note in plan.notes))
+        return tuple(dict.fromkeys(note for family, plan in self.plans for note in self._notes(family, plan)))
+
+    def _notes(self, family: Family, plan: Plan) -> Iterator[str]:
+        names = tuple(output.name for output in plan.outputs)
+        columns = [(names[column], place) for member in family.members for place, column in enumerate(member.columns)]
+        return spoken(plan.notes, {name: self.names[place] for name, place in columns})
 
     @property
     def errors(self) -> tuple[Expected, ...]:
@@ -108,6 +114,19 @@ class UnitedPlan:
         for member, plan in sorted(members, key=lambda each: each[0].place):
             for column in member.columns:
                 yield member.place, plan, plan.outputs[column]
+
+
+def spoken(notes: Iterable[str], own: Mapping[str, str]) -> Iterator[str]:
+    """The notes that speak of these columns or of none; names that nobody gave are those of the asker (`own`)."""
+    hidden = rf"{re.escape(HIDDEN)}\d+"
+    for note in notes:
+        named = re.findall(hidden, note)
+        meant = ", ".join(dict.fromkeys(own[name] for name in named if name in own))
+        if not named:
+            yield note
+        elif meant:
+            before, after = re.split(rf"{hidden}(?:, {hidden})*", note, maxsplit=1)
+            yield f"{before}{meant}{after}"
 
 
 def unite_plans(question: tree.United, plans: Planned) -> UnitedPlan:

@@ -75,4 +75,4 @@ class Beside:
         slopes, far = (
             {self.offset + place: part for place, part in each.items()} for each in (inner.slopes, inner.far)
         )
-        return Estimate(inner.value, slopes, far, doubtful=inner.doubtful)
+        return Estimate(inner.value, slopes, far, doubtful=inner.doubtful, decided=inner.decided)

@@ -18,6 +18,10 @@ NOTE = (
 )
 
 
+LEFT_OUT = "Rows without a value are left out."
+"""What becomes of missing values where the number of rows is not public."""
+
+
 def public_size(source: Source, size: Any, least: int = 1) -> int:
     """The size, where it may be public and is the arrays' own."""
     stated = parameters.whole("size", size, least=least)

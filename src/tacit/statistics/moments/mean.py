@@ -27,7 +27,7 @@ from tacit.statistics.finding import Content, Finding, column
 from tacit.statistics.moments.additive import budget, laplace
 from tacit.statistics.moments.bounded import Bounded, bounded
 from tacit.statistics.moments.inversion import not_rejected
-from tacit.statistics.moments.known_size import NOTE, one_replaced, public_size
+from tacit.statistics.moments.known_size import LEFT_OUT, NOTE, one_replaced, public_size
 from tacit.statistics.moments.one_column import Moments, opened_parts, plan, release
 from tacit.statistics.source import Opened, source_of
 
@@ -88,5 +88,5 @@ def _content(known: Bounded, share: float, low: float, high: float, count: float
     inside = [min(max(each, 0.0), 1.0) for each in (share, low, high)]
     value, least, most = (known.value(each) for each in inside)
     words = "The interval covers the noise: it holds the mean of the rows, each value clamped to its bounds."
-    notes = (words, note) if note else (words,)
+    notes = (words, note or LEFT_OUT)
     return Content(f"Mean of {known.name}", (column("mean", [value], [least], [most]),), notes, {"count": count})

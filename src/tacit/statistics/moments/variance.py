@@ -30,7 +30,7 @@ from tacit.parameters import Number
 from tacit.statistics.finding import Content, Finding, column
 from tacit.statistics.moments.additive import Additive, budget, laplace
 from tacit.statistics.moments.bounded import Bounded, bounded
-from tacit.statistics.moments.known_size import NOTE, one_replaced, public_size
+from tacit.statistics.moments.known_size import LEFT_OUT, NOTE, one_replaced, public_size
 from tacit.statistics.moments.one_column import Moments, opened_parts, plan, release
 from tacit.statistics.moments.plausible import draws_of, tails
 from tacit.statistics.source import Opened, source_of
@@ -113,6 +113,6 @@ def _interval(moments: Moments, noise: Additive, known: Bounded, level: float) -
 def _content(known: Bounded, share: float, low: float, high: float, facts: dict[str, float], note: str) -> Content:
     value, least, most = (min(max(each, 0.0), 0.25) * known.span**2 for each in (share, low, high))
     words = "The variance of the rows, each value clamped to its bounds. The interval covers the noise."
-    notes = (words, note) if note else (words,)
+    notes = (words, note or LEFT_OUT)
     arrays = {**facts, "deviation": math.sqrt(value)}
     return Content(f"Variance of {known.name}", (column("variance", [value], [least], [most]),), notes, arrays)
