@@ -1,7 +1,7 @@
 """Logistic regression on Adult split over 200 clients: accuracy at the level of a client, with noise and without masks;
 beside it the model that a trusted curator fits, with a client's rows as one unit, at the same price.
 
-    python benchmarks/_federated_adult.py [RUNS]
+    python benchmarks/_federated_adult.py [RUNS]        (with pandas: in the environment of `go.py test`)
 
 Masks cancel exactly (tests/federated/test_rounds.py), so that sums are opened here without them: a round of 200
 clients would take seconds. Settings (norm 2, rate 1, 50 local steps, 8 rounds) were chosen on split 0 of this data set.

@@ -54,6 +54,8 @@ def test_any_threshold_shares_give_the_secret(secret: int, threshold: int, more:
     assert joined({each: shares[each] for each in chosen}, threshold) == secret
     with pytest.raises(Refused, match="shares make the secret"):
         joined({each: shares[each] for each in chosen[1:]}, threshold)
+    if threshold > 1:  # one share less is that of another polynomial: right by chance once in 2**256
+        assert joined({each: shares[each] for each in chosen[1:]}, threshold - 1) != secret
 
 
 @pytest.mark.parametrize(("prime", "threshold"), [(5, 2), (7, 2), (7, 3)])
