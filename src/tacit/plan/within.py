@@ -79,8 +79,8 @@ def _epsilon_for(
         near = high * Fraction(misses(high)).limit_denominator(10**6) * Fraction(1_003, 1_000)
         middle = max(near, high / 10**6) if near < high * _CLOSE else high * _CLOSE
         short = _rounded(middle)
-        if not low < short < high:  # where they do not, halving does the rest
-            short = _rounded((low + high) / 2)
+        if not low < short < high:  # where they do not, what is too little is doubled, and halving does the rest
+            short = _rounded(min(2 * low, (low + high) / 2) if low else high / 2)
         if not low < short < high:
             break
         if short == _LEAST and misses(short) <= 1:

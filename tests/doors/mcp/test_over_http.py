@@ -229,6 +229,7 @@ def test_bodies_too_long_too_slow_and_no_json_are_refused(running: Running) -> N
 
 
 def test_an_agent_that_is_told_to_find_out_about_somebody_cannot(running: Running) -> None:
+    talk(running, running.token("ana"), ("ask", {"sql": COUNT, "epsilon": "0.1"}))  # so that it is stored
     before = running.charges()
     for sql in ("SELECT * FROM patients", "SELECT charge FROM visits", "SELECT count(*) FROM read_csv('/etc/passwd')"):
         (refused,) = talk(running, running.token("ana"), ("ask", {"sql": sql, "epsilon": "0.1"}))
