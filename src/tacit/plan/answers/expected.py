@@ -73,8 +73,8 @@ def expected_errors(plan: Plan, rows: int | None) -> tuple[Expected, ...]:
         straight = _within_95(plan, output.formula, spread, many)
         within = max(straight, told)
         most = within if fixed else _at_most_95(plan, output.formula, rows or 1, deviations, many)
-        if most is not None and 0 < straight < math.inf:  # what bends and steps add elsewhere is as much as here, nearly
-            most = max(most * (within / straight), within)
+        if not fixed and most is not None and 0 < straight < math.inf:
+            most = max(most * (within / straight), within)  # what bends and steps add here they add elsewhere, nearly
         ends = range_of(output.formula)
         if ends is not None:  # nothing is off by more than from one end to the other
             within, most = min(within, ends[1] - ends[0]), None if most is None else min(most, ends[1] - ends[0])
