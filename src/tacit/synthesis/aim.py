@@ -229,7 +229,7 @@ def _noises(estimates: Mapping[Columns, Table], share: Fraction, rows: int) -> d
     """The noise of each candidate: of the share on average, and less for tables that noise hurts in more cells."""
     scale = TableNoise.of(share, rows).scale
     wants = {columns: _want(noise_of(own, scale) / scale) for columns, own in estimates.items()}
-    mean = sum(wants.values()) / len(wants)
+    mean = sum(wants.values(), Fraction(0)) / len(wants)
     return {columns: TableNoise.of(share * min(want / mean, _MOST_WANTED), rows) for columns, want in wants.items()}
 
 
