@@ -7,10 +7,10 @@ import torch
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from tacit.learning.neural.clipping import AUTOMATIC, FLAT, clipped_sums, weights
-from tacit.learning.neural.hooked import book_keeping, not_understood
-from tacit.learning.neural.per_sample import one_by_one, per_sample
-from tacit.learning.neural.rehearsal import is_static
+from tacit.learning.neural.gradients.hooked import book_keeping, not_understood
+from tacit.learning.neural.gradients.per_sample import one_by_one, per_sample
+from tacit.learning.neural.modules.rehearsal import is_static
+from tacit.learning.neural.sums.clipping import AUTOMATIC, FLAT, clipped_sums, weights
 from tests.effort import EXAMPLES
 from tests.learning.neural.nets import builds
 

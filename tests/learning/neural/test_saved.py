@@ -16,7 +16,7 @@ from torch import nn
 from tacit import learning
 from tacit.errors import ParameterError, TacitError
 from tacit.learning import neural
-from tacit.learning.neural.recipes import made_of, recipe_of
+from tacit.learning.neural.modules.recipes import made_of, recipe_of
 from tests.learning.neural.test_estimators import QUICK, clinic, data
 
 

@@ -19,7 +19,7 @@ import torch
 from torch.nn import functional
 
 from tacit.errors import TacitError
-from tacit.learning.neural.forms import Form, Rows, joined, outer
+from tacit.learning.neural.gradients.forms import Form, PerPerson, joined, outer
 
 Made: TypeAlias = Callable[[Any], list[tuple[Any, Form]]]
 """From the slopes of an output to (parameter, form) pairs."""
@@ -70,7 +70,7 @@ class Tape:
 
         def made(slopes: Any) -> list[tuple[Any, Form]]:
             b = functional.pad(self.by_person(slopes), (part[0], len(bias) - part[1]))
-            return [(bias, Rows(b.sum(dim=1)))] if self.trains(bias) else []
+            return [(bias, PerPerson(b.sum(dim=1)))] if self.trains(bias) else []
 
         return self.record(fed + bias[slice(*part)], fed.detach(), made)
 
@@ -85,7 +85,7 @@ class Tape:
             if self.trains(weight):
                 found.append((weight, outer(self.by_person(fed), b)))
             if self.trains(bias):
-                found.append((bias, Rows(b[:, 0] if b.shape[1] == 1 else b.sum(dim=1))))
+                found.append((bias, PerPerson(b[:, 0] if b.shape[1] == 1 else b.sum(dim=1))))
             return found
 
         return made

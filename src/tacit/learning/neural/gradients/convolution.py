@@ -11,8 +11,8 @@ from typing import Any
 
 from torch.nn import functional
 
-from tacit.learning.neural.forms import Rows, outer
-from tacit.learning.neural.tape import Made, Tape
+from tacit.learning.neural.gradients.forms import PerPerson, outer
+from tacit.learning.neural.gradients.tape import Made, Tape
 
 
 def convolved(tape: Tape, layer: Any, fed: Any, output: Any) -> Made:
@@ -25,7 +25,7 @@ def convolved(tape: Tape, layer: Any, fed: Any, output: Any) -> Made:
             seen = patches(fed, layer)  # rows x groups x positions x numbers
             found.append((layer.weight, _weight(tape, layer, seen, b)))
         if layer.bias is not None and tape.trains(layer.bias):
-            found.append((layer.bias, Rows(b.sum(dim=2).reshape(tape.people, -1, b.shape[1]).sum(dim=1))))
+            found.append((layer.bias, PerPerson(b.sum(dim=2).reshape(tape.people, -1, b.shape[1]).sum(dim=1))))
         return found
 
     return made
@@ -36,9 +36,9 @@ def _weight(tape: Tape, layer: Any, seen: Any, b: Any) -> Any:
     rows, channels, positions = b.shape
     if groups == 1:
         form = outer(tape.by_person(seen[:, 0]), tape.by_person(b.mT))
-        return Rows(form.own.reshape(-1, *layer.weight.shape)) if isinstance(form, Rows) else form
+        return PerPerson(form.own.reshape(-1, *layer.weight.shape)) if isinstance(form, PerPerson) else form
     own = b.reshape(rows, groups, channels // groups, positions) @ seen
-    return Rows(own.reshape(tape.people, -1, *layer.weight.shape).sum(dim=1))
+    return PerPerson(own.reshape(tape.people, -1, *layer.weight.shape).sum(dim=1))
 
 
 def patches(fed: Any, layer: Any) -> Any:

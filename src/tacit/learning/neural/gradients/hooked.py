@@ -16,12 +16,12 @@ from typing import Any
 import torch
 
 from tacit.errors import TacitError
-from tacit.learning.neural.attention import attending, is_attention
-from tacit.learning.neural.batches import Chunk
-from tacit.learning.neural.forms import Form, Rows
-from tacit.learning.neural.layers import fitting
-from tacit.learning.neural.recurrent import is_recurrent, stepping
-from tacit.learning.neural.tape import Tape, running
+from tacit.learning.neural.gradients.attention import attending, is_attention
+from tacit.learning.neural.gradients.forms import Form, PerPerson
+from tacit.learning.neural.gradients.layers import fitting
+from tacit.learning.neural.gradients.recurrent import is_recurrent, stepping
+from tacit.learning.neural.gradients.tape import Tape, running
+from tacit.learning.neural.people.batches import Chunk
 
 
 def trained(module: Any) -> list[Any]:
@@ -60,7 +60,7 @@ def book_keeping(module: Any, loss: Callable[[Any, Any], Any]) -> Callable[[Chun
 
 def _unused(parameter: Any, people: int) -> Form:
     """Nobody's gradient: the pass did not use it."""
-    return Rows(torch.zeros((), dtype=parameter.dtype).expand(people, *parameter.shape))
+    return PerPerson(torch.zeros((), dtype=parameter.dtype).expand(people, *parameter.shape))
 
 
 def row_losses(losses: Any, rows: int) -> Any:

@@ -16,10 +16,10 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-from tacit.learning.neural.clipping import weights
 from tacit.learning.neural.floats import units_for
-from tacit.learning.neural.forms import Form, Rows
-from tacit.learning.neural.grid import Grid
+from tacit.learning.neural.gradients.forms import Form, PerPerson
+from tacit.learning.neural.sums.clipping import weights
+from tacit.learning.neural.sums.grid import Grid
 from tacit.loss.numbers.rounding import dyadic_up
 
 _WORD: Final = 1 << 62
@@ -40,10 +40,10 @@ def exact_sum(forms: Sequence[Form], clip: Fraction, kind: str, grid: Grid) -> t
     """The sum of everybody's whole numbers, and bounds of their norms."""
     most = reach(clip, grid.coordinates, grid.exponent)
     total = np.zeros(grid.coordinates, dtype=np.int64)
-    kept: list[Any] = [each.own for each in forms if isinstance(each, Rows)]
+    kept: list[Any] = [each.own for each in forms if isinstance(each, PerPerson)]
     lengths = []
     for form in zip(*kept, strict=True):
-        own: list[Form] = [Rows(each[None]) for each in form]
+        own: list[Form] = [PerPerson(each[None]) for each in form]
         weight, length = weights(own, float(clip), kind)
         lengths.append(length)
         if bool(torch.isfinite(length).all()):

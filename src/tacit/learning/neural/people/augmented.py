@@ -17,7 +17,7 @@ import torch
 from torch.nn import functional
 
 from tacit import parameters
-from tacit.learning.neural.batches import Chunk
+from tacit.learning.neural.people.batches import Chunk
 
 
 @dataclass(frozen=True, slots=True)

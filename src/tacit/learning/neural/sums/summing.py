@@ -20,12 +20,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tacit.learning.neural.alone import exact_sum
-from tacit.learning.neural.batches import Chunk, People, Room
-from tacit.learning.neural.clipping import add_clipped
 from tacit.learning.neural.floats import chunks_together
-from tacit.learning.neural.forms import Form
-from tacit.learning.neural.grid import Grid
+from tacit.learning.neural.gradients.forms import Form
+from tacit.learning.neural.people.batches import Chunk, People, Room
+from tacit.learning.neural.sums.alone import exact_sum
+from tacit.learning.neural.sums.clipping import add_clipped
+from tacit.learning.neural.sums.grid import Grid
 
 _FAILURES: Final = (IndexError, RuntimeError)  # as torch has them
 

@@ -21,10 +21,10 @@ import torch
 from torch import fx, nn
 
 from tacit.errors import TacitError
-from tacit.learning.neural.batches import Chunk, People
-from tacit.learning.neural.forms import Form
-from tacit.learning.neural.hooked import book_keeping, not_understood
-from tacit.learning.neural.per_sample import one_by_one, per_sample
+from tacit.learning.neural.gradients.forms import Form
+from tacit.learning.neural.gradients.hooked import book_keeping, not_understood
+from tacit.learning.neural.gradients.per_sample import one_by_one, per_sample
+from tacit.learning.neural.people.batches import Chunk, People
 
 Gradients = Callable[[Chunk], list[Form]]
 Places = Callable[[int], Sequence[int]]

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from tacit.learning.neural.tape import Tape
+from tacit.learning.neural.gradients.tape import Tape
 
 
 def is_recurrent(layer: Any) -> bool:

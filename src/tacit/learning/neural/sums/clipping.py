@@ -17,7 +17,7 @@ import torch
 
 from tacit import parameters
 from tacit.learning.neural.floats import DOWN
-from tacit.learning.neural.forms import Form, Known
+from tacit.learning.neural.gradients.forms import Form, Known
 
 FLAT: Final = "flat"
 AUTOMATIC: Final = "automatic"

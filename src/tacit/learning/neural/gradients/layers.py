@@ -14,9 +14,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from tacit.learning.neural.convolution import convolved
-from tacit.learning.neural.forms import Lookup, Rows
-from tacit.learning.neural.tape import Made, Tape
+from tacit.learning.neural.gradients.convolution import convolved
+from tacit.learning.neural.gradients.forms import Lookup, PerPerson
+from tacit.learning.neural.gradients.tape import Made, Tape
 
 Understood: TypeAlias = Callable[[Tape, Any, Any, Any], Made]
 
@@ -48,9 +48,9 @@ def scaled(normalised: Callable[[Any, Any], Any], channels_first: bool) -> Under
             bias = getattr(layer, "bias", None)
             if layer.weight is not None and tape.trains(layer.weight):
                 own = normalised(layer, fed) * slopes
-                found.append((layer.weight, Rows(_summed(tape, own, layer.weight.shape, channels_first))))
+                found.append((layer.weight, PerPerson(_summed(tape, own, layer.weight.shape, channels_first))))
             if bias is not None and tape.trains(bias):
-                found.append((bias, Rows(_summed(tape, slopes, bias.shape, channels_first))))
+                found.append((bias, PerPerson(_summed(tape, slopes, bias.shape, channels_first))))
             return found
 
         return made

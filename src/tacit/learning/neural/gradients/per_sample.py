@@ -2,7 +2,7 @@
 
 Promise: `torch.func.vmap` computes one person's loss from that person's rows alone, whatever the module does; a module
 that it cannot follow (values decide what is computed, or state is changed) is refused. What it returns are the computed
-gradients themselves (`forms.Rows`), so they go through the same clipping, sums and noise.
+gradients themselves (`forms.PerPerson`), so they go through the same clipping, sums and noise.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 import torch
 from torch.func import functional_call, grad, vmap
 
-from tacit.learning.neural.batches import Chunk
-from tacit.learning.neural.forms import Form, Rows
-from tacit.learning.neural.hooked import row_losses
+from tacit.learning.neural.gradients.forms import Form, PerPerson
+from tacit.learning.neural.gradients.hooked import row_losses
+from tacit.learning.neural.people.batches import Chunk
 
 
 def per_sample(module: Any, loss: Callable[[Any, Any], Any]) -> Callable[[Chunk], list[Form]]:
@@ -41,7 +41,7 @@ def per_sample(module: Any, loss: Callable[[Any, Any], Any]) -> Callable[[Chunk]
             found = vmap(grad(person), in_dims=(None, 0, 0, 0), randomness="different")(
                 learning, inputs, by_person(chunk.target), by_person(chunk.weights)
             )
-        return [Rows(found[name].detach()) for name in names]
+        return [PerPerson(found[name].detach()) for name in names]
 
     return gradients
 
@@ -60,6 +60,6 @@ def one_by_one(module: Any, loss: Callable[[Any, Any], Any]) -> Callable[[Chunk]
             slopes = torch.autograd.grad(total, order, allow_unused=True)
             for kept, parameter, slope in zip(found, order, slopes, strict=True):
                 kept.append(torch.zeros_like(parameter) if slope is None else slope.detach())
-        return [Rows(torch.stack(each)) for each in found]
+        return [PerPerson(torch.stack(each)) for each in found]
 
     return gradients

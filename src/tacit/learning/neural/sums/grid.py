@@ -21,7 +21,7 @@ import torch
 
 from tacit.errors import TacitError
 from tacit.learning.neural.floats import sensitivity, units_for
-from tacit.learning.neural.inverse import inverse
+from tacit.learning.neural.sums.inverse import inverse
 from tacit.loss.numbers.rounding import dyadic_up
 from tacit.noise import BitSource, rounded_normal, secure
 

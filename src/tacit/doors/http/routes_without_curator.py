@@ -61,7 +61,7 @@ async def _job_events(server: Server, seat: Seat, incoming: Incoming) -> Respons
     return StreamingResponse(lines(), 200, HEADERS, "text/event-stream")
 
 
-OTHERS: Final[Mapping[str, Callable[[Server, Seat, Incoming], Awaitable[Response]]]] = {
+WITHOUT_CURATOR: Final[Mapping[str, Callable[[Server, Seat, Incoming], Awaitable[Response]]]] = {
     "metrics": _metrics,
     "published_file": _published_file,
     "jobs": _jobs,

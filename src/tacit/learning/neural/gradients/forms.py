@@ -2,7 +2,7 @@
 
 Promise (theorem: `floats`): `squares` are upper bounds of the squared L2 norms of the gradients that the form defines,
 one for each person; `weighted` is the sum of weight times gradient, within the error that the form states. No form but
-`Rows` has a gradient for each person in memory, and `Rows` only holds small ones.
+`PerPerson` has a gradient for each person in memory, and it only holds small ones.
 
 N people, T positions (of a sequence, of an image, or rows of one person), d numbers fed to the layer, p that it gives.
 """
@@ -200,7 +200,7 @@ class Lookup(Form):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows(Form):
+class PerPerson(Form):
     """A computed tensor for each person."""
 
     own: Any  # N x shape
@@ -236,9 +236,9 @@ class Rows(Form):
         """What is one person's own."""
         return [self.own[person]]
 
-    def without(self, kept: Any) -> Rows:
+    def without(self, kept: Any) -> PerPerson:
         """Zeros for the others."""
-        return Rows(_zeroed(self.own, kept))
+        return PerPerson(_zeroed(self.own, kept))
 
 
 _STRETCH: Final = 1 << 12
@@ -250,7 +250,7 @@ def outer(a: Any, b: Any) -> Form:
     if positions == 1:
         return RankOne(a[:, 0], b[:, 0])
     if inner * given <= _SMALL or inner * given <= positions * positions:
-        return Rows(b.mT @ a)
+        return PerPerson(b.mT @ a)
     return Ghost(a, b)
 
 
@@ -271,7 +271,7 @@ def joined(forms: list[Form], shape: tuple[int, ...]) -> Form:
     total = forms[0].rows()
     for each in forms[1:]:
         total = total + each.rows()
-    return Rows(total.reshape(len(total), *shape))
+    return PerPerson(total.reshape(len(total), *shape))
 
 
 def _positions(form: Any) -> tuple[Any, Any]:

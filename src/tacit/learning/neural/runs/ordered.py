@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 
 from tacit import parameters
 from tacit.curator import Price
-from tacit.learning.neural.pricing import MOST_STEPS, budget_of, count_sigma_for, least_multiplier
+from tacit.learning.neural.runs.pricing import MOST_STEPS, budget_of, count_sigma_for, least_multiplier
 from tacit.loss import calibrate, events
 from tacit.loss.numbers.rounding import dyadic_up, sqrt_up
 from tacit.mechanisms.continual.matrix import FINE, matrix_for

@@ -1,4 +1,4 @@
-"""Further words that analysts use: intervals, date_diff, text functions, logarithms, IS DISTINCT FROM, sum_if.
+"""Dates and times in SQL's many words: intervals, date_add, date_diff, date_part, strftime, make_date, dayname.
 
 Promise: as in `scalars`, every argument of a node is read or refused. What has a meaning of its own becomes a call of a
 listed function; what is only another word becomes nodes that exist.
@@ -6,7 +6,9 @@ listed function; what is only another word becomes nodes that exist.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import datetime
+from collections.abc import Mapping
+from fractions import Fraction
 from types import MappingProxyType
 
 from sqlglot import exp
@@ -32,6 +34,7 @@ _MONTHS = (
     "December",
 )
 _UNITS = ("day", "week", "month", "quarter", "year", "hour", "minute", "second", "millisecond", "microsecond")
+_TIMESTAMP = ("year", "month", "day", "hour", "min", "sec")
 
 
 def _unit(node: exp.Expr, unit: object) -> str:
@@ -100,69 +103,7 @@ def _named(number: tree.Scalar, names: tuple[str, ...]) -> tree.Scalar:
     return tree.Case((*branches, present), tree.Literal(None))
 
 
-def _logarithm(node: exp.Expr) -> tree.Scalar:
-    """log(x) and log10(x); log2(x). (A dialect whose log is the natural one is parsed as ln.)"""
-    only(node, "this", "expression")
-    if node.args.get("expression") is None:
-        return call(node, "log10", (scalar(node.this),))
-    base = scalar(node.this)
-    names = {10: "log10", 2: "log2"}
-    if not isinstance(base, tree.Literal) or base.value not in names:
-        raise refused(node, f"{shown(node)!r} has a base that is not understood", "Use ln, log10 or log2.")
-    return call(node, names[base.value], (scalar(node.expression),))  # type: ignore[index]
-
-
-def _beside(node: exp.Expr) -> tree.Scalar:
-    """a || b || c, as one call."""
-    parts: list[exp.Expr] = []
-    open_nodes = [node]
-    while open_nodes:
-        part = open_nodes.pop()
-        if isinstance(part, exp.DPipe):
-            only(part, "this", "expression", "safe")
-            open_nodes += [part.expression, part.this]
-        else:
-            parts.append(part)
-    return call(node, "concat", tuple(map(scalar, parts)))
-
-
-def _concat(node: exp.Expr) -> tree.Scalar:
-    """concat(a, b): NULL is passed over."""
-    only(node, "expressions", "safe", "coalesce")
-    parts = tuple(map(scalar, node.expressions))
-    if node.args.get("coalesce"):
-        parts = tuple(part if isinstance(part, tree.Literal) else _or_nothing(part) for part in parts)
-    return call(node, "concat", parts)
-
-
-def _or_nothing(part: tree.Scalar) -> tree.Scalar:
-    text = tree.Cast(part, "text")
-    return tree.Case((tree.Branch(tree.Not(tree.IsNull(part)), text),), tree.Literal(""))
-
-
-def _trim(node: exp.Expr) -> tree.Scalar:
-    only(node, "this", "expression", "position")
-    name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position") or "").upper(), "trim")
-    given = [node.this, *([node.expression] if node.args.get("expression") is not None else [])]
-    return call(node, name, tuple(map(scalar, given)))
-
-
-def _left(node: exp.Expr) -> tree.Scalar:
-    only(node, "this", "expression")
-    return call(node, "substring", (scalar(node.this), tree.Literal(1), scalar(node.expression)))
-
-
-def _same(node: exp.Expr) -> tree.Scalar:
-    """a IS NOT DISTINCT FROM b, and IS DISTINCT FROM: never NULL."""
-    only(node, "this", "expression")
-    a, b = scalar(node.this), scalar(node.expression)
-    neither = tree.And((tree.IsNull(a), tree.IsNull(b)))
-    both = tree.And((tree.Not(tree.IsNull(a)), tree.Not(tree.IsNull(b)), tree.Compare("=", a, b)))
-    alike = tree.Or((both, neither))
-    return alike if isinstance(node, exp.NullSafeEQ) else tree.Not(alike)
-
-
-def _date_part(node: exp.Expr) -> tree.Scalar:
+def date_part(node: exp.Expr) -> tree.Scalar:
     """date_part('month', day)."""
     if len(node.expressions) != 2 or not isinstance(node.expressions[0], exp.Literal):
         raise refused(node, f"{shown(node)!r} needs a part in quotes and a date", "Write date_part('month', day).")
@@ -173,40 +114,37 @@ def _date_part(node: exp.Expr) -> tree.Scalar:
     return call(node, name, (scalar(node.expressions[1]),))
 
 
-def _summed_if(kind: tree.AggregateKind) -> Reader:
-    """sum_if(x, condition): the rows where the condition does not hold count as NULL."""
-
-    def read(node: exp.Expr) -> tree.Scalar:
-        if len(node.expressions) != 2:
-            raise refused(node, f"{shown(node)!r} needs a number and a condition")
-        value, condition = map(scalar, node.expressions)
-        if any(isinstance(part, tree.Aggregate) for side in (value, condition) for part in tree.walk(side)):
-            raise refused(node, f"An aggregate inside an aggregate ({shown(node)!r}) is not understood")
-        return tree.Aggregate(kind, tree.Case((tree.Branch(condition, value),), tree.Literal(None)))
-
-    return read
-
-
-def _iff(node: exp.Expr) -> tree.Scalar:
-    """iff(condition, a, b)."""
-    if len(node.expressions) != 3:
-        raise refused(node, f"{shown(node)!r} needs a condition and two values")
-    condition, value, otherwise = map(scalar, node.expressions)
-    return tree.Case((tree.Branch(condition, value),), otherwise)
+def _moment(node: exp.Expr) -> tree.Scalar:
+    """make_date(2024, 5, 31) and make_timestamp(2024, 5, 31, 12, 0, 0.5), of constants."""
+    names = ("year", "month", "day") if isinstance(node, exp.DateFromParts) else _TIMESTAMP
+    only(node, *names)
+    parts = [_whole(node, name) for name in names[:5]]
+    try:
+        if isinstance(node, exp.DateFromParts):
+            return tree.Literal(datetime.date(*parts))
+        seconds = _constant(node, "sec") * 1_000_000
+        whole = datetime.datetime(*parts)  # type: ignore[arg-type]  # times without a zone are UTC
+        if seconds.denominator == 1 and 0 <= seconds < 60_000_000:
+            return tree.Literal(whole + datetime.timedelta(microseconds=int(seconds)))
+    except (ValueError, OverflowError):
+        pass  # no such day or hour
+    raise refused(node, f"{shown(node)!r} is no date or time", "Write it like DATE '2024-05-31'.")
 
 
-NAMED: Mapping[str, Callable[[exp.Expr], tree.Scalar]] = MappingProxyType(
-    {
-        "DATE_PART": _date_part,
-        "DATEPART": _date_part,
-        "IFF": _iff,
-        "SUM_IF": _summed_if("sum"),
-        "SUMIF": _summed_if("sum"),
-        "AVG_IF": _summed_if("avg"),
-        "AVGIF": _summed_if("avg"),
-    }
-)
-"""Functions that the parser knows only by their names."""
+def _constant(node: exp.Expr, name: str) -> Fraction:
+    value = node.args.get(name)
+    found = None if value is None else scalar(value)
+    if isinstance(found, tree.Literal) and isinstance(found.value, (int, Fraction)) and type(found.value) is not bool:
+        return Fraction(found.value)
+    raise refused(node, f"{shown(node)!r} needs constants", "Write it like DATE '2024-05-31'.")
+
+
+def _whole(node: exp.Expr, name: str) -> int:
+    found = _constant(node, name)
+    if found.denominator != 1:
+        raise refused(node, f"{shown(node)!r} needs whole numbers", "Write it like DATE '2024-05-31'.")
+    return int(found)
+
 
 READERS: Mapping[type[exp.Expr], Reader] = MappingProxyType(
     {
@@ -219,12 +157,7 @@ READERS: Mapping[type[exp.Expr], Reader] = MappingProxyType(
         exp.TimeToStr: _strftime,
         exp.Dayname: _dayname,
         exp.Monthname: _monthname,
-        exp.Log: _logarithm,
-        exp.DPipe: _beside,
-        exp.Concat: _concat,
-        exp.Trim: _trim,
-        exp.Left: _left,
-        exp.NullSafeEQ: _same,
-        exp.NullSafeNEQ: _same,
+        exp.DateFromParts: _moment,
+        exp.TimestampFromParts: _moment,
     }
 )
