@@ -42,6 +42,7 @@ from typing import Any
 import numpy as np
 
 from tacit import noise, parameters
+from tacit.federated.descriptions import described, description
 from tacit.federated.odometer import Odometer
 from tacit.federated.prio.circuits import Circuit, Count, Sum
 from tacit.federated.prio.fields import Vector
@@ -56,7 +57,6 @@ from tacit.mechanisms import Gaussian, Laplace
 from tacit.parameters import Number, as_text
 from tacit.statistics.moments.noise_sum import combination
 
-_VERSION = 1
 _KINDS: dict[str, type[Any]] = {each.__name__: each for each in (Count, Sum, SumVec, Histogram, MultihotCountVec)}
 
 
@@ -132,7 +132,6 @@ class Collection:
     def to_json(self) -> str:
         """The public description: one text."""
         content = {
-            "version": _VERSION,
             "name": self.name,
             "circuit": {"kind": type(self.circuit).__name__, **_fields(self.circuit)},
             "servers": self.scheme.servers,
@@ -140,26 +139,18 @@ class Collection:
             "delta": as_text(self.delta),
             "key": self.key_digest,
         }
-        return json.dumps(content, sort_keys=True, separators=(",", ":"))
+        return description(content)
 
     @classmethod
     def from_json(cls, text: str) -> Collection:
         """The collection that a description is of; anything that is not one is refused."""
-        try:
-            content = json.loads(text)
-            version, circuit = content["version"], dict(content["circuit"])
-            if version != _VERSION:
-                raise Refused(f"This description has version {version!r}; {_VERSION} is known here.")
-            made = _KINDS[circuit.pop("kind")](**circuit)
-            prices = {"epsilon": content["epsilon"], "delta": content["delta"]}
-            found = cls(content["name"], made, key_digest=content["key"], servers=content["servers"], **prices)
-        except (KeyError, TypeError, json.JSONDecodeError):
-            raise Refused("The text is not the description of a collection.") from None
-        if found.to_json() != text:
-            raise Refused(
-                "The text is not the description of a collection: it has another form than the one it is written in."
-            )
-        return found
+
+        def made(content: dict[str, Any]) -> Collection:
+            circuit = content.pop("circuit")
+            counted = _KINDS[circuit.pop("kind")](**circuit)
+            return cls(content.pop("name"), counted, key_digest=content.pop("key"), **content)
+
+        return described(text, "a collection", made)
 
     def client(self, odometer: Odometer | None = None) -> Client:
         """Whoever reports; with an odometer, once, and the same report if asked again."""
