@@ -52,5 +52,5 @@ def test_a_description_is_one_text_and_no_other_is_read(name: str) -> None:
     wrong += [text_of(content | change) for change in CHANGES if change.keys() <= content.keys() or "more" in change]
     wrong += [text_of({key: value for key, value in content.items() if key != left_out}) for left_out in content]
     for each in wrong:
-        with pytest.raises(Refused, match="[Dd]escription|public key"):
+        with pytest.raises(Refused, match=r"[Dd]escription|public key"):
             read(each)

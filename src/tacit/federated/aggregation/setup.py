@@ -42,6 +42,12 @@ class Setup:
     """A round: its name, which is used once, the server's and the clients' public keys, and the numbers.
 
     `threshold` neighbours are needed to undo the masks of one client; fewer than `least` survivors end the round.
+
+    >>> from tacit import federated
+    >>> keys = tuple(federated.Identity().public for _ in range(5))
+    >>> setup = Setup("round 1", federated.Identity().public, keys, modulus=2**32, length=3, threshold=3, least=4)
+    >>> setup.curious, setup.lying
+    (2, 2)
     """
 
     name: str

@@ -49,7 +49,13 @@ _PLACES: Final = 2  # counts that change if a report is replaced
 
 
 class HeavyHitters:
-    """What clients and the two servers agree on: a name that is used once, how long strings are, and the price."""
+    """What clients and the two servers agree on: a name that is used once, how long strings are, and the price.
+
+    >>> from tacit import federated
+    >>> asked = HeavyHitters("postcodes", bits=4, key=federated.new_key(), epsilon=2, delta="1e-6")
+    >>> asked.levels  # two bits more at each
+    (1, 3)
+    """
 
     def __init__(
         self,
