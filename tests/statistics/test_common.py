@@ -59,7 +59,7 @@ WITHOUT_INTERVALS = {
     "t_test",
 }
 OWN_FUNCTIONS = {"DistanceToProperty", "ProposeTestRelease", "SampleAndAggregate", "SmoothSensitivity"}
-"""They run in a process of their own, which takes a second to start: `test_isolated_functions` releases them."""
+"""They run in a process of their own, which takes a second to start: `test_isolated` releases them."""
 RELEASED = sorted(set(STUDIES) - OWN_FUNCTIONS - {"Monitor"})  # a monitor stays open: `test_monitor`
 
 
