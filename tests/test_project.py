@@ -336,7 +336,8 @@ def test_the_version_is_the_same_everywhere() -> None:
 
 
 def test_every_room_has_its_place_in_the_layers() -> None:
-    (layers,) = (contract for contract in PROJECT["tool"]["importlinter"]["contracts"] if contract["type"] == "layers")
+    contracts = PROJECT["tool"]["importlinter"]["contracts"]
+    (layers,) = (each for each in contracts if each["type"] == "layers" and each["containers"] == ["tacit"])
     named = {room.strip(" ()") for layer in layers["layers"] for room in layer.split("|")}
     package = ROOT / "src" / "tacit"
     rooms = {path.stem for path in package.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
