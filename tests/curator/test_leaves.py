@@ -17,7 +17,7 @@ from tacit.mechanisms import Extreme, Quantiles
 from tacit.mechanisms.ranks import Asked, Leaves, Line
 from tacit.plan.picks.rank_probe import Probe
 from tests.effort import tried
-from tests.mechanisms.test_rank_leaves import answer, leaves
+from tests.mechanisms.test_ranks import answer, leaves
 
 POINTS = 60
 VALUES = st.lists(st.one_of(st.integers(0, POINTS - 1), st.sampled_from([7, 8])), max_size=60)

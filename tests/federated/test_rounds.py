@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import random
 from typing import Any
@@ -331,21 +330,10 @@ def test_only_the_right_identities_take_part() -> None:
     assert IDENTITIES[1].secret.hex() not in repr(IDENTITIES[1])
 
 
-def test_a_description_is_one_text() -> None:
+def test_a_description_stands_for_the_whole_round() -> None:
     setup = round_of(6, degree=4, threshold=3, least=5)
     again = Setup.from_json(setup.to_json())
     assert (again, again.digest) == (setup, setup.digest)
-    content = json.loads(setup.to_json())
-    for wrong in (
-        "",
-        "{}",
-        "[]",
-        setup.to_json() + " ",
-        json.dumps(content | {"version": 2}),
-        json.dumps(content | {"x": 1}),
-    ):
-        with pytest.raises(Refused):
-            Setup.from_json(wrong)
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,7 @@ def test_no_copy_of_a_model_fits_for_free(model: Any, shared: Shared) -> None:
     rows, target = rows_for(curator, model), target_of(model)
     first = of_rows(model).fit(rows, target)
     prices = itertools.count(2)  # a tenth each: every fit is a new one
-    for count, copied in enumerate(itertools.chain(*zip(COPIES, COPIES, strict=True)), start=2):
+    for count, copied in enumerate(COPIES, start=2):
         copied(first).set_params(epsilon=Fraction(next(prices), 10)).fit(rows, target)
         assert len(charges(curator)) == before + count
 

@@ -51,6 +51,10 @@ class Answer:
     columns the noise is in whole numbers (`ONE`, `SEVERAL` or `SHARED` noises), and `farthest` how far off each value
     can be at the most, by its bounds.
     `repeated` says that it was stored before and cost nothing; it does not make an answer another one.
+
+    >>> answer = Answer(("n",), ("integer",), ((3,),), (None,), False, {})
+    >>> answer["n"], answer.names
+    ((3,), ('n',))
     """
 
     names: tuple[str, ...]

@@ -85,6 +85,12 @@ class Search(MetaEstimatorMixin, BaseEstimator):
     Fitted: `best_estimator_`, `best_params_`, `best_index_`, `best_score_` (of the held-out rows, with noise: the share
     of right classes, or 1 less the mean squared error, as a share of the largest one that counts); the best of several
     noisy scores is flattered. `cv_results_` where all candidates ran.
+
+    >>> from tacit import learning
+    >>> tree = learning.DecisionTreeClassifier(bounds=(0, 100), classes=["no", "yes"])
+    >>> search = Search(tree, {"max_depth": [1, 2]}, epsilon=1)
+    >>> search.epsilon
+    1
     """
 
     def __init__(

@@ -110,6 +110,11 @@ def aim(
     nulls: columns whose missing values are kept, or True for all that may miss one. constraints: public conditions that
     every drawn row keeps. prior: public rows to start from. progress: called with the share of the budget that is used,
     unless the policy lets answers leave at public points in time only: each call would tell how long a round took.
+
+    >>> people = {"sex": ["F", "M", "F"], "ward": ["A", "B", "B"]}
+    >>> twin = aim(people, values={"sex": ["F", "M"], "ward": ["A", "B"]}, epsilon=1, delta=1e-6)
+    >>> twin.method, twin.probabilities("sex", "ward").shape
+    ('aim', (2, 2))
     """
     source = source_of(data, bounds=bounds, values=values)
     told = None if source.is_clocked else progress

@@ -41,6 +41,12 @@ class Client:
 
     A client takes part in a round of one name once. A second time, also after a crash, a server that lies could open
     two sums, with it and without it: `Odometer.enter` keeps a client from that.
+
+    >>> from tacit import federated
+    >>> server, keys = federated.new_round("a round", 5, modulus=100, length=1, threshold=3, least=4)
+    >>> client = Client(server.setup, 0, keys[0], [7])
+    >>> client.begin() == client.begin()  # a message that was lost can be sent again
+    True
     """
 
     def __init__(self, setup: Setup, number: int, identity: Identity, vector: Iterable[Any]) -> None:

@@ -26,7 +26,13 @@ from tacit.federated.refusals import Ended, Refused
 
 
 class Server:
-    """The server in one round."""
+    """The server in one round.
+
+    >>> from tacit import federated
+    >>> server, keys = federated.new_round("a round", 5, modulus=100, length=1, threshold=3, least=4)
+    >>> federated.simulated(server, keys, [[1], [2], [3], [4], [5]]).total.tolist()
+    [15]
+    """
 
     def __init__(self, setup: Setup, identity: Identity) -> None:
         if setup.server != identity.public:

@@ -44,6 +44,10 @@ class KBinsDiscretizer(TransformerMixin, Binned):
     of 0 and 1 for each. strategy: "quantile" bins hold about equally many rows and are paid for; "uniform" ones have
     equal widths and are free. epsilon: the price of quantiles, which is pure; a delta is not used. bounds: public facts
     about arrays. `edges_` is what models on bins take: `BoostedBinsClassifier(bins=cut.edges_)`.
+
+    >>> bins = KBinsDiscretizer(3, epsilon=1, bounds=(0, 100)).fit([[20], [30], [80]])
+    >>> bins.transform([[50]]).shape
+    (1, 1)
     """
 
     def __init__(

@@ -153,6 +153,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
 
     method: "tree", "lloyd", or "best" of them. epsilon, delta: the price; without a delta the noise is Laplace's.
     bounds, values: public facts about arrays.
+
+    >>> KMeans(3, epsilon=1, bounds=(0, 100)).fit([[20], [30], [80]]).cluster_centers_.shape
+    (3, 1)
     """
 
     def __init__(

@@ -68,6 +68,12 @@ def evaluate(
     noise. target_bounds: of a number, where the data are arrays and the model does not know them. largest_error: of a
     number; errors beyond it count as it: the smaller it is, the less noise, and the better a bad model looks; all of
     the distance of the bounds where left out.
+
+    >>> from tacit import learning
+    >>> model = learning.DecisionTreeClassifier(epsilon=1, max_depth=1, bounds=(0, 100), classes=["no", "yes"])
+    >>> model = model.fit([[20], [80]], ["no", "yes"])
+    >>> evaluate(model, [[20], [80]], ["no", "yes"], epsilon=1).finding.receipt["epsilon"]
+    '1'
     """
     found = predictor(model)
     price, chance = budget(epsilon, delta)

@@ -90,6 +90,10 @@ class LinearRegression(_Linear):
     `coef_interval_` and `intercept_interval_` hold, each with probability 0.95, the coefficients of the population that
     the rows are a sample of, values clamped to their bounds. They are None where the noise hides a direction, or where
     rows were shrunk to keep the noise small; `interval_note_` says why.
+
+    >>> model = LinearRegression(epsilon=1, bounds=(0, 100), target_bounds=(0, 200)).fit([[20], [30]], [40, 60])
+    >>> model.coef_.shape, str(model.receipt_["epsilon"])
+    ((1,), '1')
     """
 
     def __init__(
@@ -106,6 +110,10 @@ class Ridge(_Linear):
     """Least squares with a penalty alpha on the squared coefficients, beside the ridge for the noise.
 
     Coefficients that are held back have no intervals; with alpha = 0 they are those of `LinearRegression`.
+
+    >>> model = Ridge(alpha=2, epsilon=1, bounds=(0, 100), target_bounds=(0, 200)).fit([[20], [30]], [40, 60])
+    >>> model.predict([[25], [26]]).shape
+    (2,)
     """
 
     def __init__(

@@ -26,6 +26,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
 
     n_components: how many, all of them where left out. epsilon, delta: the price; without a delta the noise is
     Laplace's. bounds, values: public facts about arrays.
+
+    >>> PCA(1, epsilon=1, bounds=(0, 100)).fit([[20, 30], [30, 40]]).components_.shape
+    (1, 2)
     """
 
     def __init__(
@@ -85,6 +88,9 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, Model):
 
     with_mean, with_std: whether the mean is taken off, and whether what is left is divided by the deviation.
     epsilon, delta: the price; without a delta the noise is Laplace's. bounds: public facts about arrays.
+
+    >>> StandardScaler(epsilon=1, bounds=(0, 100)).fit([[20, 30], [30, 40]]).mean_.shape
+    (2,)
     """
 
     def __init__(

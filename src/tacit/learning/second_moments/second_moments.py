@@ -106,6 +106,10 @@ class SecondMoments(Model):
     """All sums and products of columns, with noise, charged once.
 
     epsilon, delta: the price; without a delta the noise is Laplace's. bounds, values: public facts about arrays.
+
+    >>> bought = SecondMoments(epsilon=1, bounds=(0, 100)).fit([[20, 30], [30, 40]])
+    >>> bought.covariance_.shape
+    (2, 2)
     """
 
     def __init__(self, *, epsilon: Any = None, delta: Any = 0, bounds: Any = None, values: Any = None) -> None:

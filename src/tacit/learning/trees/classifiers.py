@@ -118,6 +118,10 @@ class DecisionTreeClassifier(_Trees):
     epsilon: the price, which is pure; a delta is not used. max_depth: by the bought number of rows where left out.
     bins: how many of equal width a number is cut into, or edges by column. bounds, values: public facts about arrays;
     classes: the list of classes, or "declared public" where those in y are.
+
+    >>> model = DecisionTreeClassifier(epsilon=1, max_depth=2, bounds=(0, 100), classes=["no", "yes"])
+    >>> model.fit([[20], [80]], ["no", "yes"]).predict([[50]])[0] in ("no", "yes")
+    True
     """
 
     def __init__(
@@ -152,6 +156,10 @@ class RandomForestClassifier(_Trees):
     price, which is pure; a delta is not used. max_depth: by the bought number of rows where left out. bins: how many of
     equal width a number is cut into, or edges by column. bounds, values: public facts about arrays; classes: the list
     of classes, or "declared public" where those in y are.
+
+    >>> model = RandomForestClassifier(3, epsilon=1, max_depth=2, bounds=(0, 100), classes=["no", "yes"])
+    >>> model.fit([[20], [80]], ["no", "yes"]).predict([[50]])[0] in ("no", "yes")
+    True
     """
 
     def __init__(

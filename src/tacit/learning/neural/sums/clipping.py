@@ -67,11 +67,3 @@ def add_clipped(total: Any, forms: Sequence[Form], clip: float, kind: str, room:
         each.add_to(total[start : start + many], own, room[:many])
         start += many
     return lengths
-
-
-def clipped_sums(forms: Sequence[Form], clip: float, kind: str) -> Any:
-    """The sum of everybody's clipped gradient, flat."""
-    sizes = [math.prod(each.shape) for each in forms]
-    total = torch.zeros(sum(sizes), dtype=torch.float64)
-    add_clipped(total, forms, clip, kind, torch.empty(max(sizes)))
-    return total

@@ -9,7 +9,6 @@ Noise does not depend on the data, so it is drawn on threads of its own while gr
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -90,8 +89,3 @@ def grid_for(clip: Fraction, multiplier: Fraction, coordinates: int, error: floa
     exponent = units_for(clip, multiplier, coordinates)
     reach = sensitivity(clip, error, coordinates, exponent)
     return Grid(exponent, dyadic_up(multiplier * reach, 40), coordinates)
-
-
-def relative_noise(grid: Grid, clip: Fraction) -> float:
-    """The deviation of one coordinate of the sum, in units of the clipping norm."""
-    return float(grid.sigma) * math.ldexp(1.0, -grid.exponent) / float(clip)

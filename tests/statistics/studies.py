@@ -1,30 +1,23 @@
-"""A price is read as it was written, in every study: ten times 0.1 is one, and nothing raw comes of a huge one.
+"""Every public study as a call on the clinic below, with everything said but its price; one list for all tests.
 
-Studies are found from the public surface: one that is added and not listed here fails the first test.
+`test_common` fails when a study that joins the room is not listed here.
 """
 
 from __future__ import annotations
 
 import inspect
-import warnings
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
-import pytest
 
-import tacit
 from tacit import statistics
-from tacit.curator import Curator, open_policy
-from tacit.curator.till import Order, Till
-from tacit.errors import BudgetExceeded, ParameterError
-from tacit.loss.events import Event
-from tacit.loss.filters import Spent, choose_filter
 from tacit.statistics.frameworks.isolated import Isolated
 
 PLAIN, EDGES = "data.age", ["edges.a", "edges.b"]
@@ -44,7 +37,6 @@ def scored(candidate: Any, rows: Any, epsilon: Fraction) -> float:
     return found
 
 
-TEST = statistics.ProposeTestRelease(own, near, 10, (0, 100), farthest=600)
 STUDIES: Mapping[str, Callable[..., Any]] = {
     "Monitor": lambda at, **price: statistics.Monitor(at, threshold=3, **price),
     "DistanceToProperty": lambda at, **price: statistics.DistanceToProperty(own).release(at, PLAIN, **price),
@@ -106,28 +98,9 @@ STUDIES: Mapping[str, Callable[..., Any]] = {
     "trimmed_mean": lambda at, **price: statistics.trimmed_mean(at, PLAIN, **price),
     "variance": lambda at, **price: statistics.variance(at, PLAIN, **price),
     "winsorised_mean": lambda at, **price: statistics.winsorised_mean(at, PLAIN, **price),
-    # what else takes a price
-    "ask": lambda at, **price: at.ask("SELECT count(*) FROM data", **price),
-    "ask, averaged": lambda at, **price: at.ask("SELECT sex, avg(age), stddev(pay) FROM data GROUP BY sex", **price),
-    "ask, picked": lambda at, **price: at.ask("SELECT quantile_cont(age, 0.3) FROM data", **price),
-    "ask_all": lambda at, **price: at.ask_all(["SELECT count(*) FROM data", "SELECT sum(pay) FROM data"], **price),
-    "union": lambda at, **price: at.ask("SELECT count(*) FROM data UNION ALL SELECT sum(age) FROM data", **price),
-    "publish": lambda at, **price: at.publish(
-        ["SELECT count(*) FROM data", statistics.planned(statistics.mean, PLAIN)], **price
-    ),
-    "suggest": lambda at, **price: at.suggest("data.new", **price),
 }
-ELSEWHERE = {"bernoulli_comparison", "Planned", "Column", "Content", "Finding", "planned"}
+NO_STUDIES = {"bernoulli_comparison", "Planned", "Column", "Content", "Finding", "planned"}
 """They ask nothing of anyone's data."""
-
-
-NEEDS_DELTA = {"ProposeTestRelease"}
-LESS_THAN_ASKED: set[str] = set()
-"""They are charged for what they release, which may be worth less than their epsilon."""
-
-
-class Reached(Exception):  # nothing is wrong
-    """It would be charged now."""
 
 
 def priced() -> set[str]:
@@ -143,28 +116,24 @@ def priced() -> set[str]:
     return found
 
 
-@pytest.fixture(scope="module")
-def clinic() -> Iterator[Curator]:
-    numbers = np.arange(60)
+def people(count: int = 60) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The rows of the clinic, and of the graph beside it."""
+    numbers = np.arange(count)
     data = pd.DataFrame(
         {
             "who": numbers,
             "age": numbers % 90,
             "pay": numbers * 2.0,
-            "sex": ["F", "M"] * 30,
-            "ward": ["A", "B", "A"] * 20,
+            "sex": ["F", "M"] * (count // 2),
+            "ward": ["A", "B", "A"] * (count // 3),
         }
     ).assign(yes=numbers % 2, new=numbers * 1.5, **dict.fromkeys(DATES, numbers % 2))
     edges = pd.DataFrame({"a": numbers % 6, "b": numbers % 5 + 1, "weight": numbers % 7})
-    edges = edges[edges.a != edges.b].drop_duplicates(["a", "b"])
-    with open_policy(_written(data, edges)) as curator:
-        yield curator
+    return data, edges[edges.a != edges.b].drop_duplicates(["a", "b"])
 
 
-def _written(data: pd.DataFrame, edges: pd.DataFrame) -> str:
-    import tempfile
-    from pathlib import Path
-
+def policy_of(data: pd.DataFrame, edges: pd.DataFrame) -> str:
+    """A policy about these rows, in a folder of its own."""
     folder = Path(tempfile.mkdtemp())
     data.to_csv(folder / "data.csv", index=False)
     edges.to_csv(folder / "edges.csv", index=False)
@@ -207,52 +176,3 @@ def no_processes() -> Iterator[None]:
 
     with patch.object(Isolated, "ready", ready):
         yield
-
-
-def event_of(clinic: Curator, name: str, **price: Any) -> Event:
-    """What a study would be charged; it is stopped where it would be."""
-    reached: list[Order] = []
-
-    def stop(till: Till, order: Order, *given: Any) -> Any:
-        reached.append(order)
-        raise Reached
-
-    with no_processes(), patch.object(Till, "buy", stop), patch.object(Till, "open", stop), pytest.raises(Reached):
-        STUDIES[name](clinic, **price)
-    return reached[0].event
-
-
-def test_every_study_is_here() -> None:
-    assert priced() - ELSEWHERE <= set(STUDIES)
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_ten_times_a_tenth_fit_in_one_and_the_eleventh_does_not(clinic: Curator, name: str) -> None:
-    tenth = event_of(clinic, name, epsilon=0.1)
-    for same in ("0.1", "1/10", Decimal("0.1"), Fraction(1, 10), np.float64(0.1)):
-        assert event_of(clinic, name, epsilon=same) == tenth
-    if name in NEEDS_DELTA:
-        return
-    rule = choose_filter(tacit.Budget(1))
-    cost = rule.price(tenth)
-    assert cost is not None
-    assert Spent(10 * cost.loss, cost.delta).within(rule.limit)
-    if name not in LESS_THAN_ASKED:
-        assert not Spent(11 * cost.loss, cost.delta).within(rule.limit)
-
-
-NOBODY_MEANS: tuple[Any, ...] = (
-    *(1e-320, "1e400", "1e-400", 10**400, 10**5000, Fraction(1, 10**400), Fraction(10**5000, 3), "1e999999", 1e308),
-    *(float("inf"), float("nan"), 0, -1, "ten", "", Decimal("1e400"), Decimal("NaN"), Fraction(10**5000 + 1, 10**5000)),
-)
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_a_price_that_nobody_means_is_refused_in_a_sentence(clinic: Curator, name: str) -> None:
-    before = len(clinic.ledger())
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for epsilon in NOBODY_MEANS:
-            with pytest.raises((ParameterError, BudgetExceeded), match="epsilon"):
-                STUDIES[name](clinic, epsilon=epsilon)
-    assert len(clinic.ledger()) == before
