@@ -65,7 +65,7 @@ _LITTLE: Final = Fraction(1, 250)  # mu**2
 # of a round, for the choice: a large purse makes choices that are precise enough from less of it
 _CHOOSING_OF_MUCH: Final = Fraction(3, 100)
 _POWER: Final = 2 / 3
-_MOST_WANTED: Final = 4  # times the share of a round, at most
+_MOST_WANTED: Final = Fraction(4)  # times the share of a round, at most
 _ROUNDS: Final = 5  # for each column, at most
 _STEPS, _LAST_STEPS = 40, 300
 _MEAN_SIZE: Final = math.sqrt(2 / math.pi)  # of normal noise, in deviations
@@ -234,7 +234,7 @@ def _noises(estimates: Mapping[Columns, Table], share: Fraction, rows: int) -> d
     """The noise of each candidate: of the share on average, and less for tables that noise hurts in more cells."""
     scale = TableNoise.of(share, rows).scale
     wants = {columns: _want(noise_of(own, scale) / scale) for columns, own in estimates.items()}
-    mean = sum(wants.values()) / len(wants)
+    mean = sum(wants.values(), Fraction(0)) / len(wants)
     return {columns: TableNoise.of(share * min(want / mean, _MOST_WANTED), rows) for columns, want in wants.items()}
 
 
