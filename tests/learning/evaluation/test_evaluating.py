@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -273,6 +274,77 @@ def test_a_model_that_could_do_more_than_predict_is_refused(where: str) -> None:
     with pytest.raises(ParameterError, match="model"):
         learning.evaluate(made.fit(X, y), rows_of(curator), "smoker", epsilon=1)
     assert len(curator.ledger()) == before
+
+
+class Watching(np.ndarray[Any, Any]):
+    """Coefficients that keep what they are multiplied with."""
+
+    seen: ClassVar[list[Any]] = []
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **options: Any) -> Any:
+        Watching.seen.append(given)
+        plain = [np.asarray(each) if isinstance(each, np.ndarray) else each for each in given]
+        return getattr(ufunc, method)(*plain, **options)
+
+
+def test_numbers_of_anyones_own_making_in_a_model_of_ours_see_no_row() -> None:
+    frame = people(100)
+    facts: dict[str, Any] = {"bounds": (0, 110), "target_bounds": (0, 500)}
+    model = learning.Ridge(epsilon=5, **facts).fit(frame[["age", "bmi"]], frame["charge"])
+    model.coef_ = model.coef_.view(Watching)
+    model._line = tuple(np.atleast_1d(each).view(Watching) for each in model._line)
+    expected = np.asarray(model.predict(frame[["age", "bmi"]]))
+    assert Watching.seen  # they work
+    Watching.seen.clear()
+    fixed = predictor(model).model
+    assert (fixed.predict(frame[["age", "bmi"]]) == expected).all()
+    learning.evaluate(model, rows_of(clinic(frame)), "charge", epsilon=1)
+    assert not Watching.seen
+
+
+def test_a_tree_that_would_fail_at_a_few_rows_alone_is_refused_before_the_charge() -> None:
+    """Its failure would take time, and a single row would be enough to make it."""
+    frame = people(100)
+    made = learning.DecisionTreeClassifier(epsilon=5, bounds=(0, 110), classes=["no", "yes"], max_depth=2)
+    tree = made.fit(frame[["age"]], frame["smoker"])
+    curator = clinic(frame)
+    for changed, words in (("_leaves", "a leaf is of nothing"), ("_splits", "a split is of nothing")):
+        broken = copy.deepcopy(tree)
+        own = getattr(broken, changed).copy()
+        own.reshape(-1)[-2] = 9
+        setattr(broken, changed, own)
+        before = len(curator.ledger())
+        with pytest.raises(TacitError, match=words):
+            learning.evaluate(broken, rows_of(curator), "smoker", epsilon=1)
+        assert len(curator.ledger()) == before
+
+
+@pytest.mark.parametrize("model", [learning.BoostedBinsClassifier, learning.CategoricalNB])
+def test_tables_that_have_no_line_for_some_bin_are_refused_before_the_charge(model: Any) -> None:
+    frame = people(100)
+    ages = frame[["age"]].astype(float)
+    made = model(epsilon=5, bounds=(0, 110), classes=["no", "yes"]).fit(ages, frame["smoker"])
+    curator = clinic(frame)
+    before = len(curator.ledger())
+    turned = copy.deepcopy(made)
+    turned._edges = tuple(own[::-1] for own in made._edges)
+    with pytest.raises(TacitError, match="do not ascend"):
+        learning.evaluate(turned, rows_of(curator), "smoker", epsilon=1)
+    finer = copy.deepcopy(made)
+    finer._edges = tuple((*own, own[-1] + 1, own[-1] + 2, own[-1] + 3) for own in made._edges)
+    with pytest.raises(TacitError, match="malformed"):
+        learning.evaluate(finer, rows_of(curator), "smoker", epsilon=1)
+    assert len(curator.ledger()) == before
+
+
+def test_a_search_is_scored_by_its_best_model() -> None:
+    frame = people(200)
+    curator = clinic(frame)
+    rows = curator.rows("SELECT age, bmi, charge FROM data")
+    search = learning.Search(learning.Ridge(), {"alpha": [1.0, 2.0]}, epsilon=5, delta=1e-6).fit(rows, "charge")
+    found = learning.evaluate(search, rows, epsilon=1)
+    assert found.layout.model == "Ridge"
+    assert learning.evaluate(search.best_estimator_, rows, "charge", epsilon=1).repeated
 
 
 def test_rows_at_which_a_model_fails_have_no_prediction_and_nothing_is_printed(capfd: Any) -> None:

@@ -77,7 +77,7 @@ class KBinsDiscretizer(TransformerMixin, Binned):
                 raise parameters.refuse(name, " or ".join(map(repr, known)), getattr(self, name))
         if self.strategy == "quantile":
             self._budget()
-        given = training(self, X, None, None)
+        given = training(self, X, y, None)
         listed = [each.name for each in given.features if each.options is not None]
         if listed:
             raise QuestionError(f"KBinsDiscretizer is for numbers; {listed[0]!r} has listed values. Leave it out.")

@@ -176,6 +176,10 @@ class _Neural(Model):
         own.module, own.module_ = None, only_torch(self.module_)
         return own
 
+    def _fixed(self) -> Any:
+        """A copy: nothing but torch's own code is in it already."""
+        return copy.deepcopy(self)
+
     def _as_bytes(self) -> bytes:
         """The module, its weights, and what is public about its rows."""
         facts = [described(self.module_), released(self.module_), [each.facts() for each in self._features]]

@@ -77,6 +77,19 @@ class _Trees(ClassifierMixin, Binned):
         self.max_depth_ = (self._splits.shape[1] + 1).bit_length() - 1
         self.count_ = float(finding["rows"])
 
+    def _rehearse(self) -> None:
+        """Also see that every leaf has a class, and every split a column: made-up rows do not come to all of them."""
+        trees, nodes, two = self._splits.shape
+        if two != 2 or self._leaves.shape != (trees, nodes + 1) or (nodes + 1) & nodes:
+            raise ValueError("the trees are not whole")
+        for name, found, many in (
+            ("split", self._splits[..., 0], len(self._features)),
+            ("leaf", self._leaves, len(self.classes_)),
+        ):
+            if found.dtype.kind not in "iu" or np.any((found < 0) | (found >= many)):
+                raise ValueError(f"a {name} is of nothing that there is")
+        super()._rehearse()
+
     def predict_proba(self, X: Any) -> Reals:  # noqa: N803
         """The share of trees that say each class, in the order of `classes_`."""
         bins = self._binned(X)
