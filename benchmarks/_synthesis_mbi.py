@@ -1,6 +1,6 @@
 """private-pgm's part of the synthesis benchmark, in an environment of its own: MST with the estimation of `mbi`.
 
-    python benchmarks/_synthesis_mbi.py FILE FOLDER     (JSON: rows as codes, sizes, a list of [epsilon, seed])
+    python benchmarks/_synthesis_mbi.py FILE FOLDER     (JSON: rows as codes, sizes, ["MST", epsilon, seed, MB] ...)
 
 The package has the model and its estimation; the mechanism around it is written here after the paper (McKenna,
 Miklau, Sheldon 2021), with the settings that its authors use: a third of rho each for single columns, choices and
@@ -108,7 +108,9 @@ def main(file: Path, folder: Path) -> None:
     sizes: dict[str, int] = asked["sizes"]
     rows = np.load(asked["rows"])
     codes = {name: rows[:, place] for place, name in enumerate(sizes)}
-    for epsilon, seed in asked["runs"]:
+    for method, epsilon, seed, _ in asked["runs"]:
+        if method != "MST":
+            continue  # the package has no mechanisms
         began = time.process_time()
         found = mst(codes, sizes, float(epsilon), 1e-9, np.random.default_rng(seed))
         seconds = time.process_time() - began

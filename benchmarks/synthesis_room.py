@@ -7,10 +7,17 @@ real rows drawn anew with replacement, and columns that were shuffled apart from
 the chance that is in rows.
 
 Peers. dpmm's MST and AIM (private-pgm's mechanisms, packaged) run in an environment of their own, which go.py makes
-from its lock file. private-pgm's own package of today takes part where an environment for it exists (its versions are
-not locked here; it has no mechanisms, so MST is written around it):
+from its lock file. The others take part where an environment for them exists, because no versions of theirs on PyPI
+work together. private-pgm: its package has the model without the mechanisms, which are in its repository; TACIT_PGM
+names a checkout, and without one MST is written around the package. smartnoise-synth wants the model as it was before
+it was on PyPI, from an older checkout:
 
-    python3 -m venv .venv-mbi && .venv-mbi/bin/pip install "mbi>=2,<3"
+    python3 -m venv .venv-mbi && .venv-mbi/bin/pip install "mbi>=2,<3" pandas
+    python3 -m venv .venv-smartnoise-synth && .venv-smartnoise-synth/bin/pip install "numpy<2" "networkx<3" \\
+        disjoint-set smartnoise-sql OLDER_CHECKOUT && .venv-smartnoise-synth/bin/pip install --no-deps smartnoise-synth
+
+AIM with the bound on its model that its authors compare by (80 MB) takes hours: TACIT_SYNTHESIS_PEER_MB sets another.
+TACIT_SYNTHESIS_PEERS chooses among the peers' mechanisms, e.g. "dpmm:MST mbi:AIM".
 
     TACIT_SYNTHESIS_SEEDS, TACIT_SYNTHESIS_PEER_SEEDS, TACIT_SYNTHESIS_PEER_PRICES, TACIT_SYNTHESIS_PEER_SECONDS
     make it shorter or longer: 5, 1, "0.1 1 10" and 1,200 where they are not set. TACIT_SYNTHESIS_ALL_CODES=no leaves
@@ -43,6 +50,14 @@ PRICES = tuple(os.environ.get("TACIT_SYNTHESIS_PRICES", "0.1 1 10").split())
 METHODS = os.environ.get("TACIT_SYNTHESIS_METHODS", "independent mst aim residual").split()
 PEER_PRICES = os.environ.get("TACIT_SYNTHESIS_PEER_PRICES", " ".join(PRICES)).split()
 PEER_SECONDS = float(os.environ.get("TACIT_SYNTHESIS_PEER_SECONDS", "1200"))
+PEER_MB = float(os.environ.get("TACIT_SYNTHESIS_PEER_MB", "80"))
+PEERS = os.environ.get("TACIT_SYNTHESIS_PEERS", "dpmm:MST dpmm:AIM mbi:MST mbi:AIM smartnoise-synth:MST").split()
+CHECKOUT = os.environ.get("TACIT_PGM", "")
+PROGRAMS = {
+    "dpmm": "_synthesis_dpmm.py",
+    "mbi": "_synthesis_pgm.py" if CHECKOUT else "_synthesis_mbi.py",
+    "smartnoise-synth": "_synthesis_smartnoise.py",
+}
 RANGES = 32
 ALL_CODES = os.environ.get("TACIT_SYNTHESIS_ALL_CODES", "yes") == "yes"
 # what is to be reached: mean total variation of 2-way and 3-way tables at each price
@@ -81,16 +96,16 @@ def main() -> str:
         seconds[f"{name} {price}"] = float(np.mean(times))
         lines.append(_line(name, price, np.array(found), whole, float(np.mean(times))))
         print(lines[-1], flush=True)
-    for peer, program, wanted in (("dpmm", "_synthesis_dpmm.py", ("MST", "AIM")), ("mbi", "_synthesis_mbi.py", ())):
-        told, trouble = _peer(peer, program, wanted, cut, coarse) if PEER_PRICES else ({}, "not asked for in this run")
+    for peer, program in PROGRAMS.items():
+        wanted = [each.split(":")[1] for each in PEERS if each.split(":")[0] == peer]
+        told, trouble = _peer(peer, program, wanted, cut, coarse) if wanted and PEER_PRICES else ({}, "")
         for (name, price), runs in told.items():
             spent = float(np.mean([own for _, own in runs]))
             lines.append(_line(name, price, np.array([errors for errors, _ in runs]), "", spent))
-            ours = seconds.get(f"{name[-3:].lower()} {price}")
+            ours = seconds.get(f"{'mst' if 'MST' in name else 'aim'} {price}")
             lines[-1] += f" {spent / ours:.0f} times ours" if ours else ""
-        if trouble:
-            lines += ["", f"{peer}: {trouble}."]
-    lines += ["", "smartnoise-synth was not run: its environment is not locked here."]
+        if trouble or not wanted:
+            lines += ["", f"{peer}: {trouble or 'not asked for in this run'}."]
     return "\n".join(lines)
 
 
@@ -134,15 +149,14 @@ def _modelled(twin: synthesis.Synthetic, real: Rows, sizes: list[int], degree: i
 
 
 def _peer(
-    peer: str, program: str, wanted: tuple[str, ...], rows: Rows, sizes: dict[str, int]
+    peer: str, program: str, wanted: list[str], rows: Rows, sizes: dict[str, int]
 ) -> tuple[dict[tuple[str, str], list[tuple[list[float], float]]], str]:
     """Errors and CPU of a peer's mechanisms by name and price, and why there are none, or fewer."""
     found: dict[tuple[str, str], list[tuple[list[float], float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
         np.save(Path(folder) / "rows.npy", rows)
-        runs: list[list[Any]] = [[price, seed] for price in PEER_PRICES for seed in range(PEER_SEEDS)]
-        runs = [[method, *each] for method in wanted for each in runs] if wanted else runs
-        asked = {"sizes": sizes, "rows": str(Path(folder) / "rows.npy"), "runs": runs}
+        runs = [[*each, PEER_MB] for each in itertools.product(wanted, PEER_PRICES, range(PEER_SEEDS))]
+        asked = {"sizes": sizes, "rows": str(Path(folder) / "rows.npy"), "runs": runs, "checkout": CHECKOUT}
         file = Path(folder) / "asked.json"
         file.write_text(json.dumps(asked))
         told = listen(program, file, folder, python=python_of(peer), seconds=PEER_SECONDS)

@@ -279,7 +279,7 @@ def first_sentence(text: str | None) -> str:
 
 
 def prose(text: str) -> str:
-    """A docstring (of `inspect.getdoc`) as Markdown: paragraphs, with examples and indented lines kept as they stand."""
+    """A docstring (of `inspect.getdoc`) as Markdown: paragraphs; examples and indented lines stay as they stand."""
     parts = []
     for part in re.split(r"\n\s*\n", text):
         lines = part.splitlines()

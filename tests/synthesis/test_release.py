@@ -111,7 +111,9 @@ def test_the_steps_of_aim_add_up_to_at_most_what_is_charged(total: Fraction, mon
     )
     tables = sum(1 / Fraction(each.sigma) ** 2 for each in release.measured)  # their deviation, rounding included
     assert total * 999 / 1000 < sum(spent) <= total
-    assert len(spent) == len(release.measured)  # four tables first, then a choice and a table for each payment
+    assert len(spent) == 2 * len(release.measured) - 4  # four tables first, then a choice and a table in turns
+    for each, cost in zip(release.measured, [*spent[:4], *spent[5::2]], strict=True):
+        assert cost * Fraction(each.sigma) ** 2 >= 1  # each table has at least the noise that its payment buys
     assert tables * (1 - Fraction(1, 10**9)) <= sum(spent)
 
 

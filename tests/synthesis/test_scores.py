@@ -9,9 +9,11 @@ import pytest
 
 from tacit.noise import secure
 from tacit.synthesis import scoring
-from tacit.synthesis.aim import _scores, adaptive, noise_of
+from tacit.synthesis.aim import _estimates, _noises, _scores, adaptive, noise_of
 from tacit.synthesis.model.fitting import Measured, alone
+from tacit.synthesis.model.tables import Columns
 from tacit.synthesis.model.trees import neighbours_of
+from tacit.synthesis.purse import TableNoise
 from tacit.synthesis.workloads import candidates_of
 from tests.synthesis.test_release import LAYOUT, exact_of, people
 
@@ -31,11 +33,16 @@ def test_a_row_moves_no_weighted_score_further_than_the_heaviest_weight_allows()
         gone = int(generator.integers(0, 60))
         fewer = {name: np.delete(own, gone) for name, own in data.items()}
         model = alone(singles, float(generator.uniform(1, 100)))
-        found = []
+        found: list[dict[Columns, int]] = []
+        noises_before: dict[Columns, TableNoise] = {}
         for rows in (data, fewer):
             exact = exact_of(rows)
             counts = {columns: exact.table(columns) for columns in weights}
-            found.append(_scores(counts, weights, model, model.cliques(), joined, 3.0, 1e9)[0])
+            estimates = _estimates(counts, model, model.cliques(), joined, 1e9)
+            noises = _noises(estimates, Fraction(1, 9), 1)
+            assert not noises_before or noises == noises_before  # nor is how much noise there will be
+            noises_before = noises
+            found.append(_scores(counts, weights, estimates, noises))
         assert found[0].keys() == found[1].keys() == weights.keys()  # which are candidates is not the rows' to say
         most = max(most, *(abs(own - found[1][columns]) for columns, own in found[0].items()))
         assert most <= allowed

@@ -10,10 +10,16 @@ So everything together costs what one release of Gaussian noise does (`purse`); 
 (`bought`), their composition. That is charged. The number of rounds, the candidates, their estimates and the annealing
 of the noise follow from public numbers and what was released; how long the fitting takes does too.
 
+How much noise each table gets. Noise of deviation s costs 1/s**2 and moves about k s rows, in a table where k cells
+are larger than it. For one sum of costs the rows moved in several tables are the fewest where s is proportional to
+k**(-1/3), so a table's share is proportional to k**(2/3) (`_want`). k is the number of cells for the first tables, and
+for candidates what the model says (`noise_of`): public or released numbers, so the shares are free to follow them.
+
 Neighbours: one unit's rows, added or removed. Assumptions: the columns' facts and the workload are public.
 Source: McKenna, Mullins, Sheldon, Miklau 2022 ("AIM"). Different here: rare values are merged after the first tables
-(`merging`), which get a share of their own; what noise would do to a table is no more than the table itself in cells
-that are smaller than the noise (`noise_of`); the fit stops at the level of the noise (`model.fitting`).
+(`merging`), which get a share of their own; tables have unequal noise; what noise would do to a table is no more than
+the table itself in cells that are smaller than the noise (`noise_of`); the fit stops at the level of the noise
+(`model.fitting`).
 """
 
 from __future__ import annotations
@@ -44,7 +50,7 @@ from tacit.synthesis.model.marginals import marginal
 from tacit.synthesis.model.tables import Columns, Table
 from tacit.synthesis.model.trees import cells_with, neighbours_of, tree_of
 from tacit.synthesis.mst import known_tables, merged_columns, must_be_small
-from tacit.synthesis.purse import Purse, Round, TableNoise, filled
+from tacit.synthesis.purse import CHOOSING, Purse, TableNoise, choice_of, filled
 from tacit.synthesis.released import Measurement, Release
 from tacit.synthesis.spending import rho_of
 from tacit.synthesis.synthetic import Synthetic, synthesised
@@ -56,13 +62,17 @@ Progress = Callable[[float], None]
 _FIRST: Final = Fraction(30, 100)
 _FIRST_OF_LITTLE: Final = Fraction(50, 100)
 _LITTLE: Final = Fraction(1, 250)  # mu**2
-_ROUNDS: Final = 4  # for each column, at most
+# of a round, for the choice: a large purse makes choices that are precise enough from less of it
+_CHOOSING_OF_MUCH: Final = Fraction(3, 100)
+_POWER: Final = 2 / 3
+_MOST_WANTED: Final = Fraction(4)  # times the share of a round, at most
+_ROUNDS: Final = 5  # for each column, at most
 _STEPS, _LAST_STEPS = 40, 300
 _MEAN_SIZE: Final = math.sqrt(2 / math.pi)  # of normal noise, in deviations
-_LAST_ROUNDS: Final = 16  # that many at least share what is left when the noise is lowered
+_LAST_ROUNDS: Final = 24  # that many at least share what is left when the noise is lowered
 _ANNEAL: Final = 2  # times the share
 _UNTIL: Final = 0.6
-MOST_CELLS: Final = 1 << 19
+MOST_CELLS: Final = 1 << 20
 
 
 def noise_of(estimate: Table, sigma: float) -> float:
@@ -147,8 +157,8 @@ def adaptive(
     purse = Purse(total_cost)
     exact.prepare(list(candidates))
     count = len(layout.sizes)
-    measured = first_tables(exact, count, purse, rows, bits)
-    merges, total = merged_columns(measured, measured[0].sigma)
+    measured = first_tables(exact, layout.sizes, purse, rows, bits)
+    merges, total = merged_columns(measured)
     merges = kept_apart(merges, layout)
     sizes = [each.size for each in merges]
     known = known_tables(measured, merges)
@@ -156,68 +166,90 @@ def adaptive(
     tables = model.cliques()
     weight = max(candidates.values())
     counts = {columns: merged(exact.table(columns), columns, merges) for columns in candidates}
+    choosing = CHOOSING if total_cost < _LITTLE else _CHOOSING_OF_MUCH
     share = purse.left / (_ROUNDS * count)
     while purse.left > 0:
-        if purse.left < 2 * share:
-            share = purse.left  # the last round takes what is left
-        this = Round.of(share, rows, weight)
-        purse.pay(this.cost)
+        last = purse.left < 2 * share  # the last round takes what is left
+        share = purse.left if last else share
+        choice, cost = choice_of(share * choosing, rows, weight)
+        purse.pay(cost)
         room = most * purse.used
         joined = neighbours_of([each.columns for each in known], count)
-        scores, estimates = _scores(counts, candidates, model, tables, joined, this.table.scale, room)
+        estimates = _estimates(counts, model, tables, joined, room)
+        noises = _noises(estimates, share * (1 - choosing), rows)
+        scores = _scores(counts, candidates, estimates, noises)
         listed = list(scores)
-        chosen = listed[
-            int(this.choice.choose(list(range(len(listed))), scores=[scores[c] for c in listed], bits=bits))
-        ]
-        noisy = this.table.release(counts[chosen], bits)
-        measured.append(Measurement(chosen, noisy, this.table.scale, merged=True))
+        chosen = listed[int(choice.choose(list(range(len(listed))), scores=[scores[c] for c in listed], bits=bits))]
+        noise = noises[chosen]
+        if last or noise.cost > purse.left:
+            noise = TableNoise.of(purse.left, rows)
+        purse.pay(noise.cost)
+        measured.append(Measurement(chosen, noise.release(counts[chosen], bits), noise.scale, merged=True))
         known = known_tables(measured, merges)
         tree = tree_of([each.columns for each in known], sizes)
-        last = share == this.cost or purse.left < share / 1000
         model = fit(tree, known, total, before=model, steps=_STEPS, until=_UNTIL)
         tables = model.cliques()
         moved = float(np.abs(marginal(tree, tables, chosen) * total - estimates[chosen]).sum())
-        if moved <= noise_of(estimates[chosen], this.table.scale):
+        if moved <= noise_of(estimates[chosen], noise.scale):
             # what was measured is lost in the noise: less of it from here on, and enough left for some more tables
             share = max(share, min(share * _ANNEAL, purse.left / _LAST_ROUNDS))
         if progress is not None:
             progress(purse.used)
-        if last:
+        if last or purse.left < share / 1000:
             break
     model = fit(model.tree, known, total, before=model, steps=_LAST_STEPS, until=_UNTIL)
     return Release("aim", layout.fields, tuple(measured), model, merges, {"spent": purse.used})
 
 
-def first_tables(exact: Exact, count: int, purse: Purse, rows: int, bits: BitSource) -> list[Measurement]:
+def first_tables(exact: Exact, sizes: Sequence[int], purse: Purse, rows: int, bits: BitSource) -> list[Measurement]:
     """Every column by itself."""
-    share = _FIRST_OF_LITTLE if purse.total < _LITTLE else _FIRST
-    noise = TableNoise.of(purse.total * share / count, rows)
+    share = purse.total * (_FIRST_OF_LITTLE if purse.total < _LITTLE else _FIRST)
+    wants = [_want(size) for size in sizes]
     found = []
-    for place in range(count):
+    for place, want in enumerate(wants):
+        noise = TableNoise.of(share * want / sum(wants), rows)
         purse.pay(noise.cost)
         found.append(Measurement((place,), noise.release(exact.table((place,)), bits), noise.scale))
     return found
 
 
+def _want(cells: float) -> Fraction:
+    """What a table of so many cells gets of the purse, up to a factor."""
+    return Fraction(max(round(1024 * cells**_POWER), 1), 1024)
+
+
+def _estimates(
+    counts: Mapping[Columns, Whole], model: Fitted, tables: list[Table], joined: Sequence[int], room: float
+) -> dict[Columns, Table]:
+    """What the model says about each candidate that keeps it small."""
+    tree = model.tree
+    return {
+        columns: marginal(tree, tables, columns) * model.total
+        for columns in counts
+        if len(columns) == 1 or tree.holder(columns) is not None or cells_with(joined, columns, tree.sizes) <= room
+    }
+
+
+def _noises(estimates: Mapping[Columns, Table], share: Fraction, rows: int) -> dict[Columns, TableNoise]:
+    """The noise of each candidate: of the share on average, and less for tables that noise hurts in more cells."""
+    scale = TableNoise.of(share, rows).scale
+    wants = {columns: _want(noise_of(own, scale) / scale) for columns, own in estimates.items()}
+    mean = sum(wants.values(), Fraction(0)) / len(wants)
+    return {columns: TableNoise.of(share * min(want / mean, _MOST_WANTED), rows) for columns, want in wants.items()}
+
+
 def _scores(
     counts: Mapping[Columns, Whole],
     weights: Mapping[Columns, int],
-    model: Fitted,
-    tables: list[Table],
-    joined: Sequence[int],
-    sigma: float,
-    room: float,
-) -> tuple[dict[Columns, int], dict[Columns, Table]]:
-    """For each candidate that keeps the model small: how far the model is off, less what its noise would be."""
-    tree = model.tree
-    scores: dict[Columns, int] = {}
-    estimates: dict[Columns, Table] = {}
-    for columns, exact in counts.items():
-        fits = len(columns) == 1 or tree.holder(columns) is not None or cells_with(joined, columns, tree.sizes) <= room
-        if not fits:
-            continue
-        estimate = marginal(tree, tables, columns) * model.total
-        penalty = round(scoring.GRID * noise_of(estimate, sigma))
-        estimates[columns] = estimate
-        scores[columns] = weights[columns] * (scoring.distance(exact, scoring.on_grid(estimate)) - penalty)
-    return scores, estimates
+    estimates: Mapping[Columns, Table],
+    noises: Mapping[Columns, TableNoise],
+) -> dict[Columns, int]:
+    """For each candidate how far the model is off, less what its noise would be."""
+    return {
+        columns: weights[columns]
+        * (
+            scoring.distance(counts[columns], scoring.on_grid(own))
+            - round(scoring.GRID * noise_of(own, noises[columns].scale))
+        )
+        for columns, own in estimates.items()
+    }

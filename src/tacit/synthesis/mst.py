@@ -179,7 +179,7 @@ def measured_tree(plan: Plan, layout: Layout, exact: Exact, bits: BitSource) -> 
         Measurement((place,), np.asarray(plan.single.release(exact.table((place,)), bits=bits)), plan.single.scale)
         for place in places
     ]
-    merges, total = merged_columns(measured, plan.single.scale)
+    merges, total = merged_columns(measured)
     merges = kept_apart(merges, layout)
     known = known_tables(measured, merges)
     first = alone(known, total)
@@ -194,11 +194,16 @@ def measured_tree(plan: Plan, layout: Layout, exact: Exact, bits: BitSource) -> 
     return Release("mst", layout.fields, tuple(measured), fitted, merges)
 
 
-def merged_columns(measured: Sequence[Measurement], sigma: float) -> tuple[tuple[Merge, ...], float]:
+def merged_columns(measured: Sequence[Measurement]) -> tuple[tuple[Merge, ...], float]:
     """Rare values of single columns put together, and the number of rows."""
-    plainly = [Measured(each.columns, each.noisy.astype(np.float64), 1 / sigma**2) for each in measured]
-    total = total_of(plainly)
-    merges = [merge_rare(each.noisy, _RARE * sigma, nearest(each.noisy, total, sigma)) for each in plainly]
+    tables = [each.noisy.astype(np.float64) for each in measured]
+    total = total_of(
+        [Measured(each.columns, own, 1 / each.sigma**2) for each, own in zip(measured, tables, strict=True)]
+    )
+    merges = [
+        merge_rare(own, _RARE * each.sigma, nearest(own, total, each.sigma))
+        for each, own in zip(measured, tables, strict=True)
+    ]
     return tuple(merges), total
 
 

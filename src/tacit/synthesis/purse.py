@@ -45,7 +45,7 @@ from tacit.synthesis import scoring
 from tacit.synthesis.spending import tightened
 
 _PI: Final = Fraction(355, 113)  # a little more
-_CHOOSING: Final = Fraction(7, 100)  # of a round: for the choice
+CHOOSING: Final = Fraction(7, 100)  # of a round: for the choice
 _ROUNDING: Final = Fraction(1, 12)  # what rounding adds to the variance, at most and nearly
 
 
@@ -77,6 +77,12 @@ class TableNoise:
         return exact + np.asarray(rounded_normal(self.sigma, exact.size, bits), dtype=np.int64).reshape(exact.shape)
 
 
+def choice_of(share: Fraction, rows: int, weight: int) -> tuple[Exponential, Fraction]:
+    """The choice for a share of mu**2, and what it costs: roots are rounded so that it is at most the share."""
+    eta = 1 / sqrt_up(_PI / (8 * share))
+    return Exponential(sensitivity=scoring.sensitivity(rows, weight), epsilon=eta), _PI * eta**2 / 8
+
+
 @dataclass(frozen=True, slots=True)
 class Round:
     """One choice and one table: the noise for a share of mu**2, and what it costs."""
@@ -87,11 +93,10 @@ class Round:
 
     @classmethod
     def of(cls, share: Fraction, rows: int, weight: int) -> Round:
-        """Roots are rounded so that the cost is at most the share."""
-        eta = 1 / sqrt_up(_PI / (8 * share * _CHOOSING))
-        choice = Exponential(sensitivity=scoring.sensitivity(rows, weight), epsilon=eta)
-        table = TableNoise.of(share * (1 - _CHOOSING), rows)
-        return cls(choice, table, _PI * eta**2 / 8 + table.cost)
+        """At most the share."""
+        choice, cost = choice_of(share * CHOOSING, rows, weight)
+        table = TableNoise.of(share * (1 - CHOOSING), rows)
+        return cls(choice, table, cost + table.cost)
 
 
 class Purse:

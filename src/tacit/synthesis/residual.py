@@ -114,7 +114,7 @@ def measured_pairs(
     count = len(layout.sizes)
     pairs: list[Columns] = list(itertools.combinations(range(count), 2))
     exact.prepare(pairs)
-    measured = first_tables(exact, count, purse, rows, bits)
+    measured = first_tables(exact, layout.sizes, purse, rows, bits)
     known = Residuals(layout.sizes)
     for each in measured:
         known.add(each.columns, each.noisy.astype(np.float64), each.sigma**2)

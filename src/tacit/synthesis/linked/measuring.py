@@ -108,7 +108,7 @@ def measured_children(
         Measurement((place,), np.asarray(plan.single.release(exact.table((place,)), bits=bits)), plan.single.scale)
         for place in own
     ]
-    merges, total = merged_columns(measured, plan.single.scale)
+    merges, total = merged_columns(measured)
     both = (*units.merges, *merges)
     first = _independent(units, counted, measured, both, total)
     scores = _scores(exact, pairs, both, first)
