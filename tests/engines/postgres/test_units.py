@@ -10,7 +10,7 @@ from tacit.engines.postgres.engine import PostgresEngine
 from tacit.errors import EngineError, PolicyError
 from tacit.policy.read import parse
 from tests.engines.conformance.engines import content
-from tests.engines.test_postgres_engine import Place, asking, place
+from tests.engines.postgres.test_engine import Place, asking, place
 
 __all__ = ["place"]  # a fixture
 

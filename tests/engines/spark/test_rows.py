@@ -16,10 +16,10 @@ from tacit.engines.spark.engine import Session, SparkEngine
 from tacit.errors import EngineError, PolicyError, TacitError
 from tacit.loss.budget import Budget
 from tacit.policy import Column, ColumnUnit, CsvReading, Policy, Source, Table
+from tests.engines.spark.test_engine import copied
 from tests.engines.spark_rows import NASTY, READINGS, compare
 from tests.engines.spark_session import MASTER
 from tests.engines.spark_tables import command
-from tests.engines.test_spark_engine import copied
 
 SECRET = Secret(bytes(range(32)))
 

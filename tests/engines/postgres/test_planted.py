@@ -17,7 +17,7 @@ from tacit.engines.postgres.copy import build, now
 from tacit.engines.postgres.engine import PostgresEngine
 from tacit.errors import EngineError
 from tests.engines.conformance.engines import content
-from tests.engines.test_postgres_engine import TOTAL, Place, asking, place, reader
+from tests.engines.postgres.test_engine import TOTAL, Place, asking, place, reader
 
 __all__ = ["place", "reader"]  # fixtures
 

@@ -19,7 +19,7 @@ from tacit.engines.secret import Secret
 from tacit.policy import Policy
 from tacit.policy.read import parse
 from tests.engines.conformance.engines import content
-from tests.engines.test_postgres_engine import Place, Query, place
+from tests.engines.postgres.test_engine import Place, Query, place
 
 __all__ = ["place"]  # a fixture
 

@@ -15,9 +15,9 @@ from tacit.engines.spark.engine import Session, SparkEngine
 from tacit.errors import PolicyError, TacitError
 from tacit.loss.budget import Budget
 from tacit.policy import Column, ColumnUnit, PathUnit, Policy, Source, Table
+from tests.engines.spark.test_engine import copied
 from tests.engines.spark_session import MASTER
 from tests.engines.spark_tables import command
-from tests.engines.test_spark_engine import copied
 
 SECRET = Secret(bytes(range(32)))
 

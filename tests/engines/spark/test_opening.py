@@ -25,16 +25,16 @@ from tacit.engines.spark.engine import Session, SparkEngine
 from tacit.errors import EngineError
 from tacit.loss.budget import Budget
 from tacit.policy import Column, ColumnUnit, Policy, Source, Table
+from tests.engines.spark.test_engine import asked
 from tests.engines.spark_session import MASTER
 from tests.engines.spark_tables import command
-from tests.engines.test_spark_engine import asked
 
 pytestmark = pytest.mark.spark
 COUNT = 'SELECT count(*) AS m0 FROM tacit_copy."t" AS "t"'
 CHILD = """
 import sys, time
 from tacit.engines.spark.engine import SparkEngine
-from tests.engines.test_spark_opening import policy_of
+from tests.engines.spark.test_opening import policy_of
 engine = SparkEngine.register(policy_of(sys.argv[1], None))
 print(engine._copy.path, engine._session.worker._path, engine._session.worker.pid, flush=True)
 time.sleep(900)
@@ -63,7 +63,7 @@ def gone(process: int) -> bool:
 def test_a_killed_client_leaves_no_rows_behind(spark: Session, tmp_path: Path) -> None:
     place = people(tmp_path, 1, 2)
     with SparkEngine.register(policy_of(place, None), session=spark) as ours:
-        root = Path(__file__).resolve().parents[2]
+        root = Path(__file__).resolve().parents[3]
         paths = os.pathsep.join([str(root / "src"), str(root)])
         child = subprocess.Popen(
             [sys.executable, "-c", CHILD, place], stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": paths}

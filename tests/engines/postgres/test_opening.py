@@ -19,8 +19,8 @@ from tacit.doors.cli import app
 from tacit.engines.postgres.engine import PostgresEngine
 from tacit.errors import EngineError
 from tests.engines.conformance.engines import content
-from tests.engines.test_postgres_engine import TOML, TOTAL, Place, place, reader, whoami
-from tests.engines.test_postgres_planted import COUNT, owner, rival, roles
+from tests.engines.postgres.test_engine import TOML, TOTAL, Place, place, reader, whoami
+from tests.engines.postgres.test_planted import COUNT, owner, rival, roles
 from tests.postgres_server import BINARIES, running
 
 __all__ = ["owner", "place", "reader", "rival", "roles"]  # fixtures
