@@ -444,7 +444,7 @@ def test(arguments: list[str]) -> int:
 
 
 # What says most about networks in the least time; `python3 go.py neural` runs all of it.
-NEURAL_SHORT = ("test_norms.py", "test_trainer.py", "test_batches.py", "test_features.py")
+NEURAL_SHORT = ("test_hooked.py", "test_trainer.py", "test_batches.py", "test_features.py")
 
 
 def neural_steps() -> dict[str, Sequence[str]]:

@@ -43,7 +43,8 @@ def plain(case: Case) -> Callable[[], None]:
 
 def tacit(case: Case, *, silent: bool = False) -> Callable[[], None]:
     """Exact noise, secure samples and all."""
-    from tacit.learning.neural import PrivateTrainer, grid
+    from tacit.learning.neural import PrivateTrainer
+    from tacit.learning.neural.sums import grid
 
     module, (inputs, target) = module_of(case), rows_of(case)
     if silent:

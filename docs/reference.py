@@ -279,12 +279,14 @@ def first_sentence(text: str | None) -> str:
 
 
 def prose(text: str) -> str:
-    """A docstring (of `inspect.getdoc`) as Markdown: paragraphs, with indented lines kept as they stand."""
+    """A docstring (of `inspect.getdoc`) as Markdown: paragraphs; examples and indented lines stay as they stand."""
     parts = []
     for part in re.split(r"\n\s*\n", text):
         lines = part.splitlines()
         indented = [line for line in lines if line.startswith("    ")]
-        if indented and len(indented) == len(lines):
+        if lines and lines[0].startswith(">>> "):
+            parts.append("```pycon\n" + part + "\n```")
+        elif indented and len(indented) == len(lines):
             parts.append("```text\n" + textwrap.dedent(part) + "\n```")
         elif any(line.startswith(" ") for line in lines) and not lines[0].startswith(("- ", "* ")):
             parts.append("```text\n" + part + "\n```")

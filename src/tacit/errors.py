@@ -32,39 +32,86 @@ __all__ = [
 
 
 class TacitError(Exception):
-    """The root of every refusal."""
+    """The root of every refusal.
+
+    >>> import tacit
+    >>> try:
+    ...     tacit.Budget(-1)
+    ... except TacitError as refusal:
+    ...     print(refusal)
+    The 'epsilon' parameter must be a finite number of at least 0. Got -1 instead.
+    """
 
 
 class ParameterError(TacitError, ValueError):
-    """A public parameter is out of range. Nothing was released and nothing was charged."""
+    """A public parameter is out of range. Nothing was released and nothing was charged.
+
+    >>> issubclass(ParameterError, ValueError)
+    True
+    """
 
 
 class PolicyError(TacitError):
-    """The policy contradicts itself, or the tables it speaks of."""
+    """The policy contradicts itself, or the tables it speaks of.
+
+    >>> import tacit
+    >>> tacit.between(3, 1).column("age", "integer")
+    Traceback (most recent call last):
+    ...
+    tacit.errors.PolicyError: Column 'age': The lower bound must not be above the upper. Got 3 and 1 instead.
+    """
 
 
 class QuestionError(TacitError):
-    """The question is outside the language, or asks for what may not leave."""
+    """The question is outside the language, or asks for what may not leave.
+
+    >>> from tacit.question import read
+    >>> read("SELECT * FROM visits")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    tacit.errors.QuestionError: '*' stands for whole rows (line 1, column 8). Name what you want to know, ...
+    """
 
 
 class LedgerError(TacitError):
-    """The ledger is full, locked, damaged, older than its head, or another one. Nothing was released."""
+    """The ledger is full, locked, damaged, older than its head, or another one. Nothing was released.
+
+    >>> issubclass(Stopped, LedgerError)
+    True
+    """
 
 
 class Stopped(LedgerError):
-    """Something failed after it was paid for, and the owner has not looked yet. Nothing was charged."""
+    """Something failed after it was paid for, and the owner has not looked yet. Nothing was charged.
+
+    >>> issubclass(Stopped, LedgerError)
+    True
+    """
 
 
 class Cancelled(TacitError):
-    """Whoever asked took it back in time. Nothing was charged and nothing was read."""
+    """Whoever asked took it back in time. Nothing was charged and nothing was read.
+
+    >>> issubclass(Cancelled, TacitError)
+    True
+    """
 
 
 class EngineError(TacitError):
-    """The engine refused, timed out or ran out of room. Its own words are never shown."""
+    """The engine refused, timed out or ran out of room. Its own words are never shown.
+
+    >>> issubclass(EngineError, TacitError)
+    True
+    """
 
 
 class BudgetExceeded(TacitError):
-    """The budget does not cover the question. `asked` and `remaining` are in the budget's own unit."""
+    """The budget does not cover the question. `asked` and `remaining` are in the budget's own unit.
+
+    >>> refusal = BudgetExceeded("0.2 is left.", asked=Fraction(1, 2), remaining=Fraction(1, 5))
+    >>> refusal.asked - refusal.remaining
+    Fraction(3, 10)
+    """
 
     def __init__(self, message: str, *, asked: Fraction, remaining: Fraction) -> None:
         super().__init__(message)

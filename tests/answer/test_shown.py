@@ -7,7 +7,9 @@ import math
 import numpy as np
 import pytest
 
+from tacit.answer import Answer
 from tacit.answer.shown import key_text, shown
+from tacit.plan.answers.bends import FARTHEST
 from tacit.statistics import mean
 
 SIZES = [0.004, 1.5, 37.5, 4.2e3, 987_654.3, 1_708_735_134.78375, 24_687_354_742_554.668]
@@ -48,3 +50,20 @@ def test_a_study_prints_its_ends_apart_from_each_other() -> None:
     printed = str(mean(values, bounds=(1.6e9, 1.8e9), epsilon=10**6)).splitlines()[2]
     value, low, high = (float(each.strip("[], ").replace(",", "")) for each in printed.split())
     assert low < value < high
+
+
+def test_an_answer_of_which_nothing_is_known_says_so_instead_of_a_number() -> None:
+    """Once as "+/- 1e+150": a logarithm of what may be zero, and a quotient by it."""
+    columns = ((1.5, None, 2.0), (3.0, 3.0, 3.0))
+    facts = {"epsilon": "1", "delta": "0", "unit": "one row", "noise": "n", "rows_per_unit": "1", "entry": "1"}
+    spreads = ((FARTHEST, FARTHEST, 0.1), (1.0, 1.0, 1.0))
+    answer = Answer(("a", "b"), ("real", "real"), columns, spreads, False, facts, False)
+    assert "1.5 +/- ?" in str(answer)
+    assert "1e+" not in str(answer)
+    assert any("may be anything" in note for note in answer.notes)
+    assert answer.intervals()["a"][:2] == [None, None]
+    assert answer.intervals()["a"][2] == pytest.approx((2 - 0.196, 2 + 0.196), abs=1e-3)
+    assert answer.to_dict()["a_low"][0] is None
+    assert [each["value"] for each in answer.chart_spec()["data"]["values"]] == [2.0, 3.0, 3.0, 3.0]
+    sure = Answer(("b",), ("real",), columns[1:], spreads[1:], False, facts, False)
+    assert not any("may be anything" in note for note in sure.notes)

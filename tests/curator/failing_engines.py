@@ -88,7 +88,7 @@ def _of_postgres(server: Server, psycopg: Any) -> dict[str, Cause]:
         return lambda at: replaced(postgres_session, "_rows", raised)
 
     def returning(names: list[str], rows: list[tuple[Any, ...]]) -> Cause:
-        return lambda at: replaced(postgres_session, "_rows", lambda *given: postgres_session.Rows(names, rows))
+        return lambda at: replaced(postgres_session, "_rows", lambda *given: postgres_session.Fetched(names, rows))
 
     return {
         "the connection is killed": lambda at: before_each_query(at, lambda: _done(server.sql(ours))),

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.answer import leaves as module
-from tacit.answer.leaves import Near, Rows, read
+from tacit.answer.leaves import Near, ReadRows, read
 from tacit.engines.exact import Exact, Keys
 from tacit.mechanisms import Extreme, Quantiles
 from tacit.mechanisms.ranks import Asked, Leaves, Line
 from tacit.plan.picks.rank_probe import Probe
 from tests.effort import tried
-from tests.mechanisms.test_rank_leaves import answer, leaves
+from tests.mechanisms.test_ranks import answer, leaves
 
 POINTS = 60
 VALUES = st.lists(st.one_of(st.integers(0, POINTS - 1), st.sampled_from([7, 8])), max_size=60)
@@ -91,7 +91,7 @@ def test_rows_that_were_read_tell_what_a_probe_would(rows: list[int], places: tu
     here = sorted(row for row in rows if not 20 <= row <= 24)
     asked = Asked(first, last, point, 0)
     inside = any(each.first <= first and last <= each.last for each in kept)
-    found = Rows(np.array(here, dtype=np.int64), kept).find(asked)
+    found = ReadRows(np.array(here, dtype=np.int64), kept).find(asked)
     assert found == (answer(rows, asked) if inside else None)
 
 
@@ -137,5 +137,5 @@ def _opened(cell: int, rows: int, count: int) -> module._Opened:
 
 
 def test_what_was_read_is_not_shown() -> None:
-    rows = Rows(np.array([4711], dtype=np.int64), [Probe(0, 4711, 4711, 4711)])
+    rows = ReadRows(np.array([4711], dtype=np.int64), [Probe(0, 4711, 4711, 4711)])
     assert "4711" not in repr(rows) + repr(_opened(0, 4711, 1))

@@ -164,10 +164,10 @@ def test_totals_and_means_are_within_what_is_said(clinic: Any, delta: float) -> 
     watch._journal.extend = lambda first, rows: (seen.extend(map(list, rows)), extend(first, rows))[1]
     watch.catch_up("2026-01-01")
     watch.close()
-    held = np.zeros(4)
+    held, reach = np.zeros(4), reach_of(totals, 4)
     for _ in range(400):
         sent = totals.begin().extend(np.array(seen, dtype=object))[-1].tolist()
-        values, off = found.told(sent, reach_of(totals, 4))
+        values, off = found.told(sent, reach)
         for place, true in enumerate(truth(rows, "A", 4)):
             value, far = values[0][place], off[0][place]
             held[place] += value is None or far is None or abs(value - true) <= far

@@ -18,6 +18,7 @@ import pytest
 from sklearn.base import is_classifier, is_regressor
 
 import tacit
+from tacit import learning
 from tacit.errors import TacitError
 from tacit.learning import remembered
 from tests.learning.test_common import charges, made, of_rows, target_of
@@ -209,10 +210,41 @@ def test_what_is_wrongly_asked_of_a_curator_is_refused_before_the_charge(
     sql, target = WRONGLY_ASKED[kind]
     curator = curators("one row")
     before = len(charges(curator))
-    if target is not None and target_of(model) is None:
-        pytest.skip("a model without a target does not look at it")
     aim = target_of(model) if target is None else target
     with pytest.raises(TacitError) as told:
         of_rows(model).fit(curator.rows(sql), aim)
     assert len(str(told.value)) > 30
     assert len(charges(curator)) == before
+
+
+@pytest.mark.parametrize(
+    ("model", "sql", "words"),
+    [
+        (learning.PCA(4, epsilon=1), "SELECT age, bmi FROM data", "at most 2, the number of coordinates"),
+        (learning.PCA(4, epsilon=1), "SELECT age, smoker FROM data", "at most 3, the number of coordinates"),
+        (learning.StandardScaler(epsilon=1), "SELECT age, smoker FROM data", "is for numbers"),
+        (learning.KBinsDiscretizer(epsilon=1), "SELECT age, smoker FROM data", "is for numbers"),
+    ],
+    ids=named,
+)
+def test_columns_that_a_model_cannot_use_are_refused_before_the_charge(
+    model: Any, sql: str, words: str, curators: Callable[[str], tacit.Curator]
+) -> None:
+    curator = curators("one row")
+    before = len(charges(curator))
+    with pytest.raises(TacitError, match=words):
+        model.fit(curator.rows(sql))
+    with pytest.raises(TacitError, match=words):
+        model.estimate(curator.rows(sql))
+    assert len(charges(curator)) == before
+
+
+@pytest.mark.parametrize("model", [learning.PCA(4), learning.StandardScaler()], ids=named)
+def test_columns_that_a_model_cannot_use_are_refused_where_moments_were_bought_too(model: Any) -> None:
+    frame = pd.DataFrame({"age": [20.0, 40.0], "sex": ["F", "M"]})
+    facts: dict[str, Any] = {"bounds": {"age": (0, 110)}, "values": {"sex": ["F", "M"]}}
+    bought = learning.SecondMoments(epsilon=1, **facts).fit(frame)
+    with pytest.raises(TacitError, match=r"is for numbers|number of coordinates"):
+        model.fit(bought)
+    with pytest.raises(TacitError, match="no target"):
+        learning.PCA(1).fit(bought, "age")

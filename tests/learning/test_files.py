@@ -117,6 +117,7 @@ def test_what_is_no_file_of_a_model_is_refused(payload: bytes, words: str) -> No
         ("model", "Evaluation"),
         ("model", ["Ridge"]),
         ("fitted/predict", 1),
+        ("fitted/save_card", 1),
         ("fitted/__class__", "x"),
         ("fitted/epsilon", 3),
         ("fitted/a b", 3),

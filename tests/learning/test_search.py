@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import tacit
 from tacit import learning
-from tacit.errors import BudgetExceeded, ParameterError
+from tacit.errors import BudgetExceeded, ParameterError, TacitError
 from tacit.learning.evaluation import held_out
 from tacit.learning.evaluation.held_out import exact_score, most_of, row_errors, score_noise
 from tacit.learning.search import plan_runs
@@ -235,6 +235,19 @@ def test_a_curator_charges_a_search_once_stores_it_and_reads_nothing_without_bud
     assert not other.finding_.repeated
     with pytest.raises(BudgetExceeded):
         learning.Search(learning.Ridge(), {"alpha": [1.0]}, epsilon=49).fit(data, "charge")
+
+
+def test_the_price_of_a_search_is_told_for_nothing() -> None:
+    curator, _ = clinic()
+    data = curator.rows("SELECT age, charge, sex FROM data")
+    before = len(curator.ledger())
+    search = learning.Search(learning.Ridge(), {"alpha": [1.0, 10.0]}, epsilon=2, delta=1e-6)
+    assert "epsilon 2, delta 1e-06" in str(search.estimate(data, "charge"))
+    with pytest.raises(TacitError, match="left out where the model predicts classes"):
+        learning.Search(learning.GaussianNB(), {}, epsilon=2, largest_error=1).estimate(
+            curator.rows("SELECT age, charge, sex FROM data"), "sex"
+        )
+    assert len(curator.ledger()) == before
 
 
 def test_a_model_that_would_release_more_than_it_was_priced_for_gets_the_worst_score() -> None:

@@ -162,6 +162,8 @@ def test_arrays_are_released_once_in_a_process_and_their_receipt_says_what_it_co
     changed[0, 0] += 1
     assert (clone(model).fit(changed).covariance_ != first.covariance_).any()
     assert (learning.SecondMoments(epsilon=0.25, bounds=(-3, 3)).fit(X).covariance_ != first.covariance_).any()
+    X[0, 0] = -X[0, 0] + 1
+    assert not clone(model).fit(X).finding_.repeated  # other rows in the same object
     assert len(remembered._RELEASED) <= remembered._MOST
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tacit.noise import race, runs
 from tacit.noise.bits import SeededBitsForTestsOnly
-from tacit.noise.runs import choose_from_runs, drawing_from_runs
+from tacit.noise.runs import drawing_from_runs
 
 TOPS = np.array([-3, 0, -1, -2], dtype=np.int64)
 STEPS = np.array([0, 2, 0, 1], dtype=np.int64)
@@ -34,7 +34,7 @@ def test_candidates_are_chosen_as_often_as_their_weights_say() -> None:
     bits, size = SeededBitsForTestsOnly(7), 8_000
     found: dict[tuple[int, int], int] = {}
     for _ in range(size):
-        drawn = choose_from_runs(TOPS, STEPS, LENGTHS, FACTOR, bits)
+        (drawn,) = drawing_from_runs(TOPS, STEPS, LENGTHS, FACTOR)(bits, 1)
         found[drawn] = found.get(drawn, 0) + 1
     for key, chance in law().items():
         assert abs(found.get(key, 0) - size * chance) < 6.5 * math.sqrt(size * chance * (1 - chance))

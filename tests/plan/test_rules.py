@@ -1,8 +1,11 @@
 """A fixture for every rule, tests/fixtures/rules/<rule>.sql: a question, and what the rule makes of it.
 
-Sections after the question: `query` (one for each query that is pushed down, in order), `change` (of each measure: how
-far one unit moves all cells together, and one cell), `noise` (of each measure: its kind and scale, at epsilon 1 without
-a delta), `kinds`, `cells`, `levels`, `schema`, `notes`; `says` is a part of some sentence, `refused` of the refusal.
+The section `fills` after the question lists what this rule alone adds to the draft that the rules before it left, a
+line for each field of `plan.draft.Draft`, with its value where that is short; a rule that only refuses has `refused`,
+a part of its refusal. The other sections are about the finished plan: `query` (one for each query that is pushed down,
+in order), `change` (of each measure: how far one unit moves all cells together, and one cell), `noise` (of each
+measure: its kind and scale, at epsilon 1 without a delta), `kinds`, `cells`, `levels`, `schema`, `notes`; `says` is a
+part of some sentence.
 """
 
 from __future__ import annotations
@@ -19,6 +22,9 @@ import tacit
 from tacit.errors import TacitError
 from tacit.mechanisms import Laplace
 from tacit.plan import RULES, KnownKeys, Measure, Plan, make_plan
+from tacit.plan.asked import Asked
+from tacit.plan.draft import Draft, Part
+from tacit.plan.make import prepare, terms_of
 from tacit.policy import Policy
 from tacit.question import read
 from tests.plan.copies import clinic
@@ -77,20 +83,68 @@ LISTED: dict[str, Callable[[Plan], list[str]]] = {
 }
 
 
+def _part(part: Part) -> str:
+    return part.kind if part.levels is None else f"{part.kind} on {len(part.levels.sets)} levels"
+
+
+FIELDS: dict[str, Callable[[Draft], str]] = {
+    "rows_per_unit": lambda draft: str(draft.rows_per_unit),
+    "where": lambda draft: "" if draft.where is None else draft.where.sql("duckdb"),
+    "key_columns": lambda draft: ", ".join(column.name for column in draft.key_columns),
+    "cells": lambda draft: "unknown" if draft.cells is None else f"{len(draft.cells)}",
+    "parts": lambda draft: ", ".join(map(_part, draft.parts)),
+    "pick_parts": lambda draft: ", ".join(part.kind for part in draft.pick_parts),
+    "outputs": lambda draft: ", ".join(output.name for output in draft.outputs),
+    "groups_per_unit": lambda draft: str(draft.groups_per_unit),
+    "sensitivities": lambda draft: ", ".join(str(each.l1) for each in draft.sensitivities),
+    "mechanisms": lambda draft: ", ".join(type(each).__name__ for each in draft.mechanisms),
+}
+"""The fields of a draft whose values are short enough to be written down."""
+
+
+def policy_for(rule: str) -> Policy:
+    return huge() if rule == "bound_sizes" else clinic()
+
+
+def drafted(text: str, rule: str) -> Draft:
+    """The question as the rules before this one leave it."""
+    question, policy = read(text), policy_for(rule)
+    asked = Asked(Fraction(1)).with_words_of(question.privacy)
+    terms = terms_of(policy, asked)
+    draft = prepare(question, policy, asked, terms)._draft
+    for each in RULES[: NAMES.index(rule)]:
+        draft = each(draft)
+    return draft
+
+
 @pytest.mark.parametrize("rule", NAMES)
-def test_the_rule_makes_of_the_question_what_is_written_down(rule: str) -> None:
+def test_the_rule_itself_adds_what_is_written_down_and_nothing_else(rule: str) -> None:
     question, expected = sections(rule)
-    refusals = [text for name, text in expected if name == "refused"]
-    if refusals:
-        with pytest.raises(TacitError, match=re.escape(refusals[0])):
-            make_plan(read(question), huge() if rule == "bound_sizes" else clinic(), epsilon=1)
+    (name, text), *_ = expected
+    before = drafted(question, rule)
+    if name == "refused":
+        with pytest.raises(TacitError, match=re.escape(text)):
+            RULES[NAMES.index(rule)](before)
         return
-    plan = make_plan(read(question), clinic(), epsilon=1)
+    after = RULES[NAMES.index(rule)](before)
+    filled = [field for field in vars(before) if getattr(before, field) != getattr(after, field)]
+    assert name == "fills"
+    assert [f"{field}: {FIELDS[field](after)}" if field in FIELDS else field for field in filled] == text.split("\n")
+
+
+@pytest.mark.parametrize("rule", NAMES)
+def test_the_finished_plan_is_the_one_written_down(rule: str) -> None:
+    question, expected = sections(rule)
+    if expected[0][0] == "refused":
+        with pytest.raises(TacitError, match=re.escape(expected[0][1])):
+            make_plan(read(question), policy_for(rule), epsilon=1)
+        return
+    plan = make_plan(read(question), policy_for(rule), epsilon=1)
     queries = [text for name, text in expected if name == "query"]
     if queries:
         assert [each.text(pretty=True) for each in plan.queries] == queries
     for name, text in expected:
         if name == "says":
             assert any(text in sentence for sentence in plan.sentences)
-        elif name != "query":
+        elif name not in ("fills", "query"):
             assert LISTED[name](plan) == text.split("\n")

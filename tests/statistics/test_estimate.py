@@ -1,13 +1,10 @@
-"""A free estimate of every study, in one way: its price and its error, and nothing charged, run or read."""
+"""How far off a study is expected to be, free and beforehand. That all studies are estimated: `test_common`."""
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -15,46 +12,11 @@ import pytest
 import tacit
 from tacit import statistics
 from tacit.curator.curator import Curator
-from tacit.engines.duckdb.engine import DuckDBEngine
 from tacit.errors import TacitError
-from tests.statistics.test_prices import STUDIES, clinic, event_of, no_processes, own, priced
+from tests.statistics.studies import own
+from tests.statistics.test_common import clinic
 
 __all__ = ["clinic"]
-WITHOUT_INTERVALS = {
-    "Monitor",
-    "bernoulli_parameter",
-    "best_price",
-    "chi_square",
-    "choose_hyperparameters",
-    "decide",
-    "digital_goods_auction",
-    "meeting_date",
-    "minimum_cut",
-    "mode",
-    "t_test",
-}
-OWN_FUNCTIONS = {"DistanceToProperty", "ProposeTestRelease", "SampleAndAggregate", "SmoothSensitivity"}
-
-
-def refused(*_: object, **__: object) -> None:
-    raise AssertionError("rows were read")
-
-
-@pytest.mark.parametrize("name", sorted(priced() & set(STUDIES)))
-def test_every_study_is_estimated_at_the_price_that_it_would_be_charged(clinic: Curator, name: str) -> None:
-    before = clinic.ledger()
-    with no_processes(), patch.object(DuckDBEngine, "run", refused):
-        found = statistics.estimate(STUDIES[name], clinic, epsilon="0.1")
-    assert clinic.ledger() == before
-    assert found.event.to_dict()["kind"] == event_of(clinic, name, epsilon="0.1").to_dict()["kind"]
-    assert found.asked.epsilon == Fraction(1, 10)
-    assert found.fits is not None
-    assert found.fits > 1
-    assert "Nothing was charged" in str(found)
-    assert all(html.escape(line) in found._repr_html_() for line in str(found).split("\n"))
-    assert found.errors or found.notes, "nothing is said about how far it would be off"
-    assert bool(found.errors) == (name not in WITHOUT_INTERVALS | OWN_FUNCTIONS)
-    assert all(each.half_width > 0 for each in found.errors)
 
 
 def test_a_count_is_expected_to_be_off_by_the_quantile_of_its_noise(clinic: Curator) -> None:

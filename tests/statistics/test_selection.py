@@ -11,11 +11,10 @@ import pandas as pd
 import pytest
 
 import tacit
-from tacit.errors import BudgetExceeded, ParameterError, QuestionError, TacitError
+from tacit.errors import ParameterError, QuestionError, TacitError
 from tacit.loss import compose, events
 from tacit.mechanisms import Laplace
 from tacit.statistics.domains import domain_of
-from tacit.statistics.finding import Finding
 from tacit.statistics.selection.bernoulli import bernoulli_comparison, bernoulli_parameter
 from tacit.statistics.selection.decisions import decide, meeting_date, whole_losses
 from tacit.statistics.selection.most_frequent import METHODS, mode, share_of, top_k
@@ -253,28 +252,6 @@ def test_the_comparison_shows_one_over_n_and_one_over_its_root() -> None:
     assert "no data" in found.card()
     # O(1/n) of the variance: theta (1 - theta)/(power n), power = epsilon/(2 ln 10) for a flip that is replaced
     assert drawn[1] == pytest.approx(math.sqrt(0.21 * 2 * math.log(10) / 100_000), rel=0.05)
-
-
-def test_a_study_on_a_curator_is_charged_once_and_then_stored() -> None:
-    clinic = visits(BASE)
-    studies = [
-        lambda: mode(clinic, "data.site", epsilon=1),
-        lambda: top_k(clinic, "data.site", k=2, epsilon=1),
-        lambda: top_k(clinic, "data.site", k=2, epsilon=1, method="gumbel"),
-        lambda: best_price(clinic, "data.bid", prices=[1, 2], epsilon=1),
-        lambda: digital_goods_auction(clinic, "data.bid", prices=[1, 2], epsilon=1),
-        lambda: decide(clinic, "data.site", decisions=[0, 1], loss=lambda d, s: d * len(s), epsilon=1),
-        lambda: meeting_date(clinic.rows("SELECT bid > 3 AS mon, bid > 4 AS tue FROM data"), epsilon=1),
-        lambda: bernoulli_parameter(clinic.rows("SELECT bid > 3 AS high FROM data"), epsilon=1),
-    ]
-    for number, study in enumerate(studies, start=1):
-        first, again = study(), study()
-        assert isinstance(first, Finding)
-        assert again == first
-        assert again.repeated
-        assert float(clinic.spent().loss) <= number * 1.01
-    with pytest.raises(BudgetExceeded):
-        mode(clinic, "data.site", epsilon=45)
 
 
 def test_empty_and_strange_data_give_a_private_result() -> None:

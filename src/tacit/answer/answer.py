@@ -26,6 +26,7 @@ from tacit.answer.nested import around, bin_kind, is_nested, plain, read
 from tacit.answer.shown import bars, key_text, off, readable, safe, shown
 from tacit.errors import TacitError
 from tacit.parameters import Number
+from tacit.plan.answers.bends import UNKNOWN
 from tacit.plan.answers.chosen import SEVERAL, SHARED, whole_reach
 from tacit.plan.answers.chosen import reach as reach_of
 
@@ -34,6 +35,10 @@ _NOTE: Final = "+/- covers the noise in 95 of 100 cases or more, not what clampi
 _NO_VALUE: Final = (
     "NULL beside noisy values: the noisy numbers it is computed from leave none, such as a mean of no rows, or a "
     "correlation of columns whose spread is lost in the noise"
+)
+_NO_BOUND: Final = (
+    "+/- ?: the noise may be as large as what is divided by, or as what the logarithm is taken of, so the exact value "
+    "may be anything"
 )
 
 
@@ -46,6 +51,10 @@ class Answer:
     columns the noise is in whole numbers (`ONE`, `SEVERAL` or `SHARED` noises), and `farthest` how far off each value
     can be at the most, by its bounds.
     `repeated` says that it was stored before and cost nothing; it does not make an answer another one.
+
+    >>> answer = Answer(("n",), ("integer",), ((3,),), (None,), False, {})
+    >>> answer["n"], answer.names
+    ((3,), ('n',))
     """
 
     names: tuple[str, ...]
@@ -139,7 +148,8 @@ class Answer:
     def intervals(self, level: Number = "0.95") -> dict[str, list[Any]]:
         """For each noisy column an interval around each value, which holds the exact one with this probability or more.
 
-        An interval is (low, high), None beside NULL, and of a histogram a dict with one for each bin.
+        An interval is (low, high), None beside NULL and where nothing is known of the exact value, and of a histogram
+        a dict with one for each bin.
         About: several noises are combined by their slopes and by what quotients, products, roots and rounding add to
         these at 95 % (`plan.answers.bends`), and the wider of the normal and the Laplace law is taken.
         They cover the noise only, not what clamping and bounding left out.
@@ -218,6 +228,17 @@ class Answer:
             *(() if chosen is None else (f"In 95 of 100 cases, {chosen}",)),
             *(() if said is None else said.split("\n")),
             *((_NO_VALUE,) if missing else ()),
+            *((_NO_BOUND,) if self._is_unbounded else ()),
+        )
+
+    @property
+    def _is_unbounded(self) -> bool:
+        """Whether there is a value of which no interval tells where the exact one lies."""
+        return any(
+            value is not None and not reach <= UNKNOWN
+            for column, reaches in zip(self.columns, self.reaches(0.95), strict=True)
+            if reaches is not None
+            for value, reach in zip(column, reaches, strict=True)
         )
 
     def _covered(self) -> str:

@@ -6,12 +6,12 @@ apart, because bars of one name would be stacked into a number that nobody relea
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 from tacit.answer.shown import safe, shown
+from tacit.plan.answers.bends import UNKNOWN
 
 Drawn: TypeAlias = tuple[str, Sequence[Any], Sequence[float] | None]
 """A column: its name, its values, and how far each may be off; None for a key."""
@@ -28,7 +28,7 @@ def chart_spec(columns: Sequence[Drawn]) -> dict[str, Any]:
         {"column": name, "label": label, "value": value, "low": value - reach, "high": value + reach}
         for name, (_, column, reaches) in zip(names, noisy, strict=True)
         for label, value, reach in zip(labels, column, reaches, strict=True)
-        if value is not None and math.isfinite(reach)
+        if value is not None and reach <= UNKNOWN
     ]
     x = {"field": "label", "type": "nominal", "sort": None, "title": None}
     ends = {"y": {"field": "low", "type": "quantitative", "title": None}, "y2": {"field": "high"}}

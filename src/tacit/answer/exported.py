@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tacit.answer.nested import bin_kind, element, in_csv, is_nested, plain
 from tacit.answer.shown import safe
 from tacit.errors import TacitError
+from tacit.plan.answers.bends import UNKNOWN
 
 if TYPE_CHECKING:
     from tacit.answer.answer import Answer
@@ -142,7 +142,7 @@ def _with_ends(answer: Answer) -> Iterator[tuple[str, str, Sequence[Any]]]:
 
 
 def _end(value: Any, off: float) -> Any:
-    if value is None or not math.isfinite(off):
+    if value is None or not abs(off) <= UNKNOWN:
         return None
     if isinstance(value, dict):
         return {key: number + off for key, number in value.items()}

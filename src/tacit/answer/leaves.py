@@ -43,7 +43,7 @@ class _Opened:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class ReadRows:
     """All rows of some stretches of a cell, in order."""
 
     values: Whole = field(repr=False)
@@ -78,7 +78,7 @@ def split(keys: Keys, columns: Columns) -> Near:
     return found
 
 
-def read(pick: Pick, run: Run, near: Near, cells: Keys) -> tuple[Near, dict[int, Rows]]:
+def read(pick: Pick, run: Run, near: Near, cells: Keys) -> tuple[Near, dict[int, ReadRows]]:
     """The same with likely leaves in much smaller ones, and the rows of these by the cells' numbers."""
     assert not isinstance(pick.mechanism, Mode)
     found, shelves = dict(near), {}
@@ -98,7 +98,7 @@ def read(pick: Pick, run: Run, near: Near, cells: Keys) -> tuple[Near, dict[int,
         stretches = [stretch for each in some for stretch in each.stretches]
         values = iter(run(pick.reading(cells, stretches)).open_for(partial(_values, stretches, pick.mechanism.points)))
         for each in some:
-            rows = Rows(np.concatenate([next(values) for _ in each.stretches]), each.stretches)
+            rows = ReadRows(np.concatenate([next(values) for _ in each.stretches]), each.stretches)
             leaves, total = near[cells[each.cell]]
             found[cells[each.cell]] = with_values(leaves, each.leaves, rows.values, grain), total
             shelves[each.cell] = rows

@@ -11,6 +11,8 @@ import datetime
 import json
 from typing import Any, Final
 
+from tacit.plan.answers.bends import UNKNOWN
+
 _TIMES: Final = {"date": datetime.date.fromisoformat, "timestamp": datetime.datetime.fromisoformat}
 
 
@@ -56,7 +58,9 @@ def in_csv(value: Any) -> Any:
 
 
 def around(value: Any, reach: float) -> Any:
-    """The interval of a value; of a map one for each of its bins."""
+    """The interval of a value; of a map one for each of its bins; None where nothing is known of where it lies."""
+    if not reach <= UNKNOWN:
+        return None
     if isinstance(value, dict):
         return {key: (number - reach, number + reach) for key, number in value.items()}
     return (value - reach, value + reach)

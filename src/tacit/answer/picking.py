@@ -13,7 +13,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from tacit.answer.leaves import NOTHING, Near, Rows, Run, read, split
+from tacit.answer.leaves import NOTHING, Near, ReadRows, Run, read, split
 from tacit.engines.exact import Columns, Keys
 from tacit.mechanisms import Mode
 from tacit.mechanisms.quantiles import Choosing
@@ -57,7 +57,7 @@ def _ranked(pick: Pick, run: Run, near: Near, cells: Keys, bits: BitSource) -> l
     return chosen
 
 
-def _next(choosing: Choosing, found: list[Found] | None, rows: Rows | None) -> list[Asked]:
+def _next(choosing: Choosing, found: list[Found] | None, rows: ReadRows | None) -> list[Asked]:
     """What it asks next that the rows that were read do not tell."""
     asked = next(choosing) if found is None else choosing.send(found)
     while rows is not None:

@@ -11,6 +11,8 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
+from tacit.plan.answers.bends import UNKNOWN
+
 _FEWEST, _MOST = 6, 15  # digits of a number; a double has between 15 and 17
 
 
@@ -86,7 +88,9 @@ def safe(text: str) -> str:
 
 
 def off(reach: float) -> str:
-    """How far a value may be off."""
+    """How far a value may be off; a question mark where nothing is known."""
+    if not reach <= UNKNOWN:
+        return "?"
     return f"{reach:,}" if isinstance(reach, int) and reach < 10**6 else f"{reach:.3g}"
 
 
@@ -94,7 +98,7 @@ def bars(column: tuple[Any, ...], reaches: list[float] | None) -> list[str]:
     """For each value a small drawing of its interval, all on one scale that holds zero; nothing for keys."""
     if reaches is None:
         return [""] * len(column)
-    drawn = [value is not None and math.isfinite(reach) for value, reach in zip(column, reaches, strict=True)]
+    drawn = [value is not None and reach <= UNKNOWN for value, reach in zip(column, reaches, strict=True)]
     ends = [
         end
         for value, reach, draw in zip(column, reaches, drawn, strict=True)

@@ -22,7 +22,11 @@ _LARGEST: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """A belief of `prior` before the release lies in [lower, upper] after it, except with probability `failure`."""
+    """A belief of `prior` before the release lies in [lower, upper] after it, except with probability `failure`.
+
+    >>> posterior("0.5", epsilon="1").prior
+    0.5
+    """
 
     prior: float
     epsilon: float
@@ -63,7 +67,12 @@ class Posterior:
 
 
 def posterior(prior: Number, epsilon: Number, delta: Number = 0, failure: Number = 0) -> Posterior:
-    """Where a belief of `prior` can move; with a delta, except with a probability `failure` that you accept."""
+    """Where a belief of `prior` can move; with a delta, except with a probability `failure` that you accept.
+
+    >>> after = posterior("0.5", epsilon="1")
+    >>> round(after.upper, 3)  # odds of e to 1
+    0.731
+    """
     budget = Budget(epsilon, delta)
     if budget.epsilon > _LARGEST:
         raise parameters.refuse("epsilon", f"at most {_LARGEST}, which allows any belief already", epsilon)

@@ -35,6 +35,9 @@ class Bound:
 
     `event` says in words which outcomes were counted, `likelier` under which of the two inputs they are frequent. Of
     `draws` from each side, `hits` fell into the event there and `other_hits` on the other side.
+
+    >>> Bound(0.9, 0.0, 0.999, "number 1 < 1", "the first", 1000, 600, 200, 0.1).epsilon
+    0.9
     """
 
     epsilon: float

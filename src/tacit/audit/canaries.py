@@ -38,7 +38,11 @@ _MOST_EPSILON = 50.0
 
 @dataclass(frozen=True, slots=True)
 class OneRun:
-    """epsilon is at least `epsilon` at `delta`: of `guesses` guesses about the canaries `right` were right."""
+    """epsilon is at least `epsilon` at `delta`: of `guesses` guesses about the canaries `right` were right.
+
+    >>> OneRun(1.5, 0.0, 0.999, 100, 50, 45, 0.1).right
+    45
+    """
 
     epsilon: float
     delta: float
@@ -61,6 +65,10 @@ def one_run(
     """Run `trainer(included)` once, and guess by `score(result, canary)`, high for a canary that seems to be in.
 
     The `guesses` most extreme scores are guessed, half "in" and half "out"; without it several numbers are tried.
+
+    >>> run = one_run(lambda included: set(included), lambda result, canary: float(canary in result), range(200))
+    >>> run.epsilon > 1  # whoever releases who was in tells all of it
+    True
     """
     count = len(canaries)
     if count < 2:

@@ -22,7 +22,11 @@ Masses: TypeAlias = Mapping[Hashable, Number]
 
 
 def exact_epsilon(masses: Masses, neighbour_masses: Masses, delta: Number = 0) -> float:
-    """The epsilon at `delta` of two laws given by their masses, whichever of the two inputs is first."""
+    """The epsilon at `delta` of two laws given by their masses, whichever of the two inputs is first.
+
+    >>> round(exact_epsilon({"yes": "3/4", "no": "1/4"}, {"yes": "1/4", "no": "3/4"}), 4)  # log 3
+    1.0986
+    """
     allowed = parameters.probability("delta", delta)
     first, second = _read("masses", masses), _read("neighbour_masses", neighbour_masses)
     return max(_one_way(first, second, allowed), _one_way(second, first, allowed))

@@ -27,7 +27,12 @@ Relation = Literal["add or remove", "replace"]
 
 @dataclass(frozen=True, slots=True)
 class WorstNeighbour:
-    """The pair that was told apart best, its bound, and how many pairs were tried."""
+    """The pair that was told apart best, its bound, and how many pairs were tried.
+
+    >>> found = worst_neighbour(lambda x: x, (0, 1), samples=500)
+    >>> found.tried > 0
+    True
+    """
 
     x: Any
     neighbour: Any
@@ -48,7 +53,14 @@ def worst_neighbour(
     workers: int = 1,
     pairs: Sequence[Pair] = (),
 ) -> WorstNeighbour:
-    """Search among inputs of `size` numbers (None: one number, not a list) within `bounds`; `pairs` are tried too."""
+    """Search among inputs of `size` numbers (None: one number, not a list) within `bounds`; `pairs` are tried too.
+
+    >>> def raw(x):
+    ...     return sum(x)
+    >>> found = worst_neighbour(raw, (0, 1), size=2, samples=500)
+    >>> found.bound.epsilon > 3
+    True
+    """
     if relation not in ("add or remove", "replace"):
         raise parameters.refuse("relation", "'add or remove' or 'replace'", relation)
     low, high = (parameters.rational("bounds", end) for end in bounds)

@@ -46,6 +46,13 @@ def question(
 
     With `by`, the key that tells worlds 0, 1, 2, ... apart, one ask is `worlds` releases (as many as are in the answer
     unless you say so: where other keys are unknown, a world may have no row at all).
+
+    >>> import pandas, tacit
+    >>> def people(count):
+    ...     frame = pandas.DataFrame({"who": range(count)})
+    ...     return lambda: tacit.protect(frame, unit="who", columns={}, budget=10**6)
+    >>> question(people(3), people(4), "SELECT count(*) FROM data", 1).epsilon
+    Fraction(1, 1)
     """
     exact = parameters.positive("epsilon", epsilon)
     chance = Fraction(0) if delta is None else parameters.probability("delta", delta)

@@ -66,7 +66,12 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """An audit of a policy's questions, `confidence` for all that was `tried` together."""
+    """An audit of a policy's questions, `confidence` for all that was `tried` together.
+
+    >>> report = Report("clinic", "0.1.0", "2026-01-01", 1000, 0.999, 1.5, ())
+    >>> Report.from_json(report.to_json()) == report
+    True
+    """
 
     policy: str
     version: str
@@ -129,7 +134,12 @@ def _round_up(count: int) -> int:
 
 
 def sign_report(report: Report, key: str | os.PathLike[str] | None = None) -> str:
-    """The signed report as text. `key` is a private key file (PEM), made if there is none; without it a fresh key."""
+    """The signed report as text. `key` is a private key file (PEM), made if there is none; without it a fresh key.
+
+    >>> report = Report("clinic", "0.1.0", "2026-01-01", 1000, 0.999, 1.5, ())
+    >>> check_report(sign_report(report)) == report
+    True
+    """
     private = Ed25519PrivateKey.generate() if key is None else _key_of(Path(key))
     text = report.to_json()
     public = private.public_key().public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
@@ -142,7 +152,14 @@ def sign_report(report: Report, key: str | os.PathLike[str] | None = None) -> st
 
 
 def check_report(signed: str, public_key: str | None = None) -> Report:
-    """The report, if its signature holds and, where you name one, it was made with the key you know (hex)."""
+    """The report, if its signature holds and, where you name one, it was made with the key you know (hex).
+
+    >>> report = Report("clinic", "0.1.0", "2026-01-01", 1000, 0.999, 1.5, ())
+    >>> check_report(sign_report(report).replace("clinic", "another"))
+    Traceback (most recent call last):
+    ...
+    tacit.errors.TacitError: The report is not what was signed: its signature does not hold.
+    """
     try:
         content: dict[str, Any] = json.loads(signed)
         text, found = content["report"], content["public_key"]

@@ -39,7 +39,11 @@ _SHOWN_CLASSES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Harm:
-    """What a column adds to the share of unique people, and what that share would be without it."""
+    """What a column adds to the share of unique people, and what that share would be without it.
+
+    >>> Harm("age", 0.5, 0.25).share
+    0.5
+    """
 
     column: str
     share: float
@@ -48,7 +52,11 @@ class Harm:
 
 @dataclass(frozen=True, slots=True)
 class SmallClass:
-    """One of the smallest classes: the values its people share, and how many they are."""
+    """One of the smallest classes: the values its people share, and how many they are.
+
+    >>> SmallClass(("F", 31), 2).size
+    2
+    """
 
     values: tuple[Any, ...]
     size: int
@@ -56,7 +64,14 @@ class SmallClass:
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """What was found in one file. NOT FOR RELEASE."""
+    """What was found in one file. NOT FOR RELEASE.
+
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "people.csv"
+    >>> _ = file.write_text("age,sex\\n31,F\\n31,F\\n40,M\\n")
+    >>> risk(file, ["age", "sex"]).columns
+    ('age', 'sex')
+    """
 
     file: str
     columns: tuple[str, ...]
@@ -79,7 +94,15 @@ def risk(
     person: str | None = None,
     largest_set: int = 4,
 ) -> Risk:
-    """Measure a CSV or Parquet file; `sensitive` is what nobody should learn, `person` tells people apart."""
+    """Measure a CSV or Parquet file; `sensitive` is what nobody should learn, `person` tells people apart.
+
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "people.csv"
+    >>> _ = file.write_text("age,sex\\n31,F\\n31,F\\n40,M\\n")
+    >>> found = risk(file, ["age", "sex"])
+    >>> found.whole.unique, found.whole.people
+    (1, 3)
+    """
     import duckdb
 
     names = tuple(columns)

@@ -18,7 +18,15 @@ _SHOWN_SETS: Final = 30
 
 
 def html_report(risk: Risk) -> str:
-    """The whole page."""
+    """The whole page.
+
+    >>> import pathlib, tempfile
+    >>> from tacit.audit import risk
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "people.csv"
+    >>> _ = file.write_text("age,sex\\n31,F\\n31,F\\n40,M\\n")
+    >>> "NOT FOR RELEASE" in html_report(risk(file, ["age", "sex"]))
+    True
+    """
     banner = f'<p class="banner" role="alert">{escape(WARNING)}</p>'
     sets = risk.sets[:_SHOWN_SETS]
     left_out = f"<p>{len(risk.sets) - len(sets)} safer sets are left out.</p>" if len(risk.sets) > len(sets) else ""

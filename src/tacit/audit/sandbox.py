@@ -55,6 +55,12 @@ def audit_policy(
 
     Questions are asked at `epsilon`, the largest that the policy allows for one question unless you say otherwise.
     `told(name, done, of)` hears before each claim is tried.
+
+    >>> from tacit.policy.read import parse
+    >>> table = 'source = "t.csv"\\nunit = "row"\\ncolumns.age = { type = "integer", between = [0, 9] }'
+    >>> policy = parse(f'name = "clinic"\\nbudget.epsilon = 1\\n[tables.visits]\\n{table}')
+    >>> audit_policy(policy, samples=100).policy
+    'clinic'
     """
     asked = policy.largest_epsilon if epsilon is None else parameters.positive("epsilon", epsilon)
     failure = 1 - parameters.open_probability("confidence", confidence)

@@ -30,7 +30,11 @@ Outcome = Literal["consistent", "violated", "inconclusive"]
 
 @dataclass(frozen=True, slots=True, init=False)
 class Claim:
-    """`mechanism` is said to be (epsilon, delta)-differentially private, and `x` and `neighbour` to be neighbours."""
+    """`mechanism` is said to be (epsilon, delta)-differentially private, and `x` and `neighbour` to be neighbours.
+
+    >>> Claim(lambda x: x, 0, 1, epsilon=1, name="no noise").name
+    'no noise'
+    """
 
     mechanism: Mechanism
     x: Any
@@ -69,7 +73,11 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the draws say about a claim; `needed` samples of each input would settle an inconclusive one."""
+    """What the draws say about a claim; `needed` samples of each input would settle an inconclusive one.
+
+    >>> verify(Claim(lambda x: x, 0, 1, epsilon=1, name="no noise"), samples=1000).name
+    'no noise'
+    """
 
     outcome: Outcome
     name: str
@@ -96,7 +104,11 @@ def verify(
     workers: int = 1,
     progress: bool = False,
 ) -> Verdict:
-    """Whether draws of the mechanism bear the claim out. `tolerance` is a share of epsilon (of 0.1 if that is less)."""
+    """Whether draws of the mechanism bear the claim out. `tolerance` is a share of epsilon (of 0.1 if that is less).
+
+    >>> verify(Claim(lambda x: x, 0, 1, epsilon=1), samples=1000).outcome
+    'violated'
+    """
     share = parameters.positive("tolerance", tolerance)
     bound = lower_bound(
         claim.mechanism,

@@ -45,6 +45,14 @@ class Curator(Lifetime):
     """A private database: register once, ask in SQL, pay from one ledger.
 
     `progress` is told of a registration: the table that is being copied, the steps done, and the steps in all.
+
+    >>> import pandas, tacit
+    >>> frame = pandas.DataFrame({"who": [1, 2, 3], "age": [31, 40, 52]})
+    >>> with tacit.protect(frame, unit="who", columns={"age": (0, 110)}, budget=1) as people:
+    ...     first = people.ask("SELECT avg(age) FROM data", "0.25")
+    ...     again = people.ask("select AVG(age) from data", "1/4")
+    >>> again.repeated, list(again.rows()) == list(first.rows())
+    (True, True)
     """
 
     def table(self, name: str) -> AskedSteps:

@@ -20,7 +20,13 @@ from tacit.policy.read import read as read_policy
 
 
 def open_policy(path: str | os.PathLike[str], *, analyst: str = "owner", progress: Progress | None = None) -> Curator:
-    """The database of a policy file. `progress(table, done, steps)` is called while the tables are registered."""
+    """The database of a policy file. `progress(table, done, steps)` is called while the tables are registered.
+
+    >>> open_policy("clinic.json")
+    Traceback (most recent call last):
+    ...
+    tacit.errors.PolicyError: clinic.json: there is no such file. `tacit init` writes a policy to start from.
+    """
     return Curator(read_policy(Path(path)), analyst=analyst, progress=progress)
 
 
@@ -42,6 +48,12 @@ def protect(
 
     `columns` says what is public about each column (`between`, `one_of`, ...); others cannot be asked about. A pair
     (0, 110) stands for `between(0, 110)`, a list for `one_of`, and a number as a budget for an epsilon without delta.
+
+    >>> import pandas
+    >>> frame = pandas.DataFrame({"who": [1, 2, 3], "age": [31, 40, 52]})
+    >>> with protect(frame, unit="who", columns={"age": (0, 110)}, budget=1) as people:
+    ...     people.ask("SELECT count(*) AS n FROM data", "0.25").names, str(people.budget().left)
+    (('n',), '3/4')
     """
     if not isinstance(columns, Mapping):
         raise PolicyError(f"'columns' must be a mapping, such as {{'age': between(0, 110)}}. Got {columns!r} instead.")

@@ -118,11 +118,11 @@ def publish(
     }
     files: tuple[Path, ...] = ()
     if folder is not None:
-        files = written(folder, title, results, receipt, exact_level, curator.budget())
+        files = write_files(folder, title, results, receipt, exact_level, curator.budget())
     return Publication(results, receipt, files, joint.repeated)
 
 
-def written(
+def write_files(
     folder: Path,
     title: str,
     results: Mapping[str, Answer | Released],

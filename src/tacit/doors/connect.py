@@ -46,6 +46,11 @@ def connect(
     """The database that a server (`tacit serve`) shows to whoever holds this token.
 
     `verify` may be an SSL context that trusts your own certificate authority. `transport` is for tests.
+
+    >>> connect("ftp://host", "tacit-...")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    tacit.errors.ParameterError: The 'url' parameter must be an address such as https://clinic.example:8400. Got ...
     """
     try:
         import httpx

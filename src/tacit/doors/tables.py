@@ -24,8 +24,6 @@ from tacit.plan.plan import Expected
 from tacit.policy import ColumnUnit, PathUnit, Policy
 
 LONGEST_CELL = 200
-HOPELESS = 1e15
-"""An error of this size means that the noise drowned what was divided by."""
 
 
 def table(*headings: str, texts: Iterable[int] = (0,), wraps: Iterable[int] = ()) -> Table:
@@ -83,15 +81,8 @@ def noisy(cell: Any, around: Any) -> str:
 
 
 def intervals(released: Answer) -> list[list[Any] | None]:
-    """The 95 % intervals of each column in turn; None for keys. A value that the noise drowned altogether has none."""
-    columns = map(released.intervals().get, released.names)
-    return [None if column is None else list(map(_useful, column)) for column in columns]
-
-
-def _useful(interval: Any) -> Any:
-    if isinstance(interval, dict):
-        return {label: _useful(each) for label, each in interval.items()}
-    return interval if interval is not None and interval[1] - interval[0] < HOPELESS else None
+    """The 95 % intervals of each column in turn; None for keys. A value of which nothing is known has none."""
+    return list(map(released.intervals().get, released.names))
 
 
 def answer(released: Answer) -> Table:

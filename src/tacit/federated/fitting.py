@@ -53,6 +53,12 @@ def fit(
 
     With `local_steps=1` a round is one step of all clients together. Clients count alike, or with `full_weight` by how
     many rows they have, up to so many.
+
+    >>> from tacit import learning
+    >>> fit(learning.KMeans(2), [([[1.0]], None)] * 5, rounds=2, epsilon=1, delta="1e-3")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    tacit.errors.ParameterError: The 'model' parameter must be a LogisticRegression, a LinearRegression, ...
     """
     descent = Descent(rounds, norm, rate, momentum, local_steps)
     shown = next((each for each in clients if len(each[0])), None)

@@ -34,7 +34,13 @@ from tacit.loss.spent import NOTHING, Spent
 
 
 class Odometer:
-    """A file of rounds, and the most that all of them may tell."""
+    """A file of rounds, and the most that all of them may tell.
+
+    >>> import pathlib, tempfile
+    >>> from tacit import Budget
+    >>> Odometer(pathlib.Path(tempfile.mkdtemp()) / "told.json", Budget(3, "1e-6")).rounds
+    ()
+    """
 
     def __init__(self, path: str | os.PathLike[str], budget: Budget) -> None:
         self.path, self.filter = Path(path), choose_filter(budget)

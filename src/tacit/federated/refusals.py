@@ -9,8 +9,19 @@ from tacit.errors import TacitError
 
 
 class Refused(TacitError, ValueError):
-    """A message, a measurement or a report is refused; the sentence says why. Nothing was changed or sent."""
+    """A message, a measurement or a report is refused; the sentence says why. Nothing was changed or sent.
+
+    >>> from tacit import federated
+    >>> federated.Collection.from_json("{}")
+    Traceback (most recent call last):
+    ...
+    tacit.federated.refusals.Refused: The text is not the description of a collection.
+    """
 
 
 class Ended(Refused):
-    """A round is over without a result, and nothing was learned: too few stayed, or their shares do not fit."""
+    """A round is over without a result, and nothing was learned: too few stayed, or their shares do not fit.
+
+    >>> issubclass(Ended, Refused)
+    True
+    """

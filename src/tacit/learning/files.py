@@ -54,6 +54,14 @@ def load(path: str | Path, module: Any = None) -> Any:
     """The model or the evaluation of a file that `save` wrote.
 
     module: what a neural network was made with, where that is code of one's own, which no file holds.
+
+    >>> import pathlib, tempfile
+    >>> from tacit import learning
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.json"
+    >>> learning.StandardScaler(epsilon=1, bounds=(0, 100)).fit([[20], [30]]).save(path).name
+    'model.json'
+    >>> load(path).receipt_["epsilon"]
+    '1'
     """
     source = Path(path)
     if _is_tensors(source):

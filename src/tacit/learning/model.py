@@ -81,6 +81,15 @@ class Model(BaseEstimator):
         """The same model with no code but ours in it: what may see private rows. Most models have no other."""
         return self
 
+    def _fixed(self) -> Any:
+        """The same model, made anew of plain numbers and texts: whatever was put into this one stays behind.
+
+        What holds more than a file can, or could fail at some rows and not at others, is refused here.
+        """
+        from tacit.learning.files import from_bytes
+
+        return from_bytes(self._as_bytes(), "The model")
+
     def card(self) -> str:
         """A page about the fitted model, as HTML."""
         from tacit.learning.cards import model_card
@@ -94,15 +103,21 @@ class Model(BaseEstimator):
         return target
 
     def _rehearse(self) -> None:
-        """Use the model for one made-up row, the middle of everything: a file that cannot is malformed."""
+        """Use the model for made-up rows: a file that cannot is malformed."""
         check_is_fitted(self)
-        row: list[Any] = [each.middle if each.options is None else each.labels[0] for each in self._features]
+        made_up = self._made_up()
+        many = max(map(len, made_up))
+        rows = [[own[place % len(own)] for own in made_up] for place in range(many)]
         kind = object if any(each.options is not None for each in self._features) else np.float64
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for name in ("predict", "predict_proba", "decision_function", "transform"):
                 if hasattr(self, name):
-                    np.asarray(getattr(self, name)(np.array([row], dtype=kind)))
+                    np.asarray(getattr(self, name)(np.array(rows, dtype=kind)))
+
+    def _made_up(self) -> list[list[Any]]:
+        """For each column, values at all of which the model must be able to say something."""
+        return [[each.middle] if each.options is None else list(each.labels) for each in self._features]
 
     def _vectors(self, data: Any) -> Reals:
         """The rows to predict for, as vectors."""

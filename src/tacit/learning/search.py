@@ -42,6 +42,7 @@ from tacit.learning.model import Model
 from tacit.learning.training import Through, Training
 from tacit.loss import compose, events
 from tacit.noise import BitSource
+from tacit.statistics.estimating import StudyEstimate, estimate
 from tacit.statistics.finding import Content, Finding, column
 from tacit.statistics.moments.additive import budget
 from tacit.statistics.prepaid import Prepaid, Replayed, price_within
@@ -85,6 +86,12 @@ class Search(MetaEstimatorMixin, BaseEstimator):
     Fitted: `best_estimator_`, `best_params_`, `best_index_`, `best_score_` (of the held-out rows, with noise: the share
     of right classes, or 1 less the mean squared error, as a share of the largest one that counts); the best of several
     noisy scores is flattered. `cv_results_` where all candidates ran.
+
+    >>> from tacit import learning
+    >>> tree = learning.DecisionTreeClassifier(bounds=(0, 100), classes=["no", "yes"])
+    >>> search = Search(tree, {"max_depth": [1, 2]}, epsilon=1)
+    >>> search.epsilon
+    1
     """
 
     def __init__(
@@ -168,6 +175,15 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         finding = given.source.release(whole, plan.price, compute, analyst=analyst)
         self._keep(finding, candidates, X, y, lambda place: made(place, plan.fit_epsilon, plan.fit_delta))
         return self
+
+    def estimate(self, X: Any, y: Any = None) -> StudyEstimate:  # noqa: N803
+        """What `fit` with these rows of a curator would cost. Free: nothing is charged, run or read."""
+        return estimate(clone(self).fit, X, y)
+
+    def _chosen(self) -> Any:
+        """What `evaluate` scores: the best model."""
+        check_is_fitted(self)
+        return self.best_estimator_
 
     def _candidates(self) -> list[dict[str, Any]]:
         if not isinstance(self.estimator, Model) or not (is_classifier(self.estimator) or is_regressor(self.estimator)):

@@ -96,6 +96,7 @@ class HeadFile:
 
     def __init__(self, path: Path, patience: float) -> None:
         self.path = path
+        self._lock = path.with_name(path.name + ".lock")
         self._patience = patience
 
     def exists(self) -> bool:
@@ -106,13 +107,16 @@ class HeadFile:
         """The head. Both slots torn can only be seen while others write, so a few looks are enough."""
         for _ in range(_READ_ATTEMPTS):
             try:
-                content = self.path.read_bytes()
+                descriptor = disk.open_file(self.path, os.O_RDONLY)
+                try:
+                    found = _newest(_content(descriptor))
+                finally:
+                    os.close(descriptor)
             except OSError as failure:
                 raise LedgerError(
                     f"The head of the ledger, {self.path}, could not be read: {failure.strerror or failure}. Without "
                     "it nobody can tell whether the ledger is complete. Put the head back where it was."
                 ) from None
-            found = _newest(content)
             if found is not None:
                 return found[1]
             time.sleep(_PAUSE)
@@ -120,7 +124,7 @@ class HeadFile:
 
     def create(self, head: Head) -> None:
         """The first head. Call it with the lock held, and only where there is none."""
-        self.path.with_name(self.path.name + ".lock").write_bytes(b"")  # no note of an earlier head may stay
+        self._lock.write_bytes(b"")  # no note of an earlier head may stay
         fresh = self.path.with_name(self.path.name + ".new")
         descriptor = disk.open_file(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         try:
@@ -151,7 +155,7 @@ class HeadFile:
         """Put `head` in the slot that does not hold the present one. Call it with the lock held."""
         descriptor = disk.open_file(self.path, os.O_RDWR)
         try:
-            present = _newest(os.pread(descriptor, 2 * SLOT, 0))
+            present = _newest(_content(descriptor))
             turn = present[0] + 1 if present else 0
             disk.write(descriptor, _slot(turn, head), turn % 2 * SLOT)
             disk.sync(descriptor)
@@ -161,7 +165,7 @@ class HeadFile:
     @contextmanager
     def locked(self) -> Iterator[int]:
         """One writer at a time, over all processes; the kernel frees the lock of a killed one. Gives the lock file."""
-        descriptor = disk.open_file(self.path.with_name(self.path.name + ".lock"), os.O_RDWR | os.O_CREAT)
+        descriptor = disk.open_file(self._lock, os.O_RDWR | os.O_CREAT)
         try:
             deadline = time.monotonic() + self._patience
             while not _try_lock(descriptor):
@@ -198,13 +202,17 @@ def _slot(turn: int, head: Head) -> bytes:
 
 def _newest(content: bytes) -> tuple[int, Head] | None:
     """The turn and the head of the newest slot that is whole."""
-    slots = [_parsed(content[start : start + SLOT]) for start in (0, SLOT)]
+    slots = [_parsed(content[start : start + SLOT].partition(b"\n")[0]) for start in (0, SLOT)]
     return max((slot for slot in slots if slot is not None), key=lambda slot: slot[0], default=None)
 
 
+def _content(descriptor: int) -> bytes:
+    """Both slots."""
+    return os.pread(descriptor, 2 * SLOT, 0)
+
+
 @lru_cache(maxsize=64)  # read several times between two writes
-def _parsed(slot: bytes) -> tuple[int, Head] | None:
-    line, _, _ = slot.partition(b"\n")
+def _parsed(line: bytes) -> tuple[int, Head] | None:
     checksum, _, body = line.partition(b" ")
     if hashlib.sha256(body).hexdigest().encode("ascii") != checksum:
         return None

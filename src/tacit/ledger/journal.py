@@ -42,7 +42,16 @@ _PRIVATE: Final = 0o600
 
 
 class Journal:
-    """Running totals kept in a file."""
+    """Running totals kept in a file.
+
+    >>> import pathlib, tempfile
+    >>> from tacit.streaming import RunningTotals
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "visits.stream"
+    >>> with Journal(path, RunningTotals(365, epsilon=1, delta="1e-6")) as journal:
+    ...     first = journal.step(1, [3])
+    ...     list(journal.step(1, [5000])) == list(first)  # a step that is over is not drawn again
+    True
+    """
 
     def __init__(self, path: str | Path, totals: RunningTotals, *, bits: noise.BitSource | None = None) -> None:
         self.path = Path(path)

@@ -15,7 +15,14 @@ LARGEST_EPSILON = 30  # beyond it nothing is hidden
 
 
 class Refused(ValueError):
-    """The client does not answer: the sentence says why."""
+    """The client does not answer: the sentence says why.
+
+    >>> import tacit
+    >>> tacit.local.Survey(tacit.one_of("tea", "coffee"), epsilon=1).client().answer("milk")
+    Traceback (most recent call last):
+    ...
+    tacit.local.checks.Refused: 'milk' is no answer to this survey. Answers: tea, coffee.
+    """
 
 
 # which question a randomiser answers: the truth is the number of one of `values`, a number of `steps`, ...

@@ -188,7 +188,13 @@ def radices(law: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 class Report:
-    """What leaves: which survey, a random ticket, and the randomised numbers."""
+    """What leaves: which survey, a random ticket, and the randomised numbers.
+
+    >>> import tacit
+    >>> client = tacit.local.Survey(tacit.one_of("tea", "coffee"), epsilon=1).client()
+    >>> client.answer("tea").json() == client.answer("tea").json()  # told once, however often it is asked
+    True
+    """
 
     def __init__(self, survey: str, ticket: bytes, numbers: Sequence[int], law: Mapping[str, Any]) -> None:
         self.survey, self.ticket, self.numbers, self._law = survey, ticket, tuple(numbers), law
@@ -212,6 +218,11 @@ class Client:
 
     odometer: where this person's device keeps what it has told. Without one this client remembers it, for as long as
     it lives; another client of the same person would draw anew, and tell as much again.
+
+    >>> import tacit
+    >>> client = tacit.local.Survey(tacit.one_of("tea", "coffee"), epsilon=1).client()
+    >>> len(bytes(client.answer("tea")))
+    17
     """
 
     def __init__(self, description: str | Mapping[str, Any], odometer: Any = None) -> None:

@@ -24,7 +24,13 @@ from tacit.local.checks import Refused
 
 
 class Odometer:
-    """A file of reports that were sent, and the most that may be told in all."""
+    """A file of reports that were sent, and the most that may be told in all.
+
+    >>> import pathlib, tempfile
+    >>> odometer = Odometer(pathlib.Path(tempfile.mkdtemp()) / "told.json", limit=3)
+    >>> odometer.spent == 0
+    True
+    """
 
     def __init__(self, path: str | os.PathLike[str], limit: Any) -> None:
         self.path = Path(path)

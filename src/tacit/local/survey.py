@@ -42,7 +42,13 @@ _MOST_DIMENSIONS: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Reports of many people, as arrays; what `simulate` makes and `collect` takes."""
+    """Reports of many people, as arrays; what `simulate` makes and `collect` takes.
+
+    >>> import tacit
+    >>> survey = tacit.local.Survey(tacit.one_of("tea", "coffee"), epsilon=1)
+    >>> len(survey.simulate([0, 0, 1]))
+    3
+    """
 
     survey: str
     reports: Any
@@ -53,7 +59,11 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """A question whose answer is so many numbers, of at most this length together (L2 norm); longer ones are cut."""
+    """A question whose answer is so many numbers, of at most this length together (L2 norm); longer ones are cut.
+
+    >>> Vector(3, norm=2).dimensions
+    3
+    """
 
     dimensions: int
     norm: Any = 1
@@ -65,6 +75,11 @@ class Survey:
     question: `one_of(...)`, `between(low, high)`, `Vector(n)`, or names of several `one_of`, asked together.
     protocol: "best", or for listed answers one of k-ary, symmetric unary, optimal unary, hashing, hadamard, subset; for
     numbers sign, piecewise, hybrid, fitted (means), variance, or distribution.
+
+    >>> import tacit
+    >>> survey = Survey(tacit.one_of("tea", "coffee"), epsilon=1, name="drinks")
+    >>> Survey.from_json(survey.to_json()).id == survey.id
+    True
     """
 
     def __init__(self, question: Any, *, epsilon: Any, protocol: str = "best", name: str = "") -> None:

@@ -43,6 +43,10 @@ class TextSurvey:
     """A question that is answered by a text.
 
     longest: bytes of a text that count; what is longer is cut. step: bits by which prefixes grow, 4 to 10.
+
+    >>> words = TextSurvey(longest=4, epsilon=4)
+    >>> len(words.simulate(["tea", "milk"]))
+    2
     """
 
     def __init__(self, *, longest: int, epsilon: Any, step: int = 8, name: str = "") -> None:

@@ -57,7 +57,12 @@ def _accountant(name: str) -> _Accountant:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The total as one accountant sees it; upper bounds."""
+    """The total as one accountant sees it; upper bounds.
+
+    >>> from tacit.loss import Pure
+    >>> compose([Pure(1)] * 3).by("basic").epsilon(0)
+    3.0
+    """
 
     name: AccountantName
     entries: Entries = field(repr=False)
@@ -65,7 +70,7 @@ class Account:
     def epsilon(self, delta: Number) -> float:
         """An upper bound of the least epsilon at delta; infinite when this accountant has none."""
         allowed = float_down(parameters.probability("delta", delta))
-        if allowed >= 1:
+        if allowed >= 1 or not self.entries:
             return 0.0
         found = _accountant(self.name).epsilon(self.entries, allowed)
         summed, told = self._summed()
@@ -74,6 +79,8 @@ class Account:
     def delta(self, epsilon: Number) -> float:
         """An upper bound of delta at epsilon; 1 when this accountant has none."""
         at_least = float_down(parameters.non_negative("epsilon", epsilon))
+        if not self.entries:
+            return 0.0  # exactly, where a search would stop a little above
         found = _accountant(self.name).delta(self.entries, at_least)
         summed, told = self._summed()
         return min(found, float_up(told)) if summed <= Fraction(at_least) else found
@@ -87,7 +94,12 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What `events` cost together, for parameters fixed beforehand. Not a filter."""
+    """What `events` cost together, for parameters fixed beforehand. Not a filter.
+
+    >>> from tacit.loss import Pure
+    >>> compose([Pure(1)]).curve(epsilons=[1, 2])
+    [(1.0, 0.0), (2.0, 0.0)]
+    """
 
     events: tuple[Event, ...]
     entries: Entries = field(repr=False, compare=False)
@@ -128,7 +140,13 @@ class Total:
 
 
 def compose(events: Iterable[Event]) -> Total:
-    """The total of `events`, all on the same data. For parameters fixed beforehand only; not a filter."""
+    """The total of `events`, all on the same data. For parameters fixed beforehand only; not a filter.
+
+    >>> from tacit.loss import Pure
+    >>> total = compose([Pure("1/10")] * 100)
+    >>> total.epsilon(0), total.epsilon("1e-6") < 5
+    (10.0, True)
+    """
     released = tuple(events)
     # The same object again (`[mechanism.event] * 10_000`) is counted without being taken apart again.
     times = Counter(map(id, released))

@@ -62,7 +62,12 @@ class Shortage:
 
 @dataclass(frozen=True, slots=True)
 class Filter(ABC):
-    """A rule a dataset commits to. Immutable: it holds no state, it takes one and returns the next."""
+    """A rule a dataset commits to. Immutable: it holds no state, it takes one and returns the next.
+
+    >>> from tacit.loss import Budget, Pure, Spent
+    >>> BasicFilter(Budget(1)).admits(Spent(), Pure("1/2"))
+    True
+    """
 
     kind: ClassVar[str] = ""
     unit: ClassVar[str] = ""
@@ -124,6 +129,11 @@ class BasicFilter(Filter):
 
     Proof: each p_i is at most exp(e_i) q_i but for a mass of d_i, so by induction from the last answer
     P(S) <= exp(sum e_i) Q(S) + sum d_i, with both sums bounded on every path.
+
+    >>> from tacit.loss import Budget, Pure, Spent
+    >>> rule = BasicFilter(Budget(1))
+    >>> rule.admits(Spent(Fraction(3, 4)), Pure("1/2"))
+    False
     """
 
     kind: ClassVar[str] = "basic"
@@ -175,7 +185,12 @@ class _Reserving(Filter):
 
 @dataclass(frozen=True, slots=True)
 class ConcentratedFilter(_Reserving):
-    """Rhos add, up to the largest rho whose zCDP implies the budget (at its best order, see `targets`)."""
+    """Rhos add, up to the largest rho whose zCDP implies the budget (at its best order, see `targets`).
+
+    >>> from tacit.loss import Budget, Gaussian
+    >>> ConcentratedFilter(Budget(1, "1e-6")).price(Gaussian(1, 4)).loss  # 1 / (2 * 4**2)
+    Fraction(1, 32)
+    """
 
     kind: ClassVar[str] = "concentrated"
     unit: ClassVar[str] = "rho"
@@ -194,6 +209,10 @@ class RenyiFilter(_Reserving):
 
     Without an order it takes the one at which the budget leaves most room for zCDP. There it admits whatever the
     concentrated filter of the same budget admits (a divergence is at most order times rho), and usually more.
+
+    >>> from tacit.loss import Budget
+    >>> RenyiFilter(Budget(1, "1e-6")).order > 1
+    True
     """
 
     kind: ClassVar[str] = "renyi"
@@ -230,6 +249,10 @@ class GaussianFilter(Filter):
     m_i <= mu_i follows from the past: it is an increment of a Brownian motion with drift 1/2, run for the time m_i^2.
     Let a last Gaussian release use up what is left of the time mu*^2. The total loss is then that motion at the fixed
     time mu*^2, which is the loss of a single Gaussian release with mu*, and what was really shown is a part of it.
+
+    >>> from tacit.loss import Budget, Gaussian
+    >>> GaussianFilter(Budget(1, "1e-6")).price(Gaussian(1, 10)).loss  # (1 / 10)**2
+    Fraction(1, 100)
     """
 
     kind: ClassVar[str] = "gaussian"
@@ -267,6 +290,11 @@ class AnyFilter(Filter):
     S_k, each within A_k. Then P(S) = sum P_k(S_k) <= sum (exp(epsilon) Q_k(S_k) + delta_k) = exp(epsilon) Q(S) +
     sum delta_k. A delta that an event has of its own is part of each filter's promise, and counted by each.
     A basic filter over pure events has delta_k = 0: to have it beside another one costs nothing.
+
+    >>> from tacit.loss import Budget
+    >>> rules = (BasicFilter(Budget(1)), GaussianFilter(Budget(1, "1e-6")))
+    >>> AnyFilter(Budget(1, "1e-6"), rules).kind
+    'any'
     """
 
     kind: ClassVar[str] = "any"
@@ -329,6 +357,10 @@ def choose_filter(budget: Budget, reserve: Number = Fraction(1, 2)) -> Filter:
 
     `reserve` is the share of delta kept for events that have a delta of their own, half of it by each of the two. A
     half costs the Renyi filter little: its limit depends on the logarithm of the rest.
+
+    >>> from tacit.loss import Budget
+    >>> choose_filter(Budget(1)).kind, choose_filter(Budget(1, "1e-6")).kind
+    ('basic', 'any')
     """
     if budget.delta == 0:
         return BasicFilter(budget)

@@ -44,7 +44,11 @@ _ORDERS = np.array([float(1 + gap) for gap in _GAPS])
 
 @dataclass(frozen=True, slots=True)
 class Travelled:
-    """An odometer's state: divergences summed at each order, pure epsilons (None once one is infinite), own deltas."""
+    """An odometer's state: divergences summed at each order, pure epsilons (None once one is infinite), own deltas.
+
+    >>> Odometer(Fraction(1, 10**6)).reading(Travelled())
+    0.0
+    """
 
     divergences: tuple[Fraction | None, ...] = (Fraction(0),) * len(_GAPS)
     pure: Fraction | None = Fraction(0)
@@ -56,6 +60,11 @@ class Odometer:
     """Running bounds at `delta`, of which the share `reserve` is kept for events with a delta of their own.
 
     Immutable: `advance` takes a state and returns the next; `reading` is the epsilon of a state.
+
+    >>> from tacit.loss import Pure
+    >>> odometer = Odometer(Fraction(1, 10**6))
+    >>> odometer.reading(Travelled())
+    0.0
     """
 
     delta: Fraction

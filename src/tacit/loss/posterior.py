@@ -36,7 +36,13 @@ from tacit.parameters import Number
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """An interval that holds the attacker's belief after a release, except with probability `failure`."""
+    """An interval that holds the attacker's belief after a release, except with probability `failure`.
+
+    >>> from tacit.loss import Budget
+    >>> belief = belief_after("1/2", Budget(0))  # rounded outwards
+    >>> round(belief.lower, 9), round(belief.upper, 9), belief.failure
+    (0.5, 0.5, 0.0)
+    """
 
     lower: float
     upper: float
@@ -44,7 +50,13 @@ class Belief:
 
 
 def belief_after(prior: Number, budget: Budget, failure: Number = 0) -> Belief:
-    """Where a prior belief can move when `budget` is spent; `failure` must be above delta (1 + exp(-eps))."""
+    """Where a prior belief can move when `budget` is spent; `failure` must be above delta (1 + exp(-eps)).
+
+    >>> import math
+    >>> from tacit.loss import Budget
+    >>> round(belief_after("1/2", Budget(math.log(3))).upper, 6)  # odds of 3 to 1
+    0.75
+    """
     exact_prior = parameters.probability("prior", prior)
     exact_failure = parameters.probability("failure", failure)
     widened = budget.epsilon + _widening(budget, exact_failure)
@@ -82,7 +94,13 @@ def _moved(prior: Fraction, log_odds: float, *, up: bool) -> float:
 
 
 def true_positive_rate(budget: Budget, false_positive_rate: Number) -> float:
-    """The most a membership test of this false positive rate can detect."""
+    """The most a membership test of this false positive rate can detect.
+
+    >>> import math
+    >>> from tacit.loss import Budget
+    >>> round(true_positive_rate(Budget(math.log(3)), "0.01"), 6)
+    0.03
+    """
     false = parameters.probability("false_positive_rate", false_positive_rate)
     grow = exp_up(float_up(budget.epsilon))
     steep = Fraction(grow) * false + budget.delta if math.isfinite(grow) else Fraction(1)
@@ -92,7 +110,13 @@ def true_positive_rate(budget: Budget, false_positive_rate: Number) -> float:
 
 
 def membership_advantage(budget: Budget) -> float:
-    """The most that true and false positive rate of any membership test can differ."""
+    """The most that true and false positive rate of any membership test can differ.
+
+    >>> import math
+    >>> from tacit.loss import Budget
+    >>> round(membership_advantage(Budget(math.log(3))), 6)  # (3 - 1) / (3 + 1)
+    0.5
+    """
     # (exp(eps) - 1 + 2 delta)/(exp(eps) + 1) = 1 - 2 (1 - delta)/(exp(eps) + 1)
     grow = exp_up(float_up(budget.epsilon))
     if math.isinf(grow):
@@ -101,6 +125,11 @@ def membership_advantage(budget: Budget) -> float:
 
 
 def group_budget(budget: Budget, size: int) -> Budget:
-    """What `budget` for one unit promises to a group of k: (k eps, delta (exp(k eps) - 1)/(exp(eps) - 1))."""
+    """What `budget` for one unit promises to a group of k: (k eps, delta (exp(k eps) - 1)/(exp(eps) - 1)).
+
+    >>> from tacit.loss import Budget
+    >>> group_budget(Budget("0.1"), 5)
+    Budget(epsilon=0.5)
+    """
     count = parameters.whole("size", size, least=1)
     return Budget(count * budget.epsilon, group_delta(budget.epsilon, budget.delta, count))

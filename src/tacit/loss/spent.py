@@ -19,7 +19,12 @@ _ZERO = Fraction(0)
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Spent:
-    """A filter's state: the loss summed so far in the filter's own unit, and the deltas summed beside it."""
+    """A filter's state: the loss summed so far in the filter's own unit, and the deltas summed beside it.
+
+    >>> from tacit.loss import Budget, BasicFilter
+    >>> Spent(Fraction(1, 2)).within(BasicFilter(Budget(1)).limit)
+    True
+    """
 
     loss: Fraction = _ZERO
     delta: Fraction = _ZERO

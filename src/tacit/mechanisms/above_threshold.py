@@ -63,6 +63,9 @@ class AboveThreshold:
 
     `epsilon` pays for the session, however many questions it hears. With `answer_epsilon` every yes may come with the
     value itself, under fresh discrete Laplace noise of that epsilon.
+
+    >>> AboveThreshold(1, "0.5", 100).event.kind
+    'pure'
     """
 
     __slots__ = (

@@ -29,7 +29,13 @@ Tail: TypeAlias = Callable[[int, int], Enclosure]
 
 
 class Mechanism(Protocol):
-    """Noise added to numbers."""
+    """Noise added to numbers.
+
+    >>> from tacit.mechanisms import Laplace
+    >>> mechanism: Mechanism = Laplace(1, "0.5")
+    >>> mechanism.event.to_json()
+    '{"kind":"discrete-laplace","scale":"2","sensitivity":1}'
+    """
 
     @property
     def event(self) -> Event:

@@ -46,7 +46,11 @@ _LARGEST_EXPONENT = 1 << 40  # what the sampler takes
 
 @dataclass(frozen=True, slots=True, init=False)
 class BernoulliParameter:
-    """Draws the bias of a coin, between public bounds, from its tempered posterior."""
+    """Draws the bias of a coin, between public bounds, from its tempered posterior.
+
+    >>> BernoulliParameter("0.5").event.to_json()
+    '{"kind":"exponential","range":"1/2"}'
+    """
 
     epsilon: Fraction
     low: Fraction
@@ -109,7 +113,11 @@ class BernoulliParameter:
 
 @dataclass(frozen=True, slots=True, init=False)
 class LaplaceProportion:
-    """The share of heads among a public number of flips, by a noisy count; one flip is replaced."""
+    """The share of heads among a public number of flips, by a noisy count; one flip is replaced.
+
+    >>> LaplaceProportion("0.5").event.to_json()
+    '{"kind":"discrete-laplace","scale":"2","sensitivity":1}'
+    """
 
     count: Laplace
 

@@ -26,6 +26,10 @@ def declared_public(candidates: Iterable[Any]) -> DeclaredPublic:
     """Vouch that `candidates` do not depend on private data: a catalogue, a code list, an earlier release.
 
     It exists so that a reader of the calling code sees the claim, and can check it.
+
+    >>> from tacit.mechanisms import Exponential
+    >>> Exponential(1, 5000).choose(declared_public(["a", "b"]), scores=[3, 1000])  # e**2490 to 1
+    'b'
     """
     return DeclaredPublic(tuple(candidates))
 

@@ -44,7 +44,14 @@ from tacit.parameters import Number
 
 @dataclass(frozen=True, slots=True, init=False)
 class Exponential:
-    """A choice by scores of this sensitivity, at this epsilon. High scores are preferred; low losses are."""
+    """A choice by scores of this sensitivity, at this epsilon. High scores are preferred; low losses are.
+
+    >>> Exponential(1, "0.5").event.to_json()
+    '{"kind":"exponential","range":"1/2"}'
+    >>> from tacit.mechanisms import declared_public
+    >>> Exponential(1, 5000).choose(declared_public(["a", "b"]), scores=[3, 1000])  # e**2490 to 1
+    'b'
+    """
 
     event: events.Exponential
     factor: Fraction

@@ -50,6 +50,9 @@ class Gaussian:
 
     With an exact sensitivity (int or Fraction) the values are whole numbers; with a float sensitivity, or a `grid` (a
     power of two), they are reals. One release holds at most `size` values; at sensitivity 1 whole numbers need no size.
+
+    >>> Gaussian(1, rho="0.005").scale  # rho is 1 / (2 scale**2)
+    10.0
     """
 
     event: DiscreteGaussian

@@ -70,7 +70,11 @@ _BAND = 2.0**-40
 
 @dataclass(frozen=True, slots=True, init=False)
 class KeySelection:
-    """Releases the keys that enough units share; `epsilon` and `delta` pay for all keys of one unit together."""
+    """Releases the keys that enough units share; `epsilon` and `delta` pay for all keys of one unit together.
+
+    >>> KeySelection("0.5", "1e-6").event.to_json()
+    '{"delta":"1/1000000","epsilon":"1/2","keys_per_unit":1,"kind":"key-selection"}'
+    """
 
     epsilon: Fraction
     delta: Fraction

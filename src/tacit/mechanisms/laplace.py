@@ -41,6 +41,9 @@ class Laplace:
 
     With an exact sensitivity (int) the values are whole numbers, as many as you like. With a float sensitivity, or a
     `grid` (a power of two), they are reals, at most `size` of them.
+
+    >>> Laplace(1, "0.1").scale
+    10.0
     """
 
     event: DiscreteLaplace

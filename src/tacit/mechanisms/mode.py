@@ -27,7 +27,11 @@ from tacit.parameters import Number
 
 @dataclass(frozen=True, slots=True, init=False)
 class Mode:
-    """The `most` most frequent of `points` known values, in order; at most `sensitivity` rows of a unit."""
+    """The `most` most frequent of `points` known values, in order; at most `sensitivity` rows of a unit.
+
+    >>> Mode(3, 1, "0.5").event.kind
+    'laplace'
+    """
 
     points: int
     sensitivity: int

@@ -40,7 +40,12 @@ _LIMIT = 1 << 61
 
 @dataclass(frozen=True, slots=True, init=False)
 class NoisyMax:
-    """A choice by whole-number scores of this sensitivity, at this epsilon. High scores or low losses are preferred."""
+    """A choice by whole-number scores of this sensitivity, at this epsilon. High scores or low losses are preferred.
+
+    >>> from tacit.mechanisms import declared_public
+    >>> NoisyMax(1, 5000).choose(declared_public(["a", "b"]), scores=[3, 1000])
+    'b'
+    """
 
     event: events.Pure
     noise_scale: Fraction

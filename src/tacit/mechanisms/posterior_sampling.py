@@ -53,7 +53,12 @@ _LARGEST_TOTAL = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True, init=False)
 class PosteriorSampling:
-    """One of the public `candidates`, drawn from their tempered posterior; `bounds` clamp a unit's log-likelihood."""
+    """One of the public `candidates`, drawn from their tempered posterior; `bounds` clamp a unit's log-likelihood.
+
+    >>> from tacit.mechanisms import declared_public
+    >>> PosteriorSampling(declared_public(["fair", "bent"]), 1, (-3, 0)).event.kind
+    'exponential'
+    """
 
     candidates: tuple[Any, ...]
     prior: tuple[float, ...] | None

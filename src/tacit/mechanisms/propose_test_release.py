@@ -40,7 +40,11 @@ from tacit.noise import BitSource
 
 
 class Refused(Enum):
-    """The one answer that is no number."""
+    """The one answer that is no number.
+
+    >>> Refused.REFUSED is Refused.REFUSED
+    True
+    """
 
     REFUSED = "refused: the proposed bound did not pass the private test"
 
@@ -53,6 +57,9 @@ class ProposeTestRelease:
     """Noise for the proposed `bound` on the local sensitivity (L1 for arrays), or `REFUSED`.
 
     `epsilon` pays for test and release together. A bound that is a float, or a `grid`, makes the values reals.
+
+    >>> ProposeTestRelease("0.5", "1e-6", bound=1).event.kind
+    'approximate'
     """
 
     event: Approximate

@@ -98,7 +98,11 @@ class Node:
 
 @dataclass(frozen=True, slots=True, init=False)
 class Quantiles:
-    """Quantiles q (ascending) of rows on a grid of `points`; `sensitivity` rows a unit, added or `replaced`."""
+    """Quantiles q (ascending) of rows on a grid of `points`; `sensitivity` rows a unit, added or `replaced`.
+
+    >>> Quantiles(8, ["1/4", "3/4"], 1, "0.5").event.kind  # a choice for each
+    'repeated'
+    """
 
     points: int
     shares: tuple[Fraction, ...]
@@ -243,7 +247,11 @@ class Quantiles:
 
 @dataclass(frozen=True, slots=True, init=False)
 class Extreme:
-    """About the least (or greatest) value: the one that about `rank` rows lie below (or above)."""
+    """About the least (or greatest) value: the one that about `rank` rows lie below (or above).
+
+    >>> Extreme(8, True, 1, "0.5").event.kind
+    'exponential'
+    """
 
     points: int
     greatest: bool

@@ -68,7 +68,11 @@ class _Lie:
 
 @dataclass(frozen=True, slots=True, init=False)
 class RandomizedResponse:
-    """A report among `options` numbered 0, 1, ..., by its epsilon or by how often the truth is told outright."""
+    """A report among `options` numbered 0, 1, ..., by its epsilon or by how often the truth is told outright.
+
+    >>> RandomizedResponse(2, 1).event.to_json()
+    '{"epsilon":"1","kind":"randomized-response","options":2}'
+    """
 
     event: events.RandomizedResponse
     truth: float

@@ -106,6 +106,9 @@ class SampleAndAggregate:
     """Runs a function on `blocks` random blocks and releases the private mean or median of its results.
 
     `bounds` are public; so is `default` (their middle unless given), which stands for a block that fails.
+
+    >>> SampleAndAggregate("0.5", 10, (0, 1)).event.kind
+    'exponential'
     """
 
     epsilon: Fraction

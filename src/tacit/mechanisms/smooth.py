@@ -59,6 +59,9 @@ class Smooth:
 
     Values are whole numbers, or reals on the multiples of `grid`, a power of two. A caller may choose a `smoothness`:
     larger makes S smaller and the multiple of it larger.
+
+    >>> Smooth("0.5", "1e-6").smoothness > 0
+    True
     """
 
     event: Event

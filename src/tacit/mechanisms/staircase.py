@@ -38,7 +38,11 @@ from tacit.parameters import Number
 
 @dataclass(frozen=True, slots=True, init=False)
 class Staircase:
-    """Staircase noise for a whole number of this sensitivity, at this epsilon."""
+    """Staircase noise for a whole number of this sensitivity, at this epsilon.
+
+    >>> Staircase(10, 5).error("0.9") < 5  # Laplace noise of this price is within 5
+    True
+    """
 
     event: events.Pure
     sensitivity: int

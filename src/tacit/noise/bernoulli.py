@@ -29,7 +29,12 @@ def bernoulli(p: Any, size: None, bits: BitSource) -> bool: ...
 @overload
 def bernoulli(p: Any, size: int, bits: BitSource) -> NDArray[np.bool_]: ...
 def bernoulli(p: Any, size: int | None, bits: BitSource) -> bool | NDArray[np.bool_]:
-    """True with probability p, a rational from 0 to 1."""
+    """True with probability p, a rational from 0 to 1.
+
+    >>> from tacit.noise import secure
+    >>> bernoulli(1, 3, secure()).tolist()
+    [True, True, True]
+    """
     exact = parameters.probability("p", p)
     return _bernoulli(exact, size, bits) if size is None or size < _MANY else _by_bytes(exact, size, bits)
 
@@ -70,7 +75,12 @@ def bernoulli_exp(exponent: Any, size: None, bits: BitSource) -> bool: ...
 @overload
 def bernoulli_exp(exponent: Any, size: int, bits: BitSource) -> NDArray[np.bool_]: ...
 def bernoulli_exp(exponent: Any, size: int | None, bits: BitSource) -> bool | NDArray[np.bool_]:
-    """True with probability exp(-exponent), a rational of at least 0."""
+    """True with probability exp(-exponent), a rational of at least 0.
+
+    >>> from tacit.noise import secure
+    >>> bernoulli_exp(0, None, secure())  # exp(0) is 1
+    True
+    """
     exact = parameters.non_negative("exponent", exponent)
     if exact == 0:
         return True if size is None else np.ones(size, dtype=np.bool_)

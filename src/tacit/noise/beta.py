@@ -36,7 +36,12 @@ def truncated_beta(
 def truncated_beta(
     a: Any, b: Any, low: Any, high: Any, grid_bits: int, size: int | None, bits: BitSource
 ) -> int | NDArray[np.int64]:
-    """Whole numbers i with low < theta = i / 2**grid_bits < high and mass proportional to theta**a (1 - theta)**b."""
+    """Whole numbers i with low < theta = i / 2**grid_bits < high and mass proportional to theta**a (1 - theta)**b.
+
+    >>> from tacit.noise import secure
+    >>> 512 < truncated_beta(1, 1, "1/2", "3/4", 10, None, secure()) < 768  # between 1/2 and 3/4 of 2**10
+    True
+    """
     heads, tails = _exponent("a", a), _exponent("b", b)
     bottom, top = parameters.probability("low", low), parameters.probability("high", high)
     width = parameters.whole("grid_bits", grid_bits, least=1)

@@ -33,7 +33,12 @@ def binomial(n: int, p: Any, size: None, bits: BitSource) -> int: ...
 @overload
 def binomial(n: int, p: Any, size: int, bits: BitSource) -> Counts: ...
 def binomial(n: int, p: Any, size: int | None, bits: BitSource) -> int | Counts:
-    """How many of n independent trials succeed, each with probability p."""
+    """How many of n independent trials succeed, each with probability p.
+
+    >>> from tacit.noise import secure
+    >>> binomial(10, 1, 3, secure()).tolist()
+    [10, 10, 10]
+    """
     exact = parameters.probability("p", p)
     trials = np.full(1 if size is None else size, _count(n), dtype=np.int64)
     drawn = successes(trials, exact, bits)
@@ -41,7 +46,12 @@ def binomial(n: int, p: Any, size: int | None, bits: BitSource) -> int | Counts:
 
 
 def multinomial(n: int, probabilities: Sequence[Any], size: int | None, bits: BitSource) -> Counts:
-    """How n independent choices fall; one row of counts for each draw (a single row for size None)."""
+    """How n independent choices fall; one row of counts for each draw (a single row for size None).
+
+    >>> from tacit.noise import secure
+    >>> int(multinomial(10, ["1/2", "1/3", "1/6"], None, secure()).sum())
+    10
+    """
     exact = [parameters.probability("probabilities", p) for p in probabilities]
     if sum(exact) != 1:
         hint = 'Write them as fractions or as text such as "0.1": floats rarely add up to 1 exactly.'

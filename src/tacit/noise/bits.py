@@ -28,7 +28,12 @@ _BLOCK_SLACK_WORDS = 2  # the cipher asks for up to one block of room beyond its
 
 
 class BitSource(ABC):
-    """Uniform random words, one after the other."""
+    """Uniform random words, one after the other.
+
+    >>> from tacit.noise import secure
+    >>> isinstance(secure(), BitSource)
+    True
+    """
 
     @abstractmethod
     def words(self, count: int) -> Words:
@@ -42,7 +47,11 @@ class BitSource(ABC):
 
 
 class SecureBits(BitSource):
-    """AES-256-CTR keyed from the operating system."""
+    """AES-256-CTR keyed from the operating system.
+
+    >>> SecureBits().words(2).shape
+    (2,)
+    """
 
     def __init__(self) -> None:
         self._start()
@@ -103,7 +112,12 @@ class ForgetfulBits(BitSource):
 
 
 class SeededBitsForTestsOnly(BitSource):
-    """A stream that anyone who knows the seed can repeat: noise drawn from it protects nobody."""
+    """A stream that anyone who knows the seed can repeat: noise drawn from it protects nobody.
+
+    >>> one, other = SeededBitsForTestsOnly(7), SeededBitsForTestsOnly(7)
+    >>> bool((one.words(3) == other.words(3)).all())
+    True
+    """
 
     def __init__(self, seed: int) -> None:
         self._generator = np.random.Philox(seed)
@@ -135,5 +149,9 @@ _per_thread = _PerThread()
 
 
 def secure() -> BitSource:
-    """This thread's secure source."""
+    """This thread's secure source.
+
+    >>> secure() is secure()
+    True
+    """
     return _per_thread.source

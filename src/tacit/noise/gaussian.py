@@ -37,7 +37,12 @@ def discrete_gaussian(variance: Any, size: None, bits: BitSource) -> int: ...
 @overload
 def discrete_gaussian(variance: Any, size: int, bits: BitSource) -> Integers: ...
 def discrete_gaussian(variance: Any, size: int | None, bits: BitSource) -> int | Integers:
-    """Whole numbers x with mass proportional to exp(-x**2 / (2 variance))."""
+    """Whole numbers x with mass proportional to exp(-x**2 / (2 variance)).
+
+    >>> from tacit.noise import secure
+    >>> discrete_gaussian(9, 1000, secure()).shape
+    (1000,)
+    """
     exact = parameters.positive("variance", variance)
     if exact < _SMALLEST_VARIANCE:
         raise parameters.refuse("variance", "at least 1e-200", float(exact))

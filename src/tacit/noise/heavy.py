@@ -53,7 +53,12 @@ def cauchy_like(scale: Any, power: int, size: None, bits: BitSource) -> int: ...
 @overload
 def cauchy_like(scale: Any, power: int, size: int, bits: BitSource) -> Integers: ...
 def cauchy_like(scale: Any, power: int, size: int | None, bits: BitSource) -> int | Integers:
-    """round(scale * Z), Z with density proportional to 1 / (1 + |z|**power)."""
+    """round(scale * Z), Z with density proportional to 1 / (1 + |z|**power).
+
+    >>> from tacit.noise import secure
+    >>> cauchy_like(10, 4, 1000, secure()).dtype
+    dtype('int64')
+    """
     exact = parameters.positive("scale", scale)
     law = _CAUCHY_LIKE.get(parameters.rational("power", power, "2 or 4"))
     if law is None:
@@ -66,7 +71,12 @@ def student_t(scale: Any, degrees: int, size: None, bits: BitSource) -> int: ...
 @overload
 def student_t(scale: Any, degrees: int, size: int, bits: BitSource) -> Integers: ...
 def student_t(scale: Any, degrees: int, size: int | None, bits: BitSource) -> int | Integers:
-    """round(scale * Z), Z Student's t with this whole number of degrees of freedom."""
+    """round(scale * Z), Z Student's t with this whole number of degrees of freedom.
+
+    >>> from tacit.noise import secure
+    >>> student_t(10, 3, 1000, secure()).shape
+    (1000,)
+    """
     exact = parameters.positive("scale", scale)
     whole = parameters.whole("degrees", degrees, least=1)
     if whole > _LARGEST_DEGREES:
@@ -80,7 +90,12 @@ def rounded_laplace(scale: Any, size: None, bits: BitSource) -> int: ...
 @overload
 def rounded_laplace(scale: Any, size: int, bits: BitSource) -> Integers: ...
 def rounded_laplace(scale: Any, size: int | None, bits: BitSource) -> int | Integers:
-    """round(scale * Z), Z continuous Laplace. Not `discrete_laplace`: zero is a little less likely here."""
+    """round(scale * Z), Z continuous Laplace. Not `discrete_laplace`: zero is a little less likely here.
+
+    >>> from tacit.noise import secure
+    >>> rounded_laplace(10, 1000, secure()).dtype
+    dtype('int64')
+    """
     return _sample(ContinuousLaplace(), parameters.positive("scale", scale), size, bits)
 
 

@@ -45,7 +45,12 @@ def geometric(scale: Any, size: None, bits: BitSource) -> int: ...
 @overload
 def geometric(scale: Any, size: int, bits: BitSource) -> Integers: ...
 def geometric(scale: Any, size: int | None, bits: BitSource) -> int | Integers:
-    """Whole numbers k >= 0 with mass proportional to exp(-k/scale)."""
+    """Whole numbers k >= 0 with mass proportional to exp(-k/scale).
+
+    >>> from tacit.noise import secure
+    >>> int(geometric(2, 1000, secure()).min()) >= 0
+    True
+    """
     exact = parameters.positive("scale", scale)
     return _sample(exact, size, bits, two_sided=False)
 
@@ -55,7 +60,12 @@ def discrete_laplace(scale: Any, size: None, bits: BitSource) -> int: ...
 @overload
 def discrete_laplace(scale: Any, size: int, bits: BitSource) -> Integers: ...
 def discrete_laplace(scale: Any, size: int | None, bits: BitSource) -> int | Integers:
-    """Whole numbers x with mass proportional to exp(-|x|/scale)."""
+    """Whole numbers x with mass proportional to exp(-|x|/scale).
+
+    >>> from tacit.noise import secure
+    >>> discrete_laplace("1/2", 1000, secure()).shape
+    (1000,)
+    """
     exact = parameters.positive("scale", scale)
     return _sample(exact, size, bits, two_sided=True)
 

@@ -50,7 +50,12 @@ def laplace_log_normal(scale: Any, sigma: Any, size: None, bits: BitSource) -> i
 @overload
 def laplace_log_normal(scale: Any, sigma: Any, size: int, bits: BitSource) -> Integers: ...
 def laplace_log_normal(scale: Any, sigma: Any, size: int | None, bits: BitSource) -> int | Integers:
-    """round(scale * X * exp(sigma * Y)), X with density exp(-|x|)/2 and Y standard normal."""
+    """round(scale * X * exp(sigma * Y)), X with density exp(-|x|)/2 and Y standard normal.
+
+    >>> from tacit.noise import secure
+    >>> laplace_log_normal(10, "1/2", 1000, secure()).shape
+    (1000,)
+    """
     exact = parameters.positive("scale", scale)
     spread = parameters.positive("sigma", sigma, "Use rounded_laplace for sigma 0.")
     if spread > _LARGEST_SIGMA:

@@ -121,6 +121,10 @@ def rounded_normal(scale: Any, size: int | None, bits: BitSource, inverse: Inver
     """round(scale * Z), Z standard normal: Gaussian noise on whole numbers at the price of the continuous one.
 
     inverse: the inverse of Phi in float64 on [2**-21, 1/2], within 2**-46 of the truth there; scipy's if none is given.
+
+    >>> from tacit.noise import secure
+    >>> rounded_normal(10, 1000, secure()).shape
+    (1000,)
     """
     exact = parameters.positive("scale", scale)
     if size is None:

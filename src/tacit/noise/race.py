@@ -44,12 +44,24 @@ _SMALLEST_FACTOR, _LARGEST_FACTOR = 1e-280, 1e280
 def exponential_race(
     scores: Scores, factor: Fraction, bits: BitSource, prior: NDArray[np.float64] | None = None
 ) -> int:
-    """An index, with probability proportional to prior_i * exp(factor * score_i)."""
+    """An index, with probability proportional to prior_i * exp(factor * score_i).
+
+    >>> import numpy as np
+    >>> from tacit.noise import secure
+    >>> exponential_race(np.array([0, 10_000, 0]), Fraction(1), secure())  # e**10000 to 1
+    1
+    """
     return _race(scores, factor, bits, prior, gumbel=True)
 
 
 def one_sided_race(scores: Scores, factor: Fraction, bits: BitSource) -> int:
-    """The index of the largest factor * score_i + E_i, the E_i independent standard exponential."""
+    """The index of the largest factor * score_i + E_i, the E_i independent standard exponential.
+
+    >>> import numpy as np
+    >>> from tacit.noise import secure
+    >>> one_sided_race(np.array([0, 10_000, 0]), Fraction(1), secure())  # e**10000 to 1
+    1
+    """
     return _race(scores, factor, bits, None, gumbel=False)
 
 

@@ -29,17 +29,10 @@ Drawing: TypeAlias = Callable[[BitSource, int], Iterator[tuple[int, int]]]
 """So many choices, independent of each other. What is not taken of them is not drawn to its end."""
 
 
-def choose_from_runs(
-    tops: NDArray[np.int64], steps: NDArray[np.int64], lengths: NDArray[np.int64], factor: Fraction, bits: BitSource
-) -> tuple[int, int]:
-    """(run, place in it). Tops (at most 0) and steps (at least 0) are whole numbers, worth `factor` each."""
-    return next(drawing_from_runs(tops, steps, lengths, factor)(bits, 1))
-
-
 def drawing_from_runs(
     tops: NDArray[np.int64], steps: NDArray[np.int64], lengths: NDArray[np.int64], factor: Fraction
 ) -> Drawing:
-    """The same choice, to be made again and again."""
+    """Choices of (run, place in it). Tops (at most 0) and steps (at least 0) are whole numbers, worth `factor` each."""
     scale = float(factor)
     floats = tops.astype(np.float64) * scale + _log_sums(steps.astype(np.float64) * scale, lengths)
 

@@ -45,7 +45,12 @@ def staircase(sensitivity: int, epsilon: Any, size: int, bits: BitSource, inner:
 def staircase(
     sensitivity: int, epsilon: Any, size: int | None, bits: BitSource, inner: int | None = None
 ) -> int | Integers:
-    """Staircase noise; `inner` is the width r, by default the one of least expected magnitude."""
+    """Staircase noise; `inner` is the width r, by default the one of least expected magnitude.
+
+    >>> from tacit.noise import secure
+    >>> staircase(10, 5, 1000, secure()).shape
+    (1000,)
+    """
     width = parameters.whole("sensitivity", sensitivity, least=1)
     exact = parameters.positive("epsilon", epsilon)
     chosen = optimal_inner_width(width, exact) if inner is None else parameters.whole("inner", inner, least=1)
@@ -61,7 +66,11 @@ def staircase(
 
 
 def optimal_inner_width(sensitivity: int, epsilon: Any) -> int:
-    """The r of least expected magnitude: D / (1 + exp(epsilon/2)), rounded up."""
+    """The r of least expected magnitude: D / (1 + exp(epsilon/2)), rounded up.
+
+    >>> optimal_inner_width(10, 5)  # 10 / (1 + exp(2.5)) is 0.76
+    1
+    """
     whole = parameters.whole("sensitivity", sensitivity, least=1)
     return _optimal_inner_width(whole, parameters.positive("epsilon", epsilon))
 

@@ -43,7 +43,12 @@ def truncated_geometric(scale: Any, count: int, size: None, bits: BitSource) -> 
 @overload
 def truncated_geometric(scale: Any, count: int, size: int, bits: BitSource) -> Integers: ...
 def truncated_geometric(scale: Any, count: int, size: int | None, bits: BitSource) -> int | Integers:
-    """Whole numbers 0 <= k < count with mass proportional to exp(-k/scale)."""
+    """Whole numbers 0 <= k < count with mass proportional to exp(-k/scale).
+
+    >>> from tacit.noise import secure
+    >>> set(truncated_geometric(2, 3, 1000, secure()).tolist()) <= {0, 1, 2}
+    True
+    """
     exact = parameters.positive("scale", scale)
     whole = parameters.whole("count", count, least=1)
     drawn = _geometric(exact, whole, 1 if size is None else size, bits)
@@ -55,7 +60,12 @@ def truncated_discrete_laplace(scale: Any, low: int, high: int, size: None, bits
 @overload
 def truncated_discrete_laplace(scale: Any, low: int, high: int, size: int, bits: BitSource) -> Integers: ...
 def truncated_discrete_laplace(scale: Any, low: int, high: int, size: int | None, bits: BitSource) -> int | Integers:
-    """Whole numbers low <= x <= high with mass proportional to exp(-|x|/scale)."""
+    """Whole numbers low <= x <= high with mass proportional to exp(-|x|/scale).
+
+    >>> from tacit.noise import secure
+    >>> set(truncated_discrete_laplace(2, -1, 1, 1000, secure()).tolist()) <= {-1, 0, 1}
+    True
+    """
     exact = parameters.positive("scale", scale)
     first, last = _whole("low", low), _whole("high", high)
     if first > last:

@@ -18,7 +18,12 @@ def uniform_below(n: int, size: None, bits: BitSource) -> int: ...
 @overload
 def uniform_below(n: int, size: int, bits: BitSource) -> NDArray[np.int64]: ...
 def uniform_below(n: int, size: int | None, bits: BitSource) -> int | NDArray[np.int64]:
-    """Uniform on 0, 1, ..., n - 1. Above 2**63 an array holds Python integers."""
+    """Uniform on 0, 1, ..., n - 1. Above 2**63 an array holds Python integers.
+
+    >>> from tacit.noise import secure
+    >>> set(uniform_below(6, 1000, secure()).tolist()) <= {0, 1, 2, 3, 4, 5}
+    True
+    """
     n = parameters.whole("n", n, least=1)
     if size is None:
         return _one(n, bits)

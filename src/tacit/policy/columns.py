@@ -223,17 +223,29 @@ def one_of(*values: Any, nullable: bool = True) -> Facts:
 
 
 def date_between(lower: Any, upper: Any, *, outside: Outside = "clamp", nullable: bool = True) -> Facts:
-    """`between` for dates, which may be ISO text such as "2024-02-29"."""
+    """`between` for dates, which may be ISO text such as "2024-02-29".
+
+    >>> str(date_between("2024-01-01", "2024-12-31").upper)
+    '2024-12-31'
+    """
     return Facts(lower=typed("date", lower), upper=typed("date", upper), outside=outside, nullable=nullable)
 
 
 def anything(*, nullable: bool = True) -> Facts:
-    """A column with no stated range: it may be filtered, counted and grouped by, but not summed."""
+    """A column with no stated range: it may be filtered, counted and grouped by, but not summed.
+
+    >>> anything().lower is None
+    True
+    """
     return Facts(nullable=nullable)
 
 
 def auto(*, outside: Outside = "clamp", nullable: bool = True) -> Facts:
-    """A column of numbers whose bounds nobody knows yet. Buy them with `Curator.suggest`, and state them."""
+    """A column of numbers whose bounds nobody knows yet. Buy them with `Curator.suggest`, and state them.
+
+    >>> auto().auto
+    True
+    """
     return Facts(outside=outside, nullable=nullable, auto=True)
 
 

@@ -3,7 +3,7 @@
 Promise: a function not listed here does not exist. This table says how each is read; the table of the same names in
 `plan.functions` says what it is on a row and what it is on an answer. A function that the parser has a node for names
 it here with its arguments, and needs no more to be read; what is written in several ways has a reader in
-`further_words` or `rewritten`.
+`dates`, `texts` or `rewritten`.
 """
 
 from __future__ import annotations

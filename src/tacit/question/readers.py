@@ -10,13 +10,14 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from tacit.question import aggregates, further_words, groups, inner_selects, picks, rewritten, scalars, windows
+from tacit.question import aggregates, dates, groups, inner_selects, picks, rewritten, scalars, texts, windows
 from tacit.question.read import READERS_OF_SELECTS
 from tacit.question.scalars import Reader
 
 LISTS: tuple[Mapping[type[exp.Expr], Reader], ...] = (
     scalars.READERS,
-    further_words.READERS,
+    dates.READERS,
+    texts.READERS,
     rewritten.READERS,
     aggregates.READERS,
     picks.READERS,

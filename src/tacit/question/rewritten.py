@@ -1,85 +1,93 @@
-"""Other words for what the tree already has: make_date, starts_with, contains, ends_with, power, ...
+"""Other words for what the tree already has: power, log(2, x), IS DISTINCT FROM, iff, sum_if, and functions by name.
 
-Promise: each becomes nodes that exist and mean the same on every value; a form that would not is refused. A text with
-a sign that LIKE reads in its own way (% _ \\) is such a form, because engines disagree about escaping it.
+Promise: each becomes nodes that exist and mean the same on every value; a form that would not is refused.
 """
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping
-from fractions import Fraction
 from types import MappingProxyType
 
 from sqlglot import exp
 
 from tacit.question import tree
 from tacit.question.aggregates import NAMED_AGGREGATES, count_different
-from tacit.question.further_words import NAMED
+from tacit.question.dates import date_part
 from tacit.question.histograms import read_histogram
 from tacit.question.picks import percentile
 from tacit.question.refusals import histogram, is_histogram, only, refused, shown
 from tacit.question.scalars import Reader, call, scalar, unknown
+from tacit.question.texts import part_of_text
 
 _MOST_POWER = 4
-_PATTERNS: Mapping[type[exp.Expr], str] = MappingProxyType(
-    {exp.StartsWith: "{}%", exp.Contains: "%{}%", exp.EndsWith: "%{}"}
-)
 
 
-def _moment(node: exp.Expr) -> tree.Scalar:
-    """make_date(2024, 5, 31) and make_timestamp(2024, 5, 31, 12, 0, 0.5), of constants."""
-    names = ("year", "month", "day") if isinstance(node, exp.DateFromParts) else _TIMESTAMP
-    only(node, *names)
-    parts = [_whole(node, name) for name in names[:5]]
-    try:
-        if isinstance(node, exp.DateFromParts):
-            return tree.Literal(datetime.date(*parts))
-        seconds = _constant(node, "sec") * 1_000_000
-        whole = datetime.datetime(*parts)  # type: ignore[arg-type]  # times without a zone are UTC
-        if seconds.denominator == 1 and 0 <= seconds < 60_000_000:
-            return tree.Literal(whole + datetime.timedelta(microseconds=int(seconds)))
-    except (ValueError, OverflowError):
-        pass  # no such day or hour
-    raise refused(node, f"{shown(node)!r} is no date or time", "Write it like DATE '2024-05-31'.")
-
-
-_TIMESTAMP = ("year", "month", "day", "hour", "min", "sec")
-
-
-def _constant(node: exp.Expr, name: str) -> Fraction:
-    value = node.args.get(name)
-    found = None if value is None else scalar(value)
-    if isinstance(found, tree.Literal) and isinstance(found.value, (int, Fraction)) and type(found.value) is not bool:
-        return Fraction(found.value)
-    raise refused(node, f"{shown(node)!r} needs constants", "Write it like DATE '2024-05-31'.")
-
-
-def _whole(node: exp.Expr, name: str) -> int:
-    found = _constant(node, name)
-    if found.denominator != 1:
-        raise refused(node, f"{shown(node)!r} needs whole numbers", "Write it like DATE '2024-05-31'.")
-    return int(found)
-
-
-def _part_of_text(node: exp.Expr) -> tree.Scalar:
+def _logarithm(node: exp.Expr) -> tree.Scalar:
+    """log(x) and log10(x); log2(x). (A dialect whose log is the natural one is parsed as ln.)"""
     only(node, "this", "expression")
-    part = scalar(node.expression)
-    if not isinstance(part, tree.Literal) or not isinstance(part.value, str):
-        raise refused(node, f"{shown(node)!r} needs a constant text", "Write it in quotes.")
-    if set(part.value) & set("%_\\"):
-        raise refused(node, f"{shown(node)!r} looks for % or _ or \\", "Use = or IN, or substring for a part of it.")
-    return tree.Like(scalar(node.this), _PATTERNS[type(node)].format(part.value), ignore_case=False)
+    if node.args.get("expression") is None:
+        return call(node, "log10", (scalar(node.this),))
+    base = scalar(node.this)
+    names = {10: "log10", 2: "log2"}
+    if not isinstance(base, tree.Literal) or base.value not in names:
+        raise refused(node, f"{shown(node)!r} has a base that is not understood", "Use ln, log10 or log2.")
+    return call(node, names[base.value], (scalar(node.expression),))  # type: ignore[index]
+
+
+def _same(node: exp.Expr) -> tree.Scalar:
+    """a IS NOT DISTINCT FROM b, and IS DISTINCT FROM: never NULL."""
+    only(node, "this", "expression")
+    a, b = scalar(node.this), scalar(node.expression)
+    neither = tree.And((tree.IsNull(a), tree.IsNull(b)))
+    both = tree.And((tree.Not(tree.IsNull(a)), tree.Not(tree.IsNull(b)), tree.Compare("=", a, b)))
+    alike = tree.Or((both, neither))
+    return alike if isinstance(node, exp.NullSafeEQ) else tree.Not(alike)
+
+
+def _summed_if(kind: tree.AggregateKind) -> Reader:
+    """sum_if(x, condition): the rows where the condition does not hold count as NULL."""
+
+    def read(node: exp.Expr) -> tree.Scalar:
+        if len(node.expressions) != 2:
+            raise refused(node, f"{shown(node)!r} needs a number and a condition")
+        value, condition = map(scalar, node.expressions)
+        if any(isinstance(part, tree.Aggregate) for side in (value, condition) for part in tree.walk(side)):
+            raise refused(node, f"An aggregate inside an aggregate ({shown(node)!r}) is not understood")
+        return tree.Aggregate(kind, tree.Case((tree.Branch(condition, value),), tree.Literal(None)))
+
+    return read
+
+
+def _iff(node: exp.Expr) -> tree.Scalar:
+    """iff(condition, a, b)."""
+    if len(node.expressions) != 3:
+        raise refused(node, f"{shown(node)!r} needs a condition and two values")
+    condition, value, otherwise = map(scalar, node.expressions)
+    return tree.Case((tree.Branch(condition, value),), otherwise)
+
+
+_NAMED: Mapping[str, Reader] = MappingProxyType(
+    {
+        "DATE_PART": date_part,
+        "DATEPART": date_part,
+        "IFF": _iff,
+        "SUM_IF": _summed_if("sum"),
+        "SUMIF": _summed_if("sum"),
+        "AVG_IF": _summed_if("avg"),
+        "AVGIF": _summed_if("avg"),
+    }
+)
+"""Functions that the parser knows only by their names."""
 
 
 def _anonymous(node: exp.Expr) -> tree.Scalar:
     """suffix(x, 'a') is how DuckDB calls ends_with; magnitude is our own."""
-    if str(node.this).upper() in NAMED:
+    if str(node.this).upper() in _NAMED:
         only(node, "this", "expressions")
-        return NAMED[str(node.this).upper()](node)
+        return _NAMED[str(node.this).upper()](node)
     if str(node.this).upper() == "SUFFIX" and len(node.expressions) == 2:
         only(node, "this", "expressions")
-        return _part_of_text(exp.EndsWith(this=node.expressions[0], expression=node.expressions[1]))
+        return part_of_text(exp.EndsWith(this=node.expressions[0], expression=node.expressions[1]))
     if str(node.this).upper() == "MAGNITUDE":
         only(node, "this", "expressions")
         return call(node, "magnitude", tuple(map(scalar, node.expressions)))
@@ -111,41 +119,13 @@ def _power(node: exp.Expr) -> tree.Scalar:
     return product
 
 
-def _substring(node: exp.Expr) -> tree.Scalar:
-    """A part of a text; its places may be computed from constants, as programs that write SQL do."""
-    only(node, "this", "start", "length")
-    places = [folded(scalar(node.args[name])) for name in ("start", "length") if node.args.get(name) is not None]
-    return call(node, "substring", (scalar(node.this), *places))
-
-
-def folded(node: tree.Scalar) -> tree.Scalar:
-    """The node with sums of whole constants, and choices that constants decide, worked out."""
-    if isinstance(node, tree.Arithmetic) and node.op in ("+", "-"):
-        left, right = _integer(folded(node.left)), _integer(folded(node.right))
-        if left is not None and right is not None:
-            return tree.Literal(left + right if node.op == "+" else left - right)
-    if isinstance(node, tree.Case) and isinstance(node.branches[0].condition, tree.Compare):
-        asked = node.branches[0].condition
-        left, right = _integer(folded(asked.left)), _integer(folded(asked.right))
-        if asked.op == ">=" and left is not None and right is not None:
-            if left >= right:
-                return folded(node.branches[0].value)
-            return folded(tree.Case(node.branches[1:], node.otherwise) if node.branches[1:] else node.otherwise)
-    return node
-
-
-def _integer(node: tree.Scalar) -> int | None:
-    return node.value if isinstance(node, tree.Literal) and type(node.value) is int else None
-
-
 READERS: Mapping[type[exp.Expr], Reader] = MappingProxyType(
     {
-        exp.DateFromParts: _moment,
-        exp.TimestampFromParts: _moment,
+        exp.Log: _logarithm,
+        exp.NullSafeEQ: _same,
+        exp.NullSafeNEQ: _same,
         exp.Pow: _power,
         exp.Anonymous: _anonymous,
         exp.ApproxDistinct: _distinct,
-        exp.Substring: _substring,
-        **dict.fromkeys(_PATTERNS, _part_of_text),
     }
 )

@@ -49,7 +49,11 @@ _ALIKE: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class ExpectedWidth:
-    """A released column is off by at most about `half_width`, with the probability `level`, on so many rows."""
+    """A released column is off by at most about `half_width`, with the probability `level`, on so many rows.
+
+    >>> ExpectedWidth("mean", 1000, 2.5, 0.95).half_width
+    2.5
+    """
 
     name: str
     rows: int | None  # None where the number of rows does not matter
@@ -64,6 +68,11 @@ class StudyEstimate:
     `errors` has one `ExpectedWidth` for each released number and number of rows. What has no interval (a choice from a
     list, a p-value) is not in it; `notes` is what the study says about those. `fits` says how many of the study the
     budget still covers.
+
+    >>> from tacit.loss import Pure
+    >>> from tacit.loss.worth import Asked
+    >>> StudyEstimate(Pure("0.5"), Asked(Fraction(1, 2), None, Fraction(0)), None, 4).cost
+    'Would cost epsilon 0.5; what is left covers about 4 like it. Nothing was charged.'
     """
 
     event: Event
@@ -108,6 +117,12 @@ def estimate(
     """What this study would cost with these arguments, and how far it would be off. Free: nothing is charged or read.
 
     rows: a guess of how many rows there are; without it the errors are told for some numbers of rows.
+
+    >>> import pandas, tacit
+    >>> frame = pandas.DataFrame({"who": [1, 2], "age": [31, 40]})
+    >>> with tacit.protect(frame, unit="who", columns={"age": (0, 110)}, budget=2) as people:
+    ...     print(estimate(tacit.statistics.median, people, "age", epsilon="0.5").cost)
+    Would cost epsilon 0.5, 25 % of the whole budget; what is left covers about 4 like it. Nothing was charged.
     """
     if isinstance(at, Elsewhere):
         there: StudyEstimate = at.estimated(study, arguments, options, rows)

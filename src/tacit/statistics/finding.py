@@ -28,7 +28,11 @@ _MOST_SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a finding. `low` and `high` are the ends of its intervals; None for keys and what has none."""
+    """One column of a finding. `low` and `high` are the ends of its intervals; None for keys and what has none.
+
+    >>> column("count", [3.0, float("nan")])  # what is no number is missing
+    Column(name='count', kind='real', values=(3.0, None), low=None, high=None)
+    """
 
     name: str
     kind: str  # "integer", "real", "text", "boolean", "date" or "timestamp"
@@ -51,7 +55,11 @@ def column(name: str, values: Any, low: Any = None, high: Any = None) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a study's computation hands over: the table, words about it, and arrays that are more than a column."""
+    """What a study's computation hands over: the table, words about it, and arrays that are more than a column.
+
+    >>> Content("Ages", (column("age", [31]),)).drawing
+    'bars'
+    """
 
     title: str
     columns: tuple[Column, ...]
@@ -62,7 +70,13 @@ class Content:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Finding:
-    """A released study. `level` is the least probability with which each interval holds what it is said to hold."""
+    """A released study. `level` is the least probability with which each interval holds what it is said to hold.
+
+    >>> from tacit import statistics
+    >>> found = statistics.edge_count([(0, 1)], nodes=3, epsilon=1)
+    >>> found.names, found.receipt["epsilon"], list(found.intervals())
+    (('edges',), '1', ['edges'])
+    """
 
     title: str
     columns: tuple[Column, ...]

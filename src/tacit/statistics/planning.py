@@ -31,7 +31,12 @@ _NOT_OPTIONS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A study to be made later: of which columns or rows, with which options but without a price."""
+    """A study to be made later: of which columns or rows, with which options but without a price.
+
+    >>> from tacit.statistics import mean
+    >>> planned(mean, "visits.cost").of
+    'visits.cost'
+    """
 
     study: Callable[..., Finding]
     of: str | Sequence[str] | Rows | ElsewhereRows
@@ -80,7 +85,12 @@ class Planned:
 
 
 def planned(study: Callable[..., Finding], of: str | Sequence[str] | Rows | ElsewhereRows, **options: Any) -> Planned:
-    """A study for `Curator.publish`: `planned(median, "visits.age")`. Its epsilon and delta are given there."""
+    """A study for `Curator.publish`: `planned(median, "visits.age")`. Its epsilon and delta are given there.
+
+    >>> from tacit.statistics import median
+    >>> planned(median, "visits.age").label
+    'Median of visits.age'
+    """
     for name in ("epsilon", "delta", "level", "analyst"):
         if name in options:
             raise parameters.refuse(name, "given to publish, for all statistics together", options[name])

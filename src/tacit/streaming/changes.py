@@ -26,7 +26,12 @@ from tacit.parameters import Number
 
 
 class Alarm:
-    """Whether a step's count, the count of the `last` steps, or its rise `against` the mean of earlier ones is high."""
+    """Whether a step's count, the count of the `last` steps, or its rise `against` the mean of earlier ones is high.
+
+    >>> alarm = Alarm(threshold=1_000_000, epsilon=1)
+    >>> alarm.step(3), alarm.left
+    (False, 1)
+    """
 
     def __init__(
         self,

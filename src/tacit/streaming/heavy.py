@@ -39,7 +39,13 @@ _LARGEST_EPSILON = 100
 
 
 class HeavyHitters:
-    """A sketch of `size` texts. It is released once, and holds exact counters until then."""
+    """A sketch of `size` texts. It is released once, and holds exact counters until then.
+
+    >>> words = HeavyHitters(100, epsilon=1, delta="1e-6")
+    >>> words.add(["tea"] * 500 + ["rare"])
+    >>> list(words.release())  # a count of 1 never passes
+    ['tea']
+    """
 
     def __init__(self, size: int, *, epsilon: Number, delta: Number) -> None:
         self.size = parameters.whole("size", size, least=1)

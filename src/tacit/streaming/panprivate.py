@@ -88,7 +88,11 @@ class _Once:
 
 
 class Counter(_Once):
-    """How often something happened. One event is hidden, also from whoever reads `memory` once."""
+    """How often something happened. One event is hidden, also from whoever reads `memory` once.
+
+    >>> Counter(epsilon=1).event.epsilon
+    Fraction(1, 1)
+    """
 
     def __init__(self, *, epsilon: Number, intrusions: int = 1, bits: noise.BitSource | None = None) -> None:
         super().__init__(epsilon, intrusions)
@@ -148,7 +152,13 @@ class _Bits(_Once):
 
 
 class Density(_Bits):
-    """Which share of listed users came at least once."""
+    """Which share of listed users came at least once.
+
+    >>> seen = Density(["ana", "ben"], epsilon=1)
+    >>> seen.add(["ana"])
+    >>> seen.event.epsilon
+    Fraction(1, 1)
+    """
 
     def __init__(
         self,
@@ -177,6 +187,11 @@ class Density(_Bits):
 class Distinct(_Bits):
     """How many different users came, out of nobody knows how many: users are hashed to cells, and filled cells
     counted.
+
+    >>> seen = Distinct(1000, epsilon=1)
+    >>> seen.add(["ana", "ben", "ana"])
+    >>> seen.event.epsilon
+    Fraction(1, 1)
     """
 
     def __init__(
@@ -208,7 +223,13 @@ class Distinct(_Bits):
 
 
 class Cropped(_Bits):
-    """How often listed users came in all, each counted at most `most` times."""
+    """How often listed users came in all, each counted at most `most` times.
+
+    >>> seen = Cropped(["ana", "ben"], 3, epsilon=1)
+    >>> seen.add(["ana", "ana"])
+    >>> seen.event.epsilon
+    Fraction(1, 1)
+    """
 
     def __init__(
         self,

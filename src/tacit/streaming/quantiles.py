@@ -23,7 +23,12 @@ from tacit.streaming.streams import Stream, clamped, ends
 
 
 class RunningQuantiles(Stream):
-    """Quantiles since the beginning, of values clamped to the bounds, on 2**`fineness` bins."""
+    """Quantiles since the beginning, of values clamped to the bounds, on 2**`fineness` bins.
+
+    >>> ages = RunningQuantiles((0, 110), 365, quantiles=["0.5"], epsilon=1, delta="1e-6")
+    >>> len(ages.step([31, 40]))
+    1
+    """
 
     def __init__(
         self,

@@ -99,7 +99,12 @@ class Stream:
 
 
 class RunningCount(Stream):
-    """How many rows there were since the beginning."""
+    """How many rows there were since the beginning.
+
+    >>> visits = RunningCount(365, epsilon=1, delta="1e-6")
+    >>> round(visits.deviation(365), 1), visits.event.kind
+    (12.6, 'discrete-gaussian')
+    """
 
     def __init__(
         self,
@@ -130,7 +135,12 @@ class RunningCount(Stream):
 
 
 class RunningHistogram(Stream):
-    """How many rows had each of the listed values since the beginning."""
+    """How many rows had each of the listed values since the beginning.
+
+    >>> wards = RunningHistogram(["A", "B"], 365, epsilon=1, delta="1e-6")
+    >>> list(wards.step(["A", "A", "B"]))
+    ['A', 'B']
+    """
 
     def __init__(
         self,
@@ -173,7 +183,12 @@ class RunningHistogram(Stream):
 
 
 class RunningSum(Stream):
-    """The sum of all rows' values since the beginning, each clamped to the bounds."""
+    """The sum of all rows' values since the beginning, each clamped to the bounds.
+
+    >>> spent = RunningSum((0, 100), 365, epsilon=1, delta="1e-6")
+    >>> spent.deviation(1) < spent.deviation(365)
+    True
+    """
 
     def __init__(
         self,
@@ -203,6 +218,10 @@ class RunningMean(Stream):
 
     One release of two totals: rows, and distances from the middle of the bounds, both in half widths, so that a row
     moves the pair by at most sqrt(2) half widths. The mean is the middle plus their quotient, within the bounds.
+
+    >>> cost = RunningMean((0, 100), 365, epsilon=1, delta="1e-6")
+    >>> 0 <= cost.step([20, 30]) <= 100
+    True
     """
 
     def __init__(
@@ -253,6 +272,10 @@ class Sliding:
     """The sum over the last so many steps, of a running count or sum: the difference of two totals that were sent.
 
     It costs nothing beside the stream. It remembers what was sent in the last steps.
+
+    >>> week = Sliding(RunningCount(365, epsilon=1, delta="1e-6"), last=7)
+    >>> isinstance(week.step(3), float)
+    True
     """
 
     def __init__(self, stream: RunningCount | RunningSum, last: int) -> None:

@@ -65,7 +65,7 @@ _LITTLE: Final = Fraction(1, 250)  # mu**2
 # of a round, for the choice: a large purse makes choices that are precise enough from less of it
 _CHOOSING_OF_MUCH: Final = Fraction(3, 100)
 _POWER: Final = 2 / 3
-_MOST_WANTED: Final = 4  # times the share of a round, at most
+_MOST_WANTED: Final = Fraction(4)  # times the share of a round, at most
 _ROUNDS: Final = 5  # for each column, at most
 _STEPS, _LAST_STEPS = 40, 300
 _MEAN_SIZE: Final = math.sqrt(2 / math.pi)  # of normal noise, in deviations
@@ -110,6 +110,11 @@ def aim(
     nulls: columns whose missing values are kept, or True for all that may miss one. constraints: public conditions that
     every drawn row keeps. prior: public rows to start from. progress: called with the share of the budget that is used,
     unless the policy lets answers leave at public points in time only: each call would tell how long a round took.
+
+    >>> people = {"sex": ["F", "M", "F"], "ward": ["A", "B", "B"]}
+    >>> twin = aim(people, values={"sex": ["F", "M"], "ward": ["A", "B"]}, epsilon=1, delta=1e-6)
+    >>> twin.method, twin.probabilities("sex", "ward").shape
+    ('aim', (2, 2))
     """
     source = source_of(data, bounds=bounds, values=values)
     told = None if source.is_clocked else progress

@@ -52,6 +52,10 @@ def best(
     nulls: columns whose missing values are kept, or True for all that may miss one.
     constraints: public conditions that every drawn row keeps. prior: public rows to start from. progress: called with
     the share of the budget that is used, where the method goes in rounds.
+
+    >>> people = {"sex": ["F", "M", "F"], "ward": ["A", "B", "B"]}
+    >>> best(people, values={"sex": ["F", "M"], "ward": ["A", "B"]}, epsilon=1, delta=1e-6).columns
+    ('sex', 'ward')
     """
     source = source_of(data, bounds=bounds, values=values)
     _, exact_delta = budget(epsilon, delta)

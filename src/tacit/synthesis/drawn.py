@@ -39,7 +39,13 @@ _DUCKDB: Final = {
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Drawn:
-    """Synthetic rows: an array for each column."""
+    """Synthetic rows: an array for each column.
+
+    >>> from tacit import synthesis
+    >>> twin = synthesis.independent({"sex": ["F", "M", "F"]}, values={"sex": ["F", "M"]}, epsilon=1)
+    >>> twin.sample(10).to_pandas().shape
+    (10, 1)
+    """
 
     kinds: dict[str, str]
     columns: dict[str, NDArray[Any]]

@@ -58,6 +58,12 @@ def evaluate(
 
     data: rows of a curator with the model's columns, or arrays with `bounds` and `values`. tables: a number of columns
     (2: all pairs), or a list of sets of columns. A total variation is the share of rows that lie in wrong cells.
+
+    >>> from tacit import synthesis
+    >>> people, facts = {"sex": ["F", "M", "F"]}, {"sex": ["F", "M"]}
+    >>> twin = synthesis.independent(people, values=facts, epsilon=1)
+    >>> evaluate(twin, people, values=facts, epsilon=1)["over_tables"]
+    ('mean', 'largest')
     """
     source = source_of(data, bounds=bounds, values=values)
     exact_epsilon = parameters.price("epsilon", epsilon)

@@ -50,6 +50,10 @@ def independent(
     edges, or "private" for quantiles that a tenth of the budget buys.
     nulls: columns whose missing values are kept, or True for all that may miss one.
     constraints: public conditions that every drawn row keeps. prior: public rows to start from.
+
+    >>> twin = independent({"sex": ["F", "M", "F"]}, values={"sex": ["F", "M"]}, epsilon=1)
+    >>> twin.columns, len(twin.sample(10))
+    (('sex',), 10)
     """
     source = source_of(data, bounds=bounds, values=values)
     exact_epsilon, exact_delta = budget(epsilon, delta)

@@ -131,6 +131,11 @@ def mst(
     edges, or "private" for quantiles that a tenth of the budget buys.
     nulls: columns whose missing values are kept, or True for all that may miss one.
     constraints: public conditions that every drawn row keeps. prior: public rows to start from.
+
+    >>> people = {"sex": ["F", "M", "F"], "ward": ["A", "B", "B"]}
+    >>> twin = mst(people, values={"sex": ["F", "M"], "ward": ["A", "B"]}, epsilon=1, delta=1e-6)
+    >>> twin.columns, twin.receipt["epsilon"]
+    (('sex', 'ward'), '1')
     """
     source = source_of(data, bounds=bounds, values=values)
     exact_epsilon, exact_delta = budget(epsilon, delta)

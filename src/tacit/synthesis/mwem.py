@@ -124,6 +124,10 @@ def mwem(
     data: rows of a curator, or arrays with `bounds` and `values`. rows: how many rows there are, if that is public; a
     share of the budget buys it otherwise. rounds: more of them fit more questions, each with more noise. workload: as
     for `aim`. The answer's `facts` tell the theorem's bound on the error.
+
+    >>> people = {"sex": ["F", "M", "F"], "ward": ["A", "B", "B"]}
+    >>> mwem(people, values={"sex": ["F", "M"], "ward": ["A", "B"]}, rounds=2, epsilon=1, delta=1e-6).method
+    'mwem'
     """
     source = source_of(data, bounds=bounds, values=values)
     exact_epsilon, exact_delta = budget(epsilon, delta)

@@ -82,6 +82,10 @@ def residual(
     edges, or "private" for quantiles that a tenth of the budget buys. nulls: columns whose missing values are kept, or
     True for all that may miss one. progress: called with the share of the budget that is used, unless the policy lets
     answers leave at public points in time only.
+
+    >>> people = {"sex": ["F", "M", "F"], "ward": ["A", "B", "B"]}
+    >>> residual(people, values={"sex": ["F", "M"], "ward": ["A", "B"]}, epsilon=1, delta=1e-6).method
+    'residual'
     """
     source = source_of(data, bounds=bounds, values=values)
     told = None if source.is_clocked else progress

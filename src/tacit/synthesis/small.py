@@ -101,6 +101,10 @@ def small_database(
     data: rows of a curator, or arrays with `bounds` and `values`. rows: how many rows there are, if that is public; a
     tenth of epsilon buys it otherwise. workload: as for `aim`. The answer's `facts` tell the theorem's bound on the
     error, and the error that occurred, which a tenth of epsilon buys.
+
+    >>> found = small_database({"sex": ["F", "M", "F"]}, size=2, values={"sex": ["F", "M"]}, epsilon=1)
+    >>> len(found.sample(5))
+    5
     """
     source = source_of(data, bounds=bounds, values=values)
     exact_epsilon = parameters.price("epsilon", epsilon)

@@ -33,7 +33,13 @@ _MOST_ROWS = 1 << 30
 
 
 class Synthetic:
-    """A model of a table, with the columns' names and types. Everything that is done with it is free."""
+    """A model of a table, with the columns' names and types. Everything that is done with it is free.
+
+    >>> from tacit import synthesis
+    >>> twin = synthesis.independent({"sex": ["F", "M", "F"]}, values={"sex": ["F", "M"]}, epsilon=1)
+    >>> set(twin.sample(10)["sex"]) <= {"F", "M"}
+    True
+    """
 
     def __init__(self, finding: Finding) -> None:
         self._finding = finding
@@ -163,7 +169,16 @@ class Synthetic:
 
 
 def load(path: str | Path) -> Synthetic:
-    """A synthetic table that `save` wrote."""
+    """A synthetic table that `save` wrote.
+
+    >>> import pathlib, tempfile
+    >>> from tacit import synthesis
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "twin.json"
+    >>> synthesis.independent({"sex": ["F", "M", "F"]}, values={"sex": ["F", "M"]}, epsilon=1).save(path).name
+    'twin.json'
+    >>> load(path).columns
+    ('sex',)
+    """
     content = Path(path).read_bytes()
     try:
         finding = Finding.from_bytes(content)

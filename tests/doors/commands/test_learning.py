@@ -188,3 +188,25 @@ def test_a_bar_is_shown_to_whoever_watches_and_to_nobody_else() -> None:
         with learning_commands._working("Training", console):
             pass
         assert ("Training" in console.file.getvalue()) == is_terminal  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("place", "words"), [("nowhere/m.json", "there is no folder nowhere"), (".", "is a folder")])
+def test_a_place_that_cannot_be_written_is_refused_before_the_charge(folder: Path, place: str, words: str) -> None:
+    told = run(*TRAIN[:-1], place, code=2)
+    assert words in told.output
+    run(*TRAIN)
+    paid = (folder / "spent.ledger").stat().st_size
+    assert words in run(*EVALUATE, "--card", place, code=2).output
+    assert (folder / "spent.ledger").stat().st_size == paid
+
+
+def test_a_place_that_turns_out_not_to_be_writable_gets_a_sentence(folder: Path) -> None:
+    told = run(*TRAIN[:-1], "/proc/m.json", code=2)
+    assert "/proc/m.json cannot be written" in told.output
+
+
+def test_the_centres_of_clusters_are_shown(folder: Path) -> None:
+    rows = ("SELECT age, charge FROM people", "--model", "KMeans", "--option", "n_clusters=2", "--epsilon", "1")
+    told = run("train", "clinic.toml", *rows, "--to", "k.json")
+    assert "centre age" in told.output
+    assert "no target" in run("train", "clinic.toml", *rows, "--target", "age", "--to", "k.json", code=2).output

@@ -15,7 +15,7 @@ import tacit
 from tacit.curator import open_policy, protect
 from tacit.doors.commands.registering import registering
 from tests.curator.tables import people
-from tests.engines.test_interrupts import folder, started
+from tests.engines.duckdb.test_interrupts import folder, started
 
 
 def test_a_terminal_shows_the_table_and_the_steps_and_then_nothing() -> None:

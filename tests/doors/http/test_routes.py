@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tacit.doors.http.handlers import HANDLERS
-from tacit.doors.http.other_routes import OTHERS
 from tacit.doors.http.roles import ROUTES, Role, Route
+from tacit.doors.http.routes_without_curator import WITHOUT_CURATOR
 from tests.doors.http.serving import COUNT, Served, Visitor
 
 PEOPLE = {Role.OWNER: "owner", Role.ANALYST: "ana", Role.AUDITOR: "aud", Role.READER: "rea"}
@@ -94,7 +94,7 @@ def test_the_table_is_what_it_is_meant_to_be() -> None:
     assert {route.does: {str(role) for role in route.roles} for route in GUARDED} == EXPECTED
     assert {route.does: {str(role) for role in route.roles} for route in BEHIND_LOG_IN} == PAGES
     assert {route.does for route in ROUTES if route.kind == "open"} == OPEN
-    assert set(HANDLERS) | set(OTHERS) == set(EXPECTED)
+    assert set(HANDLERS) | set(WITHOUT_CURATOR) == set(EXPECTED)
 
 
 def test_the_application_has_the_routes_of_the_table_and_no_other(served: Served) -> None:

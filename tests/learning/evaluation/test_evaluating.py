@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -275,6 +276,77 @@ def test_a_model_that_could_do_more_than_predict_is_refused(where: str) -> None:
     assert len(curator.ledger()) == before
 
 
+class Watching(np.ndarray[Any, Any]):
+    """Coefficients that keep what they are multiplied with."""
+
+    seen: ClassVar[list[Any]] = []
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **options: Any) -> Any:
+        Watching.seen.append(given)
+        plain = [np.asarray(each) if isinstance(each, np.ndarray) else each for each in given]
+        return getattr(ufunc, method)(*plain, **options)
+
+
+def test_numbers_of_anyones_own_making_in_a_model_of_ours_see_no_row() -> None:
+    frame = people(100)
+    facts: dict[str, Any] = {"bounds": (0, 110), "target_bounds": (0, 500)}
+    model = learning.Ridge(epsilon=5, **facts).fit(frame[["age", "bmi"]], frame["charge"])
+    model.coef_ = model.coef_.view(Watching)
+    model._line = tuple(np.atleast_1d(each).view(Watching) for each in model._line)
+    expected = np.asarray(model.predict(frame[["age", "bmi"]]))
+    assert Watching.seen  # they work
+    Watching.seen.clear()
+    fixed = predictor(model).model
+    assert (fixed.predict(frame[["age", "bmi"]]) == expected).all()
+    learning.evaluate(model, rows_of(clinic(frame)), "charge", epsilon=1)
+    assert not Watching.seen
+
+
+def test_a_tree_that_would_fail_at_a_few_rows_alone_is_refused_before_the_charge() -> None:
+    """Its failure would take time, and a single row would be enough to make it."""
+    frame = people(100)
+    made = learning.DecisionTreeClassifier(epsilon=5, bounds=(0, 110), classes=["no", "yes"], max_depth=2)
+    tree = made.fit(frame[["age"]], frame["smoker"])
+    curator = clinic(frame)
+    for changed, words in (("_leaves", "a leaf is of nothing"), ("_splits", "a split is of nothing")):
+        broken = copy.deepcopy(tree)
+        own = getattr(broken, changed).copy()
+        own.reshape(-1)[-2] = 9
+        setattr(broken, changed, own)
+        before = len(curator.ledger())
+        with pytest.raises(TacitError, match=words):
+            learning.evaluate(broken, rows_of(curator), "smoker", epsilon=1)
+        assert len(curator.ledger()) == before
+
+
+@pytest.mark.parametrize("model", [learning.BoostedBinsClassifier, learning.CategoricalNB])
+def test_tables_that_have_no_line_for_some_bin_are_refused_before_the_charge(model: Any) -> None:
+    frame = people(100)
+    ages = frame[["age"]].astype(float)
+    made = model(epsilon=5, bounds=(0, 110), classes=["no", "yes"]).fit(ages, frame["smoker"])
+    curator = clinic(frame)
+    before = len(curator.ledger())
+    turned = copy.deepcopy(made)
+    turned._edges = tuple(own[::-1] for own in made._edges)
+    with pytest.raises(TacitError, match="do not ascend"):
+        learning.evaluate(turned, rows_of(curator), "smoker", epsilon=1)
+    finer = copy.deepcopy(made)
+    finer._edges = tuple((*own, own[-1] + 1, own[-1] + 2, own[-1] + 3) for own in made._edges)
+    with pytest.raises(TacitError, match="malformed"):
+        learning.evaluate(finer, rows_of(curator), "smoker", epsilon=1)
+    assert len(curator.ledger()) == before
+
+
+def test_a_search_is_scored_by_its_best_model() -> None:
+    frame = people(200)
+    curator = clinic(frame)
+    rows = curator.rows("SELECT age, bmi, charge FROM data")
+    search = learning.Search(learning.Ridge(), {"alpha": [1.0, 2.0]}, epsilon=5, delta=1e-6).fit(rows, "charge")
+    found = learning.evaluate(search, rows, epsilon=1)
+    assert found.layout.model == "Ridge"
+    assert learning.evaluate(search.best_estimator_, rows, "charge", epsilon=1).repeated
+
+
 def test_rows_at_which_a_model_fails_have_no_prediction_and_nothing_is_printed(capfd: Any) -> None:
     frame = people(300)
     known = frame[frame["ward"] != "c"]
@@ -284,10 +356,11 @@ def test_rows_at_which_a_model_fails_have_no_prediction_and_nothing_is_printed(c
     counts = found.errors
     lost = [n for name, n in zip(counts["predicted"], counts["rows"], strict=True) if name == "no prediction"]
     assert sum(lost) == int((frame["ward"] == "c").sum())
-    loud = RandomForestClassifier(3, verbose=2).fit(frame[["age"]], frame["smoker"])
-    capfd.readouterr()
-    learning.evaluate(loud, rows_of(clinic(frame)), "smoker", epsilon=1)
-    assert capfd.readouterr() == ("", "")
+    for verbose in (2, 60):  # joblib writes to standard error, and from 50 on to standard output
+        loud = RandomForestClassifier(3, verbose=verbose).fit(frame[["age"]], frame["smoker"])
+        capfd.readouterr()
+        learning.evaluate(loud, rows_of(clinic(frame)), "smoker", epsilon=1)
+        assert capfd.readouterr() == ("", "")
 
 
 def test_a_model_is_left_as_it_was() -> None:
@@ -357,6 +430,8 @@ def test_arrays_state_their_groups_and_their_bounds() -> None:
     assert not learning.evaluate(model, moved, frame["smoker"], epsilon=2).repeated
     assert learning.evaluate(model, moved, frame["smoker"], epsilon=2).repeated
     assert not learning.evaluate(model, X + 1, frame["smoker"], epsilon=2).repeated  # equal rows of another object
+    moved[:50] = 0.0
+    assert not learning.evaluate(model, moved, frame["smoker"], epsilon=2).repeated  # other rows in the same object
     with pytest.raises(ParameterError, match="target_bounds"):
         learning.evaluate(LinearRegression().fit(X, frame["charge"]), X, frame["charge"], epsilon=1)
     with pytest.raises(ParameterError, match="2 columns"):
@@ -365,7 +440,10 @@ def test_arrays_state_their_groups_and_their_bounds() -> None:
         learning.evaluate(model, X, frame["smoker"][:5], epsilon=1)
     missing = X.copy()
     missing[3, 0] = np.nan
-    assert learning.evaluate(model, missing, frame["smoker"], epsilon=1)["accuracy"] is not None
+    straight = LogisticRegression().fit(X, frame["smoker"])  # it sees blocks of rows, and fails at a missing number
+    counts = learning.evaluate(straight, missing, frame["smoker"], **SURE).errors
+    lost = [n for name, n in zip(counts["predicted"], counts["rows"], strict=True) if name == "no prediction"]
+    assert sum(lost) == 1  # the other rows of its block have one
 
 
 def test_no_row_at_all_gives_scores_of_noise_and_no_failure() -> None:

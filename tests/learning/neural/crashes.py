@@ -23,7 +23,8 @@ def child(folder: Path) -> None:
     import torch
     from torch import nn
 
-    from tacit.learning.neural import PrivateTrainer, grid
+    from tacit.learning.neural import PrivateTrainer
+    from tacit.learning.neural.sums import grid
     from tests.learning.neural.nets import squared
 
     torch.set_num_threads(1)
@@ -106,7 +107,7 @@ def _lines(draws: Path) -> int:
 
 def checked(folder: Path) -> tuple[int, int]:
     """Steps that were begun, and how many draws there were: at most one for each of them."""
-    from tacit.learning.neural.journal import Journal
+    from tacit.learning.neural.runs.journal import Journal
 
     journal = Journal(folder)
     begun, state = journal.begun, journal.load()

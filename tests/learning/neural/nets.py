@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from tacit.learning.neural.batches import Chunk
+from tacit.learning.neural.people.batches import Chunk
 
 Made = tuple[Any, Callable[[Any, Any], Any], Chunk]
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from tacit.errors import ParameterError
-from tacit.learning.neural.adaptive import count_sigma, followed, multiplier_beside_count
+from tacit.learning.neural.sums.adaptive import count_sigma, followed, multiplier_beside_count
 from tests.learning.neural.test_trainer import net, people, squared, trainer
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from tacit.learning.neural.batches import fitting_places, people_of
 from tacit.learning.neural.floats import BLOCK, block_error
-from tacit.learning.neural.forms import RankOne, Rows
+from tacit.learning.neural.gradients.forms import PerPerson, RankOne
+from tacit.learning.neural.people.batches import fitting_places, people_of
 
 
 @pytest.mark.parametrize(("mean", "rate", "numbers"), [(1024, 0.017, 1818), (8192, 0.137, 1818), (1024, 0.017, 30_000)])
@@ -49,6 +49,6 @@ def test_sums_over_several_blocks_are_within_the_error_of_blocks(people: int) ->
     weights = torch.rand(people, generator=generator)
     reach = float((a.norm(dim=1) * b.norm(dim=1) * weights).max())  # the clipping norm that they keep
     blocks = -(-people // BLOCK)
-    for form in (RankOne(a, b), Rows(torch.einsum("np,nd->npd", b, a))):
+    for form in (RankOne(a, b), PerPerson(torch.einsum("np,nd->npd", b, a))):
         exact = torch.einsum("n,np,nd->pd", weights.double(), b.double(), a.double()).reshape(-1)
         assert float((form.weighted(weights) - exact).norm()) <= blocks * block_error(people) * reach

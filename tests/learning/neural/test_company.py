@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 from tacit.learning.neural import PrivateTrainer, Shifted
-from tacit.learning.neural.batches import Chunk, People, people_of
-from tacit.learning.neural.hooked import book_keeping
+from tacit.learning.neural.gradients.hooked import book_keeping
+from tacit.learning.neural.people.batches import Chunk, People, people_of
 from tests.learning.neural.nets import builds, entropy
 from tests.learning.neural.test_trainer import net, people, trainer
 

@@ -14,8 +14,8 @@ from torch import nn
 
 from tacit.errors import ParameterError, TacitError
 from tacit.learning import neural
-from tacit.learning.neural.averages import Average
-from tacit.learning.neural.batches import Chunk
+from tacit.learning.neural.people.batches import Chunk
+from tacit.learning.neural.runs.averages import Average
 from tests.learning.neural.nets import squared
 from tests.learning.neural.test_estimators import QUICK, data
 from tests.learning.neural.test_trainer import net, people, trainer, weights

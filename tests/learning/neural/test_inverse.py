@@ -7,7 +7,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 
-from tacit.learning.neural.inverse import by_torch, inverse
+from tacit.learning.neural.sums.inverse import by_torch, inverse
 from tacit.noise import SeededBitsForTestsOnly, rounded_normal
 
 

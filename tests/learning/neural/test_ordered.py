@@ -11,7 +11,15 @@ import pytest
 import torch
 
 from tacit.errors import ParameterError, TacitError
-from tacit.learning.neural.ordered import BITS, Correlated, OrderedRun, band_for, mean_error, plan_ordered, stretched
+from tacit.learning.neural.runs.ordered import (
+    BITS,
+    Correlated,
+    OrderedRun,
+    band_for,
+    mean_error,
+    plan_ordered,
+    stretched,
+)
 from tacit.learning.neural.trainer import Batch
 from tacit.loss import compose
 from tests.learning.neural.test_trainer import net, trainer, weights

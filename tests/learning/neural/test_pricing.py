@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from tacit.errors import ParameterError
-from tacit.learning.neural.pricing import plan_run
+from tacit.learning.neural.runs.pricing import plan_run
 from tacit.loss import compose, events
 
 # rate, noise, steps, delta, and epsilon by dp-accounting 0.6.0 (privacy loss distributions, connected dots, both

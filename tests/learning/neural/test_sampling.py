@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tacit.learning.neural.sampling import poisson_sample, random_order
+from tacit.learning.neural.people.sampling import poisson_sample, random_order
 from tacit.noise import BitSource, secure
 
 

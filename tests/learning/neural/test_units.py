@@ -17,8 +17,8 @@ from tacit.curator import Price
 from tacit.errors import ParameterError, TacitError
 from tacit.learning import neural
 from tacit.learning.neural import estimators
-from tacit.learning.neural.rows import given_rows
-from tacit.learning.neural.traced import only_torch
+from tacit.learning.neural.modules.traced import only_torch
+from tacit.learning.neural.people.rows import given_rows
 from tacit.loss import events
 from tacit.statistics.finding import Content, column
 from tests.learning.neural.test_estimators import QUICK

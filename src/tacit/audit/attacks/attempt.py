@@ -120,7 +120,13 @@ def _lines(attempt: Attempt, curves: Curves) -> dict[str, Any]:
 
 
 def ceiling(budget: Budget, candidates: int = 2) -> float:
-    """The most that any attack names one of `candidates` values right, where any two of them are within `budget`."""
+    """The most that any attack names one of `candidates` values right, where any two of them are within `budget`.
+
+    >>> import math
+    >>> from tacit import Budget
+    >>> round(ceiling(Budget(math.log(3))), 6)  # odds of 3 to 1
+    0.75
+    """
     others = parameters.whole("candidates", candidates, least=2) - 1
     if budget.epsilon > 700:
         return 1.0

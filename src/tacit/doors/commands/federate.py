@@ -73,7 +73,7 @@ def coordinator(config: Config) -> None:
 
     settings = read_settings(config, {"federation": Key(Path), "key": Key(Path), **SERVED, **WAIT, **PRICE})
     with _web_is_here():
-        from tacit.doors.federate.coordinating import coordinate, written
+        from tacit.doors.federate.coordinating import coordinate, result_text
     federation = Federation.from_json(read_text(settings["federation"]))
     folder = _folder(settings)
     wait, gather = float(settings["wait"]), float(settings["gather"])
@@ -88,12 +88,12 @@ def coordinator(config: Config) -> None:
         raise TacitError("The federation failed: " + (running.lost[-1] if running.lost else "it failed before") + ".")
     if result is None:
         raise TacitError("The coordinator was stopped before the end. Start it again: it goes on where it was.")
-    (folder / "result.json").write_text(written(result) + "\n")
+    (folder / "result.json").write_text(result_text(result) + "\n")
     if federation.job.kind == "logistic regression":
         job: Any = federation.job
         price = {"epsilon": federation.epsilon, "delta": federation.delta, "rounds": str(federation.attempts)}
         job.model(result, price).save(folder / "model.json")
-    typer.echo(written(result))
+    typer.echo(result_text(result))
 
 
 @federate.command()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -73,6 +73,7 @@ def train(
     wanted = chosen(form, as_json=as_json)
     if to is None and not dry:
         raise typer.BadParameter("--to says where the model goes, e.g. --to m.json; or --estimate for the price alone.")
+    _must_be_places(to, card)
     price = price_of(policy, epsilon)
     model = model or ("LogisticRegression" if module is None else "NeuralClassifier")
     given = {} if module is None else {"module": own_module(module)}
@@ -96,7 +97,7 @@ def train(
         with _working(f"Training {model}", beside):
             made.fit(rows, target)
         left = str(curator.budget())
-    files = [made.save(to), *([] if card is None else [made.save_card(card)])]
+    files = _written((to, made.save), (card, made.save_card))
     _show_finding(wanted, _told_of(made), files, left, model)
 
 
@@ -167,6 +168,7 @@ def evaluate(
     tacit evaluate smoker.json clinic.toml "SELECT age, bmi, sex, smoker FROM patients" --by sex --card scores.html
     """
     wanted = chosen(form, as_json=as_json)
+    _must_be_places(to, card)
     price = price_of(policy, epsilon)
     loaded = _loaded(model, module)
     beside = aside()
@@ -175,11 +177,33 @@ def evaluate(
         with _working(f"Evaluating {type(loaded).__name__}", beside):
             found = _learning().evaluate(loaded, rows, target, epsilon=price, delta=delta or 0, by=by, bins=bins)
         left = str(curator.budget())
-    files = [path for path, write in ((to, found.save), (card, found.save_card)) if path is not None and write(path)]
+    files = _written((to, found.save), (card, found.save_card))
     _show_finding(wanted, found.scores, files, left, found.layout.model)
 
 
 # -- what the three share ----------------------------------------------------------------------------------
+
+
+def _must_be_places(*paths: Path | None) -> None:
+    """Where files go is looked at before anything is paid."""
+    for path in paths:
+        if path is not None and (path.is_dir() or not path.parent.is_dir()):
+            why = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
+            raise ParameterError(f"{path} cannot be written: {why}. Nothing was charged.")
+
+
+def _written(*files: tuple[Path | None, Callable[[Path], Any]]) -> list[Path]:
+    found = []
+    for path, write in files:
+        if path is None:
+            continue
+        try:
+            write(path)
+        except OSError as error:
+            hint = "A model that is stored costs nothing when it is asked for again."
+            raise ParameterError(f"{path} cannot be written: {error.strerror or error}. {hint}") from None
+        found.append(path)
+    return found
 
 
 def _learning() -> Any:

@@ -14,7 +14,7 @@ from tacit import parameters
 from tacit.answer import Answer, Estimate
 from tacit.answer.shown import readable, safe
 from tacit.answer.standing import charges_of, price_of
-from tacit.doors.console import drawn, other_pages, owner_pages, report_pages, study_pages
+from tacit.doors.console import drawn, owner_pages, published_pages, report_pages, study_pages, watch_pages
 from tacit.doors.console.page import Page, sentence
 from tacit.doors.console.words import facts, receipt_of, tables_of
 from tacit.doors.http import forms
@@ -114,7 +114,8 @@ PAGES: Final[Mapping[str, Handler]] = {
     "page_studies": study_pages.gallery,
     "page_study": study_pages.form,
     "page_study_estimate": study_pages.estimate,
-    **other_pages.PAGES,
+    **published_pages.PAGES,
+    **watch_pages.PAGES,
     **owner_pages.PAGES,
     **report_pages.PAGES,
 }

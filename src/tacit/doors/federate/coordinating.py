@@ -119,6 +119,6 @@ async def coordinate(
     return coordinator.result
 
 
-def written(result: dict[str, Any]) -> str:
+def result_text(result: dict[str, Any]) -> str:
     """A result for people and programs."""
     return json.dumps(result, indent=2, sort_keys=True, allow_nan=False)

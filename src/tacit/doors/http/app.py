@@ -30,11 +30,11 @@ from tacit.doors.http.datasets import Dataset, Seat
 from tacit.doors.http.gate import Gate, Throttle
 from tacit.doors.http.handlers import HANDLERS
 from tacit.doors.http.jobs import Job, Jobs
-from tacit.doors.http.other_routes import OTHERS
 from tacit.doors.http.problems import BROKEN, MEDIA_TYPE, Problem
 from tacit.doors.http.remembered import Remembered
 from tacit.doors.http.replies import Reply, Request
 from tacit.doors.http.roles import ROUTES, Role, Route
+from tacit.doors.http.routes_without_curator import WITHOUT_CURATOR
 from tacit.doors.http.sending import sent, to_json
 from tacit.errors import TacitError
 
@@ -182,8 +182,8 @@ async def guarded(
 
 
 async def _handled(server: Server, route: Route, seat: Seat, incoming: Incoming) -> Response:
-    if route.does in OTHERS:
-        return await OTHERS[route.does](server, seat, incoming)
+    if route.does in WITHOUT_CURATOR:
+        return await WITHOUT_CURATOR[route.does](server, seat, incoming)
     form = forms.wanted(incoming.headers.get("accept", ""))
     body = await _body(incoming, server.limits.body_seconds) if route.method == "POST" else b""
     request = Request(body, dict(incoming.path_params), dict(incoming.query_params))

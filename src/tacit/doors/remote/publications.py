@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tacit import parameters
 from tacit.curator import Publication
 from tacit.curator.expressions import sql_of
-from tacit.curator.publish import named_statistics, written
+from tacit.curator.publish import named_statistics, write_files
 from tacit.doors.http import wire
 from tacit.doors.remote.line import plain, sent
 from tacit.doors.remote.rows import RemoteRows
@@ -48,7 +48,7 @@ def publish(
     }
     files: tuple[Path, ...] = ()
     if folder is not None:
-        files = written(folder, title, results, reply["receipt"], exact_level, curator.budget())
+        files = write_files(folder, title, results, reply["receipt"], exact_level, curator.budget())
     return Publication(results, reply["receipt"], files, reply["repeated"])
 
 

@@ -36,7 +36,7 @@ from tacit.engines.postgres.additive import less_cut
 from tacit.engines.postgres.connection import address_of, connect, library
 from tacit.engines.postgres.copy import FRESH, KEY, Copy, PostgresFlavour
 from tacit.engines.postgres.opening import letters_of, readable, role_of
-from tacit.engines.postgres.session import Rows, Session
+from tacit.engines.postgres.session import Fetched, Session
 from tacit.engines.postgres.sparing import Sparing, sparing_copy_of
 from tacit.engines.process import FAILED, Limits
 from tacit.engines.quoting import identifier
@@ -206,7 +206,7 @@ class PostgresEngine:
         return f"WITH {rows}, {written.removeprefix('WITH ')}" if more else f"WITH {rows} {written}"
 
 
-def _exact(query: Pushed, result: Rows) -> Exact:
+def _exact(query: Pushed, result: Fetched) -> Exact:
     try:
         keys = [_column(result, name) for name in query.key_columns]
         cells = [tuple(map(_key, row)) for row in zip(*keys, strict=True)] if keys else [()] * len(result.rows)
@@ -285,7 +285,7 @@ def _lock(copy: Copy, policy: Policy) -> str:
     return f"LOCK TABLE {names} IN ACCESS SHARE MODE"
 
 
-def _column(result: Rows, name: str) -> list[Any]:
+def _column(result: Fetched, name: str) -> list[Any]:
     place = result.names.index(name)
     return [row[place] for row in result.rows]
 

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class Fetched:
     """What a query returned: the names of its columns, and its rows."""
 
     names: list[str]
@@ -67,7 +67,7 @@ class Session:
         self._owner = os.getpid()
         self._inherited: list[object] = []
 
-    def ask(self, sql: str) -> Rows:
+    def ask(self, sql: str) -> Fetched:
         """The rows of one query."""
         psycopg = library()
         with self._lock:
@@ -84,7 +84,7 @@ class Session:
         raise EngineError(FAILED)  # outside the handler: an exception keeps the one that was being handled
 
     @contextmanager
-    def moment(self) -> Iterator[Callable[[str], Rows]]:
+    def moment(self) -> Iterator[Callable[[str], Fetched]]:
         """Asks about the rows of one moment."""
         with self._lock:
             if self._within is not None and self._owner == os.getpid():
@@ -165,13 +165,13 @@ class Session:
             self._connection = None
 
 
-def _rows(connection: psycopg.Connection[Any], sql: str) -> Rows:
+def _rows(connection: psycopg.Connection[Any], sql: str) -> Fetched:
     # With parameters, even none, the server takes exactly one statement.
     cursor = library().RawCursor(connection).execute(sql, ())
-    return Rows([column.name for column in cursor.description or ()], cursor.fetchall())
+    return Fetched([column.name for column in cursor.description or ()], cursor.fetchall())
 
 
-def _rows_or_fixed(connection: psycopg.Connection[Any], sql: str) -> Rows:
+def _rows_or_fixed(connection: psycopg.Connection[Any], sql: str) -> Fetched:
     try:
         return _rows(connection, sql)
     except (library().Error, UnicodeError, ValueError, MemoryError, OSError):

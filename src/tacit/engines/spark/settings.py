@@ -16,7 +16,7 @@ question finds out by its time whether anybody satisfies a condition.
     statistics               row counts that somebody has computed for a table decide the order of joins
 
 With all of them off a plan follows from the question alone: what it reads, how it joins, its jobs and its tasks; in how
-many parts a file is read still follows from its size. `tests/engines/test_spark_read_alike.py` counts on neighbours.
+many parts a file is read still follows from its size. `tests/engines/spark/test_read_alike.py` counts on neighbours.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from typing import Any
 from tacit import parameters
 from tacit.federated.aggregation.keys import KEY, TAG, Identity, derived, is_tag, sealed, tag, unsealed
 from tacit.federated.aggregation.masks import Masked
-from tacit.federated.aggregation.messages import SERVER, Kind, read, read_numbered, read_set, set_of, written
+from tacit.federated.aggregation.messages import SERVER, Kind, read, read_numbered, read_set, set_of, tagged
 from tacit.federated.aggregation.setup import Setup
 from tacit.federated.aggregation.sharing import PRIME, SHARE, split
 from tacit.federated.refusals import Refused
@@ -41,6 +41,12 @@ class Client:
 
     A client takes part in a round of one name once. A second time, also after a crash, a server that lies could open
     two sums, with it and without it: `Odometer.enter` keeps a client from that.
+
+    >>> from tacit import federated
+    >>> server, keys = federated.new_round("a round", 5, modulus=100, length=1, threshold=3, least=4)
+    >>> client = Client(server.setup, 0, keys[0], [7])
+    >>> client.begin() == client.begin()  # a message that was lost can be sent again
+    True
     """
 
     def __init__(self, setup: Setup, number: int, identity: Identity, vector: Iterable[Any]) -> None:
@@ -73,7 +79,7 @@ class Client:
             self._out = {each: digest + me + each.to_bytes(4, "big") for each in self._neighbours}  # what is said to it
             self._in = {each: digest + each.to_bytes(4, "big") + me for each in self._neighbours}
             tags = [tag(self._pair[each], b"key", self._out[each], public) for each in self._neighbours]
-            self.last = self._written(Kind.ADVERTISE, public + b"".join(tags))
+            self.last = self._message(Kind.ADVERTISE, public + b"".join(tags))
         return self.last
 
     def receive(self, message: bytes) -> bytes | None:
@@ -116,7 +122,7 @@ class Client:
             )
             for each, one, other in zip(keys, of_own, of_key, strict=True)
         ]
-        return self._written(Kind.SHARES, commitment(self.setup, self._own) + b"".join(out))
+        return self._message(Kind.SHARES, commitment(self.setup, self._own) + b"".join(out))
 
     def _shared(self, body: bytes) -> bytes:
         """Who shared, and what they sealed -> that this client saw it."""
@@ -137,7 +143,7 @@ class Client:
             if any(int.from_bytes(share, "big") >= PRIME for share in held[each]):
                 raise Refused("A neighbour's share is not one.")
         self._in_shared, self._held = shared, held
-        return self._written(Kind.SAW_SHARED, self._saw(b"shared", shared, held))
+        return self._message(Kind.SAW_SHARED, self._saw(b"shared", shared, held))
 
     def _shared_by_all(self, body: bytes) -> bytes:
         """That neighbours saw the same -> the masked vector."""
@@ -151,7 +157,7 @@ class Client:
         for each, key in self._with_masks.items():
             total.add(key, 1 if self.number < each else -1)
         self._vector = space.zeros()  # not needed any more
-        return self._written(Kind.MASKED, space.encode(total.numbers))
+        return self._message(Kind.MASKED, space.encode(total.numbers))
 
     def _survived(self, body: bytes) -> bytes:
         """Who survived -> that this client saw it."""
@@ -161,7 +167,7 @@ class Client:
             raise Refused("Somebody survived who never shared.")
         self._in_survived = survived
         among = [each for each in self._held if each in survived]
-        return self._written(Kind.SAW_SURVIVED, self._saw(b"survived", survived, among))
+        return self._message(Kind.SAW_SURVIVED, self._saw(b"survived", survived, among))
 
     def _survived_for_all(self, body: bytes) -> bytes:
         """That neighbours saw the same -> a share for each of them that shared; the masks with those who vanished."""
@@ -170,7 +176,7 @@ class Client:
         shares = [held[0 if each in self._in_survived else 1] for each, held in sorted(self._held.items())]
         masks = [self._with_masks[each] for each in sorted(self._held) if each not in self._in_survived]
         self._held, self._own, self._with_masks = {}, b"", {}
-        return self._written(Kind.REVEALED, b"".join([*shares, *masks]))
+        return self._message(Kind.REVEALED, b"".join([*shares, *masks]))
 
     # -- what answers share ------------------------------------------------------------------------------------
 
@@ -195,8 +201,8 @@ class Client:
         # the first secret stays one if the second is revealed; the second is forgotten with the round
         return derived(self._with[other], b"tacit agg seal", self._mask_secrets[other], way[other])
 
-    def _written(self, kind: Kind, body: bytes) -> bytes:
-        return written(kind, self.setup.digest, self.number, SERVER, body, self._to_server)
+    def _message(self, kind: Kind, body: bytes) -> bytes:
+        return tagged(kind, self.setup.digest, self.number, SERVER, body, self._to_server)
 
 
 def channel(setup: Setup, secret: bytes, one: int, other: int) -> bytes:

@@ -31,7 +31,11 @@ _MOST_KNOWN = 1 << 16  # secrets that are kept in memory
 
 
 class Identity:
-    """A party's own key. Its bytes are a secret; `public` is for everybody."""
+    """A party's own key. Its bytes are a secret; `public` is for everybody.
+
+    >>> len(Identity().public)
+    32
+    """
 
     def __init__(self, secret: bytes | None = None) -> None:
         self._key = X25519PrivateKey.generate() if secret is None else X25519PrivateKey.from_private_bytes(secret)

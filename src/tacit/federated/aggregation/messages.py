@@ -41,7 +41,7 @@ class Kind(IntEnum):
     REVEALED = 11  # for each neighbour, a share of one of its secrets; for those who vanished, the mask with it too
 
 
-def written(kind: Kind, round_digest: bytes, sender: int, receiver: int, body: bytes, key: bytes) -> bytes:
+def tagged(kind: Kind, round_digest: bytes, sender: int, receiver: int, body: bytes, key: bytes) -> bytes:
     """A message."""
     head = _HEAD.pack(_MAGIC, _VERSION, kind, round_digest, sender, receiver)
     return head + body + tag(key, head, body)

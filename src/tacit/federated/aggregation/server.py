@@ -19,14 +19,20 @@ import numpy as np
 from tacit.federated.aggregation.client import SEALED, channel, commitment, own_mask, pair_mask
 from tacit.federated.aggregation.keys import KEY, TAG, Identity
 from tacit.federated.aggregation.masks import Masked, Numbers
-from tacit.federated.aggregation.messages import SERVER, Kind, number, read, sender_of, set_of, whole, written
+from tacit.federated.aggregation.messages import SERVER, Kind, number, read, sender_of, set_of, tagged, whole
 from tacit.federated.aggregation.setup import Setup
 from tacit.federated.aggregation.sharing import SHARE, Holders
 from tacit.federated.refusals import Ended, Refused
 
 
 class Server:
-    """The server in one round."""
+    """The server in one round.
+
+    >>> from tacit import federated
+    >>> server, keys = federated.new_round("a round", 5, modulus=100, length=1, threshold=3, least=4)
+    >>> federated.simulated(server, keys, [[1], [2], [3], [4], [5]]).total.tolist()
+    [15]
+    """
 
     def __init__(self, setup: Setup, identity: Identity) -> None:
         if setup.server != identity.public:
@@ -78,7 +84,7 @@ class Server:
         if not self._steps:
             return {}
         kind = Kind(self._steps.pop(0)[0] + 1)
-        return {each: self._written(kind, each, body) for each, body in sorted(bodies.items())}
+        return {each: self._message(kind, each, body) for each, body in sorted(bodies.items())}
 
     # -- the steps ---------------------------------------------------------------------------------------------
 
@@ -235,8 +241,8 @@ class Server:
             self._channels[client] = channel(self.setup, secret, client, SERVER)
         return self._channels[client]
 
-    def _written(self, kind: Kind, receiver: int, body: bytes) -> bytes:
-        return written(kind, self.setup.digest, SERVER, receiver, body, self._channel(receiver))
+    def _message(self, kind: Kind, receiver: int, body: bytes) -> bytes:
+        return tagged(kind, self.setup.digest, SERVER, receiver, body, self._channel(receiver))
 
     def _ended(self, why: str) -> Ended:
         self._steps, self._said, self._expected = [], {}, frozenset()

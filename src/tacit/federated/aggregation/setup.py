@@ -20,7 +20,6 @@ How many may collude with the server. A client's two secrets are each split amon
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -31,9 +30,8 @@ from typing import Any
 from tacit import parameters
 from tacit.federated.aggregation.keys import KEY
 from tacit.federated.aggregation.masks import Modular
-from tacit.federated.refusals import Refused
+from tacit.federated.descriptions import described, description
 
-_VERSION = 1
 _MOST_CLIENTS = 1 << 20
 _LONGEST = 1 << 26
 _LARGEST_BITS = 4096
@@ -44,6 +42,12 @@ class Setup:
     """A round: its name, which is used once, the server's and the clients' public keys, and the numbers.
 
     `threshold` neighbours are needed to undo the masks of one client; fewer than `least` survivors end the round.
+
+    >>> from tacit import federated
+    >>> keys = tuple(federated.Identity().public for _ in range(5))
+    >>> setup = Setup("round 1", federated.Identity().public, keys, modulus=2**32, length=3, threshold=3, least=4)
+    >>> setup.curious, setup.lying
+    (2, 2)
     """
 
     name: str
@@ -91,28 +95,22 @@ class Setup:
     def to_json(self) -> str:
         """The public description: one text."""
         content = {
-            "version": _VERSION,
             "name": self.name,
             "server": self.server.hex(),
             "clients": [each.hex() for each in self.clients],
             **{each: getattr(self, each) for each in ("modulus", "length", "threshold", "least", "degree")},
         }
-        return json.dumps(content, sort_keys=True, separators=(",", ":"))
+        return description(content)
 
     @classmethod
     def from_json(cls, text: str) -> Setup:
         """The round that a description is of; anything that is not one is refused."""
-        try:
-            content: dict[str, Any] = json.loads(text)
-            if content.pop("version") != _VERSION:
-                raise Refused(f"This description has another version; {_VERSION} is known here.")
+
+        def made(content: dict[str, Any]) -> Setup:
             clients = tuple(bytes.fromhex(each) for each in content.pop("clients"))
-            found = cls(server=bytes.fromhex(content.pop("server")), clients=clients, **content)
-        except (KeyError, TypeError, AttributeError, json.JSONDecodeError):
-            raise Refused("The text is not the description of a round.") from None
-        if found.to_json() != text:
-            raise Refused("The text is not the description of a round: it is written in another form.")
-        return found
+            return cls(server=bytes.fromhex(content.pop("server")), clients=clients, **content)
+
+        return described(text, "a round", made)
 
     # -- neighbours ----------------------------------------------------------------------------------------
 

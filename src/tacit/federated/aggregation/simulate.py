@@ -16,7 +16,12 @@ STEPS = 6
 
 
 def new_round(name: str, clients: int, **numbers: Any) -> tuple[Server, list[Identity]]:
-    """A server with its description, and new identities of this many clients."""
+    """A server with its description, and new identities of this many clients.
+
+    >>> server, keys = new_round("a round", 5, modulus=100, length=1, threshold=3, least=4)
+    >>> len(keys)
+    5
+    """
     server, all_clients = Identity(), [Identity() for _ in range(clients)]
     setup = Setup(name, server.public, tuple(each.public for each in all_clients), **numbers)
     return Server(setup, server), all_clients
@@ -31,6 +36,11 @@ def simulated(
     """The server after a round. `comes(client, step)`: whether a client's message of this step, from 0, arrives.
 
     A client that refuses to go on vanishes. A round that ends without a result is an error (`Ended`).
+
+    >>> server, keys = new_round("a round", 5, modulus=100, length=1, threshold=3, least=4)
+    >>> found = simulated(server, keys, [[1], [2], [3], [4], [50]], comes=lambda client, step: client < 4)
+    >>> found.total.tolist()  # of those who stayed
+    [10]
     """
     parties = [Client(server.setup, number, identity, vectors[number]) for number, identity in enumerate(clients)]
     messages: dict[int, bytes | None] = {number: each.begin() for number, each in enumerate(parties)}

@@ -41,7 +41,11 @@ _BAD_GRAPH = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was opened: the noisy value, the standard deviation of one number's noise, and how many clients stayed."""
+    """What was opened: the noisy value, the standard deviation of one number's noise, and how many clients stayed.
+
+    >>> Finding([3.0, 4.0], 1.5, 20).clients
+    20
+    """
 
     value: Any
     deviation: float
@@ -52,6 +56,10 @@ class PrivateSum:
     """How many clients there are, how many may vanish and collude, and the price of all `rounds` together.
 
     With a `degree` the graph of masks is sparse: for a server that follows the protocol.
+
+    >>> from tacit import federated
+    >>> PrivateSum(federated.Tally(("tea", "coffee")), 20, epsilon=1, delta="1e-3").event.kind
+    'composed'
     """
 
     def __init__(

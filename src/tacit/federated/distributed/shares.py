@@ -71,6 +71,10 @@ class NoiseShares:
 
     `norm_squared` bounds the squared L2 norm of a client's vector, and `places` how many of its numbers are not 0;
     `honest` is how many clients at least keep their noise to themselves.
+
+    >>> shares = NoiseShares.for_price(2, 5, 10, Fraction(1), Fraction(1, 1000))
+    >>> shares.honest
+    10
     """
 
     norm_squared: int

@@ -57,7 +57,11 @@ class Task(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Tally(Task):
-    """How many clients have each of the options."""
+    """How many clients have each of the options.
+
+    >>> Tally(("tea", "coffee")).options
+    ('tea', 'coffee')
+    """
 
     options: tuple[Any, ...]
 
@@ -96,7 +100,11 @@ class Tally(Task):
 
 @dataclass(frozen=True, slots=True)
 class Average(Task):
-    """The mean of a number between two bounds."""
+    """The mean of a number between two bounds.
+
+    >>> Average(0.0, 100.0).high
+    100.0
+    """
 
     low: float
     high: float
@@ -137,7 +145,11 @@ class Average(Task):
 
 @dataclass(frozen=True, slots=True)
 class VectorAverage(Task):
-    """The mean of vectors that are shortened to an L2 norm; `among` is about how many clients there are."""
+    """The mean of vectors that are shortened to an L2 norm; `among` is about how many clients there are.
+
+    >>> VectorAverage(3, 1.0, 10).length
+    3
+    """
 
     length: int
     norm: float

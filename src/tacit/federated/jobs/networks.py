@@ -22,8 +22,8 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from tacit import parameters
 from tacit.federated.distributed.tasks import VectorAverage
 from tacit.federated.jobs.models import Descent, Reals
-from tacit.learning.neural.refused import refuse_mixing
-from tacit.learning.neural.rows import given_arrays, vectors_of
+from tacit.learning.neural.modules.refused import refuse_mixing
+from tacit.learning.neural.people.rows import given_arrays, vectors_of
 
 Own = tuple[Any, Any]
 

@@ -26,13 +26,13 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from tacit import parameters
+from tacit.federated.descriptions import described, description
 from tacit.federated.distributed.shares import NoiseShares
 from tacit.federated.odometer import Odometer
 from tacit.federated.poplar.poplar1 import Asked, Opened, Poplar1, Sketching
@@ -43,14 +43,19 @@ from tacit.ledger import Ledger, Receipt
 from tacit.loss.events import Event, Repeated
 from tacit.parameters import Number, as_text
 
-_VERSION: Final = 1
 _SEEN: Final = 4.0
 _MOST_PREFIXES: Final = 1 << 16
 _PLACES: Final = 2  # counts that change if a report is replaced
 
 
 class HeavyHitters:
-    """What clients and the two servers agree on: a name that is used once, how long strings are, and the price."""
+    """What clients and the two servers agree on: a name that is used once, how long strings are, and the price.
+
+    >>> from tacit import federated
+    >>> asked = HeavyHitters("postcodes", bits=4, key=federated.new_key(), epsilon=2, delta="1e-6")
+    >>> asked.levels  # two bits more at each
+    (1, 3)
+    """
 
     def __init__(
         self,
@@ -100,7 +105,6 @@ class HeavyHitters:
     def to_json(self) -> str:
         """The public description: one text."""
         content = {
-            "version": _VERSION,
             "kind": "heavy hitters",
             "name": self.name,
             **{each: getattr(self, each) for each in ("bits", "step", "keep")},
@@ -108,21 +112,18 @@ class HeavyHitters:
             "delta": as_text(self.delta),
             "key": self.key_digest,
         }
-        return json.dumps(content, sort_keys=True, separators=(",", ":"))
+        return description(content)
 
     @classmethod
     def from_json(cls, text: str) -> HeavyHitters:
         """The search that a description is of; anything that is not one is refused."""
-        try:
-            content = json.loads(text)
-            if content.pop("version") != _VERSION or content.pop("kind") != "heavy hitters":
-                raise Refused(f"This description has another version or kind; {_VERSION} is known here.")
-            found = cls(content.pop("name"), content.pop("bits"), key_digest=content.pop("key"), **content)
-        except (KeyError, TypeError, AttributeError, json.JSONDecodeError):
-            raise Refused("The text is not the description of a search for heavy hitters.") from None
-        if found.to_json() != text:
-            raise Refused("The text is not the description of a search: it is written in another form.")
-        return found
+
+        def made(content: dict[str, Any]) -> HeavyHitters:
+            if content.pop("kind") != "heavy hitters":
+                raise KeyError
+            return cls(content.pop("name"), content.pop("bits"), key_digest=content.pop("key"), **content)
+
+        return described(text, "a search for heavy hitters", made)
 
     def client(self, odometer: Odometer | None = None) -> Client:
         """Whoever reports; with an odometer, once, and the same report if asked again."""

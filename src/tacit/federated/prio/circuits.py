@@ -101,7 +101,11 @@ def below_modulus(name: str, value: Any, field: Field) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Count(Circuit):
-    """Yes or no; the sum is how many said yes."""
+    """Yes or no; the sum is how many said yes.
+
+    >>> Count().shape.l1
+    1
+    """
 
     is_list = False
 
@@ -131,7 +135,11 @@ class Count(Circuit):
 
 @dataclass(frozen=True, slots=True)
 class Sum(Circuit):
-    """A whole number from 0 to `largest`; the sum of them."""
+    """A whole number from 0 to `largest`; the sum of them.
+
+    >>> Sum(100).shape.l1  # of a number from 0 to 100
+    100
+    """
 
     largest: int
     is_list = False

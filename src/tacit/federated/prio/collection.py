@@ -42,6 +42,7 @@ from typing import Any
 import numpy as np
 
 from tacit import noise, parameters
+from tacit.federated.descriptions import described, description
 from tacit.federated.odometer import Odometer
 from tacit.federated.prio.circuits import Circuit, Count, Sum
 from tacit.federated.prio.fields import Vector
@@ -56,18 +57,26 @@ from tacit.mechanisms import Gaussian, Laplace
 from tacit.parameters import Number, as_text
 from tacit.statistics.moments.noise_sum import combination
 
-_VERSION = 1
 _KINDS: dict[str, type[Any]] = {each.__name__: each for each in (Count, Sum, SumVec, Histogram, MultihotCountVec)}
 
 
 def new_key() -> bytes:
-    """A secret for the servers of one collection."""
+    """A secret for the servers of one collection.
+
+    >>> len(new_key())
+    32
+    """
     return secrets.token_bytes(SEED)
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a client sends: the nonce and the public part to every server, and a part to each server alone."""
+    """What a client sends: the nonce and the public part to every server, and a part to each server alone.
+
+    >>> report = Report(b"1", b"", (b"2", b"3"))
+    >>> Report.from_json(report.to_json()) == report
+    True
+    """
 
     nonce: bytes
     public: bytes
@@ -90,6 +99,11 @@ class Collection:
     """What clients and servers agree on: a name that is used once, what is reported, how many servers, and the price.
 
     With `delta` the noise is Gaussian, else Laplace. The description holds a digest of `key`, the servers' secret.
+
+    >>> from tacit import federated
+    >>> steps = Collection("steps", federated.Histogram(5), key=federated.new_key(), epsilon=1)
+    >>> Collection.from_json(steps.to_json()).id == steps.id
+    True
     """
 
     def __init__(
@@ -132,7 +146,6 @@ class Collection:
     def to_json(self) -> str:
         """The public description: one text."""
         content = {
-            "version": _VERSION,
             "name": self.name,
             "circuit": {"kind": type(self.circuit).__name__, **_fields(self.circuit)},
             "servers": self.scheme.servers,
@@ -140,26 +153,18 @@ class Collection:
             "delta": as_text(self.delta),
             "key": self.key_digest,
         }
-        return json.dumps(content, sort_keys=True, separators=(",", ":"))
+        return description(content)
 
     @classmethod
     def from_json(cls, text: str) -> Collection:
         """The collection that a description is of; anything that is not one is refused."""
-        try:
-            content = json.loads(text)
-            version, circuit = content["version"], dict(content["circuit"])
-            if version != _VERSION:
-                raise Refused(f"This description has version {version!r}; {_VERSION} is known here.")
-            made = _KINDS[circuit.pop("kind")](**circuit)
-            prices = {"epsilon": content["epsilon"], "delta": content["delta"]}
-            found = cls(content["name"], made, key_digest=content["key"], servers=content["servers"], **prices)
-        except (KeyError, TypeError, json.JSONDecodeError):
-            raise Refused("The text is not the description of a collection.") from None
-        if found.to_json() != text:
-            raise Refused(
-                "The text is not the description of a collection: it has another form than the one it is written in."
-            )
-        return found
+
+        def made(content: dict[str, Any]) -> Collection:
+            circuit = content.pop("circuit")
+            counted = _KINDS[circuit.pop("kind")](**circuit)
+            return cls(content.pop("name"), counted, key_digest=content.pop("key"), **content)
+
+        return described(text, "a collection", made)
 
     def client(self, odometer: Odometer | None = None) -> Client:
         """Whoever reports; with an odometer, once, and the same report if asked again."""

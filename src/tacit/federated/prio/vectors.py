@@ -65,7 +65,11 @@ def _chunk(inputs: int, chunk: int | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SumVec(_Bits):
-    """`length` whole numbers from 0 to `largest`; the sum of each. With `small`, three proofs in the smaller field."""
+    """`length` whole numbers from 0 to `largest`; the sum of each. With `small`, three proofs in the smaller field.
+
+    >>> SumVec(3, 2).shape.length
+    3
+    """
 
     length: int
     largest: int
@@ -112,7 +116,11 @@ class SumVec(_Bits):
 
 @dataclass(frozen=True, slots=True)
 class Histogram(_Bits):
-    """One of `length` places, counted from 0; how many reports there are in each."""
+    """One of `length` places, counted from 0; how many reports there are in each.
+
+    >>> Histogram(5).shape.length
+    5
+    """
 
     length: int
     chunk: int = 0
@@ -147,7 +155,11 @@ class Histogram(_Bits):
 
 @dataclass(frozen=True, slots=True)
 class MultihotCountVec(_Bits):
-    """Some of `length` places, at most `most` of them, as True and False; how many reports there are in each."""
+    """Some of `length` places, at most `most` of them, as True and False; how many reports there are in each.
+
+    >>> MultihotCountVec(5, 2).shape.length
+    5
+    """
 
     length: int
     most: int

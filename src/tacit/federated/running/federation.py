@@ -25,13 +25,13 @@ from typing import Any, Final
 from tacit import parameters
 from tacit.federated.aggregation.keys import KEY
 from tacit.federated.aggregation.setup import Setup
+from tacit.federated.descriptions import VERSION, described, description
 from tacit.federated.distributed.private_sum import PrivateSum
 from tacit.federated.jobs.described import job_of
 from tacit.federated.jobs.job import Job
 from tacit.federated.refusals import Refused
 from tacit.loss.events import Event, Repeated
 
-_VERSION: Final = 1
 _LONGEST_NAME: Final = 100
 
 
@@ -107,12 +107,11 @@ class Federation:
     @cached_property
     def _digest(self) -> str:
         """In the name of every round: two federations of one name and different terms share no round."""
-        content = {**self._content(), "clients": [], "server": ""}
+        content = {"version": VERSION, **self._content(), "clients": [], "server": ""}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
     def _content(self) -> dict[str, Any]:
         return {
-            "version": _VERSION,
             "name": self.name,
             "job": self.job.to_dict(),
             "server": self.server.hex(),
@@ -122,26 +121,20 @@ class Federation:
 
     def to_json(self) -> str:
         """The public description: one text."""
-        return json.dumps(self._content(), sort_keys=True, separators=(",", ":"))
+        return description(self._content())
 
     @classmethod
     def from_json(cls, text: str) -> Federation:
         """The federation of a description; anything that is not one is refused."""
-        try:
-            content = json.loads(text)
-            version = content.pop("version")
-            if version != _VERSION:
-                raise Refused(f"This description has version {version!r}; {_VERSION} is known here.")
+
+        def made(content: dict[str, Any]) -> Federation:
             job, server = job_of(content.pop("job")), _key(content.pop("server"))
             listed = [(str(name), _key(key)) for name, key in content.pop("clients")]
             if len(dict(listed)) != len(listed):
                 raise Refused("The description names a client twice.")
-            found = cls(job=job, server=server, clients=dict(listed), **content)
-        except (KeyError, TypeError, AttributeError, json.JSONDecodeError):
-            raise Refused("The text is not the description of a federation.") from None
-        if found.to_json() != text.strip():
-            raise Refused("The description has another form than the one it is written in. Write it with to_json().")
-        return found
+            return cls(job=job, server=server, clients=dict(listed), **content)
+
+        return described(text.strip(), "a federation", made)
 
 
 def _key(text: Any) -> bytes:

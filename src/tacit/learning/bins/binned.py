@@ -29,6 +29,17 @@ class Binned(Model):
     def _bins(self) -> tuple[Bins, ...]:
         return tuple(Bins(feature, tuple(own)) for feature, own in zip(self._features, self._edges, strict=True))
 
+    def _rehearse(self) -> None:
+        """Also see that edges ascend: a row would otherwise find its way into a bin where no made-up row was."""
+        for own in self._edges:
+            if not all(isinstance(each, int) for each in own) or list(own) != sorted(set(own)):
+                raise ValueError("edges of bins do not ascend")
+        super()._rehearse()
+
+    def _made_up(self) -> list[list[Any]]:
+        """A value in every bin."""
+        return [list(each.ends[:-1]) if each.is_ordered else list(each.labels) for each in self._bins]
+
     def _binned(self, data: Any) -> list[Whole]:
         """The bins of rows to predict for, column by column; -1 where a value is missing or not listed."""
         check_is_fitted(self)

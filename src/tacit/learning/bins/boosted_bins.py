@@ -120,6 +120,10 @@ class BoostedBinsClassifier(ClassifierMixin, _BoostedBins):
     equal width a number is cut into, or edges by column, such as a fitted `KBinsDiscretizer` has. rounds: how often
     each column is gone over, by epsilon where left out. bounds, values: public facts about arrays; classes: the list of
     classes, or "declared public" where those in y are.
+
+    >>> model = BoostedBinsClassifier(epsilon=1, bounds=(0, 100), classes=["no", "yes"])
+    >>> model.fit([[20], [80]], ["no", "yes"]).predict([[50]]).shape
+    (1,)
     """
 
     def __init__(
@@ -198,6 +202,10 @@ class BoostedBinsRegressor(RegressorMixin, _BoostedBins):
     epsilon, delta: the price; without a delta the noise is Laplace's, and there are fewer rounds. bins: how many of
     equal width a number is cut into, or edges by column, such as a fitted `KBinsDiscretizer` has. rounds: how often
     each column is gone over, by epsilon where left out. bounds, values, target_bounds: public facts about arrays.
+
+    >>> model = BoostedBinsRegressor(epsilon=1, bounds=(0, 100), target_bounds=(0, 200))
+    >>> model.fit([[20], [80]], [40, 160]).predict([[50]]).shape
+    (1,)
     """
 
     def __init__(

@@ -44,6 +44,10 @@ class KBinsDiscretizer(TransformerMixin, Binned):
     of 0 and 1 for each. strategy: "quantile" bins hold about equally many rows and are paid for; "uniform" ones have
     equal widths and are free. epsilon: the price of quantiles, which is pure; a delta is not used. bounds: public facts
     about arrays. `edges_` is what models on bins take: `BoostedBinsClassifier(bins=cut.edges_)`.
+
+    >>> bins = KBinsDiscretizer(3, epsilon=1, bounds=(0, 100)).fit([[20], [30], [80]])
+    >>> bins.transform([[50]]).shape
+    (1, 1)
     """
 
     def __init__(
@@ -73,7 +77,7 @@ class KBinsDiscretizer(TransformerMixin, Binned):
                 raise parameters.refuse(name, " or ".join(map(repr, known)), getattr(self, name))
         if self.strategy == "quantile":
             self._budget()
-        given = training(self, X, None, None)
+        given = training(self, X, y, None)
         listed = [each.name for each in given.features if each.options is not None]
         if listed:
             raise QuestionError(f"KBinsDiscretizer is for numbers; {listed[0]!r} has listed values. Leave it out.")

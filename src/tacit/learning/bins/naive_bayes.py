@@ -129,6 +129,10 @@ class GaussianNB(Scoring):
 
     epsilon, delta: the price; without a delta the noise is Laplace's. bounds: public facts about arrays; classes: the
     list of classes, or "declared public" where those in y are.
+
+    >>> model = GaussianNB(epsilon=1, bounds=(0, 100), classes=["no", "yes"]).fit([[20], [80]], ["no", "yes"])
+    >>> round(float(model.predict_proba([[50]]).sum()), 9)
+    1.0
     """
 
     def __init__(self, *, epsilon: Any = None, delta: Any = 0, bounds: Any = None, classes: Any = None) -> None:
@@ -247,6 +251,10 @@ class CategoricalNB(Binned, Scoring):
     alpha: what every cell is given besides its rows. epsilon, delta: the price; without a delta the noise is Laplace's.
     bins: how many of equal width a number is cut into, or edges by column. bounds, values: public facts about arrays;
     classes: the list of classes, or "declared public" where those in y are.
+
+    >>> model = CategoricalNB(epsilon=1, bounds=(0, 100), classes=["no", "yes"]).fit([[20], [80]], ["no", "yes"])
+    >>> model.predict_proba([[50]]).shape
+    (1, 2)
     """
 
     def __init__(

@@ -43,6 +43,11 @@ def maximum_coverage(
     """`choose` of the sets, in the order in which they were chosen.
 
     data: a curator and a column, its rows, or an array with its listed `values`. The column has listed values.
+
+    >>> sets = {"hot": ["tea", "coffee"], "cold": ["water"]}
+    >>> found = maximum_coverage(["tea", "water"], sets=sets, choose=1, values=["tea", "coffee", "water"], epsilon=1)
+    >>> found["set"][0] in sets
+    True
     """
     count = parameters.whole("choose", choose, least=1)
     if count > len(sets):
@@ -61,7 +66,13 @@ def set_cover(
     rows_per_unit: int | None = None,
     analyst: str | None = None,
 ) -> Finding:
-    """All sets in an order: a row is covered by the first set that holds its value."""
+    """All sets in an order: a row is covered by the first set that holds its value.
+
+    >>> sets = {"hot": ["tea", "coffee"], "cold": ["water"]}
+    >>> found = set_cover(["tea", "water"], sets=sets, values=["tea", "coffee", "water"], epsilon=1, delta=1e-6)
+    >>> sorted(found["set"])
+    ['cold', 'hot']
+    """
     return _chosen("set cover", data, columns, sets, len(sets), epsilon, delta, values, rows_per_unit, analyst)
 
 

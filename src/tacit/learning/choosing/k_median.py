@@ -55,6 +55,10 @@ def k_median(
     """k of the places, each a point with a number for every column; distances are Euclidean, in the columns' units.
 
     swaps: how many rounds follow the greedy ones, k where left out.
+
+    >>> found = k_median([[1.0], [9.0]], places=[[0], [10]], k=1, bounds=(0, 10), epsilon=1)
+    >>> found.receipt["epsilon"], len(found)
+    ('1', 1)
     """
     source = source_of(data, columns, bounds=bounds, rows_per_unit=rows_per_unit)
     features = features_of(source.variables)

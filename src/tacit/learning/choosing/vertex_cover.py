@@ -52,6 +52,10 @@ def vertex_cover(
     """All vertices in an order; an edge is covered by the end that comes first. Vertices are public, edges are not.
 
     data: a networkx graph, a list of pairs with the public `nodes`, or rows of a curator with a column for each end.
+
+    >>> found = vertex_cover([(0, 1), (1, 2)], nodes=3, epsilon=1)
+    >>> found.receipt["epsilon"]
+    '1'
     """
     source = graph_source(data, columns, nodes=nodes)
     source.source.one_row_each("vertex_cover")

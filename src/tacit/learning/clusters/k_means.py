@@ -153,6 +153,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
 
     method: "tree", "lloyd", or "best" of them. epsilon, delta: the price; without a delta the noise is Laplace's.
     bounds, values: public facts about arrays.
+
+    >>> KMeans(3, epsilon=1, bounds=(0, 100)).fit([[20], [30], [80]]).cluster_centers_.shape
+    (3, 1)
     """
 
     def __init__(
@@ -180,21 +183,24 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         if self.method not in METHODS:
             raise parameters.refuse("method", f"one of {', '.join(map(repr, METHODS))}", self.method)
         epsilon, delta = self._budget()
-        given = training(self, X, None, None)
+        given = training(self, X, y, None)
         plan = plan_clusters(given.features, clusters, self.method, given.source.rows_per_unit, epsilon, delta)
         names = [each.name for each in given.features]
+        coordinates = [name for each in given.features for name in each.coordinates]
+        half, middle = scales(given.features)
 
         def compute(opened: Opened, bits: BitSource) -> Content:
             codes = placed(opened.values(*names), given.features, opened.meanings(*names))
             centres = plan.learn(codes, bits) / FINE
-            table = (column("cluster", list(range(clusters))),)
+            own = (middle + centres * half.max()).T
+            places = (column(f"centre {name}", each) for name, each in zip(coordinates, own, strict=True))
+            table = (column("cluster", list(range(clusters))), *places)
             return Content(f"Clusters of {', '.join(names)}", table, (), {"centres": centres})
 
         asked = {"study": "k-means", "clusters": clusters, "levels": plan.levels, "rounds": plan.rounds}
         asked |= {"coordinates": [[each.name, each.size] for each in given.features]}
         finding = given.source.release(asked, plan.price, compute, analyst=analyst)
         self._keep(finding, given.features)
-        half, middle = scales(given.features)
         self.cluster_centers_ = middle + np.asarray(finding["centres"]) * half.max()
         self.n_iter_ = plan.rounds
         return self

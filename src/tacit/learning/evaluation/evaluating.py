@@ -60,7 +60,7 @@ def evaluate(
     level: parameters.Number = "0.95",
     analyst: str | None = None,
 ) -> Evaluation:
-    """Private scores of a fitted model: of one of this room, or of a plain one of scikit-learn.
+    """Private scores of a fitted model: of one of this room, the best of a `Search`, or a plain one of scikit-learn.
 
     rows: rows of a curator, with the model's columns and the target; or arrays, with the target as an array.
     target: the name of the column; left out where the model knows it. by: a column with listed values (with arrays also
@@ -68,7 +68,14 @@ def evaluate(
     noise. target_bounds: of a number, where the data are arrays and the model does not know them. largest_error: of a
     number; errors beyond it count as it: the smaller it is, the less noise, and the better a bad model looks; all of
     the distance of the bounds where left out.
+
+    >>> from tacit import learning
+    >>> model = learning.DecisionTreeClassifier(epsilon=1, max_depth=1, bounds=(0, 100), classes=["no", "yes"])
+    >>> model = model.fit([[20], [80]], ["no", "yes"])
+    >>> evaluate(model, [[20], [80]], ["no", "yes"], epsilon=1).finding.receipt["epsilon"]
+    '1'
     """
+    model = model._chosen() if hasattr(type(model), "_chosen") else model  # a search stands for its best model
     found = predictor(model)
     price, chance = budget(epsilon, delta)
     parameters.level("level", level)

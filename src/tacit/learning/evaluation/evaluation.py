@@ -83,7 +83,14 @@ class _Scored:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Evaluation:
-    """A model's scores on private rows. `scores` is the table to look at first."""
+    """A model's scores on private rows. `scores` is the table to look at first.
+
+    >>> from tacit import learning
+    >>> model = learning.LinearRegression(epsilon=1, bounds=(0, 100), target_bounds=(0, 200))
+    >>> found = learning.evaluate(model.fit([[20], [30]], [40, 60]), [[20], [30]], [40, 60], epsilon=1)
+    >>> found.finding.receipt["epsilon"]
+    '1'
+    """
 
     layout: Layout
     finding: Finding

@@ -169,7 +169,7 @@ def predictor(model: Any) -> Predictor:
     else:
         _looked_over(model, set())
     try:
-        fixed, digest = copy.deepcopy(model), hashlib.sha256(_bytes_of(model)).hexdigest()
+        fixed, digest = model._fixed() if ours else copy.deepcopy(model), hashlib.sha256(_bytes_of(model)).hexdigest()
     except (TypeError, AttributeError, pickle.PicklingError):
         hint = "A model is a fixed object: it can be copied."
         raise parameters.refuse("model", "one that can be written down", type(model).__name__, hint) from None

@@ -101,6 +101,10 @@ class LogisticRegression(LearnedInRounds, Scoring):
     the noise is Laplace's. bounds, values: public facts about arrays; classes: the list of classes, or "declared
     public" where those in y are. `coef_` and `intercept_`, in the data's own units, give the scores of rows that are
     not shrunk: those nearer than the radius to the released centre.
+
+    >>> model = LogisticRegression(epsilon=1, delta=1e-6, bounds=(0, 100), classes=["no", "yes"])
+    >>> model.fit([[20], [80]], ["no", "yes"]).predict_proba([[50]]).shape
+    (1, 2)
     """
 
     _loss = LOGISTIC

@@ -18,6 +18,10 @@ class LinearSVC(LearnedInRounds):
 
     epsilon, delta: the price; without a delta the noise is Laplace's. bounds, values: public facts about arrays;
     classes: the list of classes, or "declared public" where those in y are.
+
+    >>> model = LinearSVC(epsilon=1, delta=1e-6, bounds=(0, 100), classes=["no", "yes"])
+    >>> model.fit([[20], [80]], ["no", "yes"]).coef_.shape
+    (1, 1)
     """
 
     _loss = HINGE
@@ -41,6 +45,10 @@ class Perceptron(LearnedInRounds):
 
     epsilon, delta: the price; without a delta the noise is Laplace's. bounds, values: public facts about arrays;
     classes: the list of classes, or "declared public" where those in y are.
+
+    >>> model = Perceptron(epsilon=1, delta=1e-6, bounds=(0, 100), classes=["no", "yes"])
+    >>> model.fit([[20], [80]], ["no", "yes"]).classes_.tolist()
+    ['no', 'yes']
     """
 
     _loss = PERCEPTRON

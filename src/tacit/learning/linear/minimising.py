@@ -196,6 +196,12 @@ def minimise(
     loss(weights, rows) gives one number for each line of `rows`; gradient, where given, one line of slopes for each. A
     line has a number for each column: what it means, or the place of a listed value. lipschitz: how long gradients are
     at most; longer ones are shrunk.
+
+    >>> def loss(weights, rows):
+    ...     return ((rows - weights) ** 2).sum(axis=1)
+    >>> found = minimise(loss, [[0.2], [0.4]], start=[0.0], radius=1, lipschitz=2, bounds=(0, 1), epsilon=1, delta=1e-6)
+    >>> len(found["weight"])
+    1
     """
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     cells = cells_of(features_of(source.variables))

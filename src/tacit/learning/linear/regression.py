@@ -51,8 +51,9 @@ class _Linear(RegressorMixin, Model):
     def fit(self, X: Any, y: Any = None, *, analyst: str | None = None) -> Any:  # noqa: N803
         """Learn from rows of a curator and the name of the target, from arrays, or from `SecondMoments`, free."""
         alpha = self._alpha()
-        ways = {"around_mean": True, "whole_if_clear": alpha == 0}
-        moments, names, target, _ = moments_for(self, X, y, "number", analyst, **ways)
+        moments, names, target, _ = moments_for(
+            self, X, y, "number", analyst, around_mean=True, whole_if_clear=alpha == 0
+        )
         assert target is not None
         aim = moments.feature(target)
         half, middle = scales([moments.feature(name) for name in names])
@@ -90,6 +91,10 @@ class LinearRegression(_Linear):
     `coef_interval_` and `intercept_interval_` hold, each with probability 0.95, the coefficients of the population that
     the rows are a sample of, values clamped to their bounds. They are None where the noise hides a direction, or where
     rows were shrunk to keep the noise small; `interval_note_` says why.
+
+    >>> model = LinearRegression(epsilon=1, bounds=(0, 100), target_bounds=(0, 200)).fit([[20], [30]], [40, 60])
+    >>> model.coef_.shape, str(model.receipt_["epsilon"])
+    ((1,), '1')
     """
 
     def __init__(
@@ -106,6 +111,10 @@ class Ridge(_Linear):
     """Least squares with a penalty alpha on the squared coefficients, beside the ridge for the noise.
 
     Coefficients that are held back have no intervals; with alpha = 0 they are those of `LinearRegression`.
+
+    >>> model = Ridge(alpha=2, epsilon=1, bounds=(0, 100), target_bounds=(0, 200)).fit([[20], [30]], [40, 60])
+    >>> model.predict([[25], [26]]).shape
+    (2,)
     """
 
     def __init__(

@@ -3,6 +3,11 @@
     model = neural.NeuralClassifier(module, epsilon=3, delta=1e-5)
     trainer = neural.PrivateTrainer(module, loss, optimiser, X, y, epsilon=3, delta=1e-5, rate=0.02, steps=1000)
 
+In front `trainer` (every step of a run), `estimators` (the same as scikit-learn has it), `fitted` (files) and `floats`
+(the theorem about rounding that sums are paid by). Behind, each standing on those before it: `people/` (who is in a
+step), `gradients/` (each person's own), `sums/` (clipped, added up and noisy), `modules/` (what a module may be) and
+`runs/` (what a run costs, and how it goes on).
+
 torch is the extra `tacit[torch]`. A name is fetched from its file when it is first used.
 """
 
@@ -14,11 +19,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from tacit.learning.neural import features
-    from tacit.learning.neural.augmented import Shifted
-    from tacit.learning.neural.corrected import CorrectedAdam
     from tacit.learning.neural.estimators import NeuralClassifier, NeuralRegressor
     from tacit.learning.neural.fitted import load
-    from tacit.learning.neural.progress import Log
+    from tacit.learning.neural.people.augmented import Shifted
+    from tacit.learning.neural.runs.corrected import CorrectedAdam
+    from tacit.learning.neural.runs.progress import Log
     from tacit.learning.neural.trainer import PrivateTrainer
 
 __all__ = [
@@ -34,12 +39,12 @@ __all__ = [
 
 # name -> the file that it lives in, or is
 _HOME: Final = {
-    "CorrectedAdam": "corrected",
-    "Log": "progress",
-    "Shifted": "augmented",
+    "CorrectedAdam": "runs.corrected",
+    "Log": "runs.progress",
     "NeuralClassifier": "estimators",
     "NeuralRegressor": "estimators",
     "PrivateTrainer": "trainer",
+    "Shifted": "people.augmented",
     "features": "features",
     "load": "fitted",
 }

@@ -31,12 +31,12 @@ from torch.nn import functional
 from tacit import parameters
 from tacit.curator import Curator, Rows
 from tacit.learning.model import Model
-from tacit.learning.neural.averages import Average, checked_averaging
-from tacit.learning.neural.corrected import CorrectedAdam
 from tacit.learning.neural.fitted import described, digest_of, released, restored, save
-from tacit.learning.neural.refused import refuse_mixing
-from tacit.learning.neural.rows import Given, given_arrays, given_rows, vectors_of
-from tacit.learning.neural.traced import only_torch
+from tacit.learning.neural.modules.refused import refuse_mixing
+from tacit.learning.neural.modules.traced import only_torch
+from tacit.learning.neural.people.rows import Given, given_arrays, given_rows, vectors_of
+from tacit.learning.neural.runs.averages import Average, checked_averaging
+from tacit.learning.neural.runs.corrected import CorrectedAdam
 from tacit.learning.neural.trainer import PrivateTrainer, planned
 from tacit.learning.training import Through
 from tacit.noise import BitSource
@@ -175,6 +175,10 @@ class _Neural(Model):
         own = copy.copy(self)
         own.module, own.module_ = None, only_torch(self.module_)
         return own
+
+    def _fixed(self) -> Any:
+        """A copy: nothing but torch's own code is in it already."""
+        return copy.deepcopy(self)
 
     def _as_bytes(self) -> bytes:
         """The module, its weights, and what is public about its rows."""

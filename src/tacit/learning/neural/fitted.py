@@ -27,8 +27,8 @@ from torch import nn
 
 from tacit import parameters
 from tacit.errors import ParameterError, TacitError
-from tacit.learning.neural.recipes import made_of, recipe_of
-from tacit.learning.neural.traced import course_of
+from tacit.learning.neural.modules.recipes import made_of, recipe_of
+from tacit.learning.neural.modules.traced import course_of
 
 FORMAT: Final = "tacit.learning.neural"
 VERSION: Final = "2"

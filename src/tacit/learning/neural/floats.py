@@ -3,7 +3,7 @@
 Setting. A step draws a Poisson sample of people, puts it in a uniformly random order and cuts it into chunks of one
 fixed shape, the last one padded. For each layer torch computes what a person feeds it, a, and the slope of that
 person's loss there, b, in float32. These bits *define* the person's gradient: the real numbers sum over t of
-b_t (x) a_t for a layer in `forms.Ghost` or `forms.RankOne`, and the computed tensor itself in `forms.Rows`.
+b_t (x) a_t for a layer in `forms.Ghost` or `forms.RankOne`, and the computed tensor itself in `forms.PerPerson`.
 
 Assumption (company). A person's a, b and computed tensors depend on that person's rows, on the public weights and on
 the chunk's shape: not on who else is in the chunk, nor on the place in it. Fast kernels do not promise it. A fixed
@@ -18,7 +18,7 @@ Theorem. Let u = 2**-24 and g(k) = k u/(1 - k u). Clipping multiplies a person b
 alone; blocks and a few chunks at a time (`chunks_together`, a span) are added in float64. What one person's block adds,
 and what is lost in float64 over the span, differ from the real sum of c gradient by at most E C in L2 norm, E = E1 +
 E2,
-  E1 = g(P + 2) P       for layers summed in float32 in blocks of at most P people (`RankOne`, `Rows`),
+  E1 = g(P + 2) P       for layers summed in float32 in blocks of at most P people (`RankOne`, `PerPerson`),
   E2 = sum over layers summed in float64 of  2**-52 (n T + 2) n / sqrt(e)   (`Ghost`, `Lookup`; n people, T positions).
 n counts all people of a span. A block in which nobody changed has the same bits as before, and its error does not
 count.

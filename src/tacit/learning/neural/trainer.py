@@ -29,25 +29,25 @@ from numpy.typing import NDArray
 
 from tacit import noise, parameters
 from tacit.errors import TacitError
-from tacit.learning.neural.adaptive import followed, multiplier_beside_count, noisy_count
-from tacit.learning.neural.alone import exact_grid
-from tacit.learning.neural.augmented import Shifted
-from tacit.learning.neural.batches import Chunk, fitting_places, people_of
-from tacit.learning.neural.clipping import ADAPTIVE, AUTOMATIC, checked
-from tacit.learning.neural.corrected import CorrectedAdam
 from tacit.learning.neural.floats import BLOCK, block_error
-from tacit.learning.neural.grid import Grid, grid_for
-from tacit.learning.neural.hooked import trained
-from tacit.learning.neural.journal import Journal
-from tacit.learning.neural.ordered import BITS, Correlated, OrderedRun, plan_ordered
-from tacit.learning.neural.per_sample import one_by_one
-from tacit.learning.neural.pricing import Run, plan_run
-from tacit.learning.neural.progress import Log, shown
-from tacit.learning.neural.refused import refuse_mixing, single_precision
-from tacit.learning.neural.rehearsal import Rehearsed, rehearsed
-from tacit.learning.neural.sampling import poisson_sample, random_order
-from tacit.learning.neural.states import put_back, state_of
-from tacit.learning.neural.summing import Summing, SummingAlone
+from tacit.learning.neural.gradients.hooked import trained
+from tacit.learning.neural.gradients.per_sample import one_by_one
+from tacit.learning.neural.modules.refused import refuse_mixing, single_precision
+from tacit.learning.neural.modules.rehearsal import Rehearsed, rehearsed
+from tacit.learning.neural.people.augmented import Shifted
+from tacit.learning.neural.people.batches import Chunk, fitting_places, people_of
+from tacit.learning.neural.people.sampling import poisson_sample, random_order
+from tacit.learning.neural.runs.corrected import CorrectedAdam
+from tacit.learning.neural.runs.journal import Journal
+from tacit.learning.neural.runs.ordered import BITS, Correlated, OrderedRun, plan_ordered
+from tacit.learning.neural.runs.pricing import Run, plan_run
+from tacit.learning.neural.runs.progress import Log, shown
+from tacit.learning.neural.runs.states import put_back, state_of
+from tacit.learning.neural.sums.adaptive import followed, multiplier_beside_count, noisy_count
+from tacit.learning.neural.sums.alone import exact_grid
+from tacit.learning.neural.sums.clipping import ADAPTIVE, AUTOMATIC, checked
+from tacit.learning.neural.sums.grid import Grid, grid_for
+from tacit.learning.neural.sums.summing import Summing, SummingAlone
 from tacit.loss import Budget
 
 _LEAST_CLIP: Final = Fraction(1, 1 << 16)

@@ -9,6 +9,7 @@ Source: Dwork, Talwar, Thakurta, Zhang 2014 (Gaussian noise on the second-moment
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin, 
 
 from tacit import parameters
 from tacit.errors import QuestionError
-from tacit.learning.columns import Reals
+from tacit.learning.columns import Feature, Reals
 from tacit.learning.model import Model, scales
 from tacit.learning.second_moments.second_moments import moments_for
 
@@ -26,6 +27,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
 
     n_components: how many, all of them where left out. epsilon, delta: the price; without a delta the noise is
     Laplace's. bounds, values: public facts about arrays.
+
+    >>> PCA(1, epsilon=1, bounds=(0, 100)).fit([[20, 30], [30, 40]]).components_.shape
+    (1, 2)
     """
 
     def __init__(
@@ -48,10 +52,14 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         wanted = self.n_components
         if wanted is not None:
             wanted = parameters.whole("n_components", wanted, least=1)
-        moments, names, _, _ = moments_for(self, X, None, None, analyst, around_mean=True)
+
+        def enough(features: Sequence[Feature]) -> None:
+            most = sum(each.size for each in features)
+            if wanted is not None and wanted > most:
+                raise parameters.refuse("n_components", f"at most {most}, the number of coordinates", wanted)
+
+        moments, names, _, _ = moments_for(self, X, y, None, analyst, around_mean=True, check=enough)
         half, middle = scales([moments.feature(name) for name in names])
-        if wanted is not None and wanted > len(half):
-            raise parameters.refuse("n_components", f"at most {len(half)}, the number of coordinates", wanted)
         values, directions = np.linalg.eigh(moments.covariance(names) * np.outer(half, half))
         kept = slice(None) if wanted is None else slice(wanted)
         components = directions.T[::-1][kept]
@@ -85,6 +93,9 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, Model):
 
     with_mean, with_std: whether the mean is taken off, and whether what is left is divided by the deviation.
     epsilon, delta: the price; without a delta the noise is Laplace's. bounds: public facts about arrays.
+
+    >>> StandardScaler(epsilon=1, bounds=(0, 100)).fit([[20, 30], [30, 40]]).mean_.shape
+    (2,)
     """
 
     def __init__(
@@ -104,10 +115,8 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, Model):
 
     def fit(self, X: Any, y: Any = None, *, analyst: str | None = None) -> StandardScaler:  # noqa: N803
         """Learn from rows of a curator, from arrays, or from `SecondMoments`, free. y is not used."""
-        moments, names, _, _ = moments_for(self, X, None, None, analyst, products=False)
+        moments, names, _, _ = moments_for(self, X, y, None, analyst, products=False, check=_numbers_alone)
         features = [moments.feature(name) for name in names]
-        if any(each.options is not None for each in features):
-            raise QuestionError("StandardScaler is for numbers; leave columns with listed values out.")
         half, middle = scales(features)
         own, places = moments.mean(names), moments.places(names)
         least = np.maximum(moments.deviations[places, places] / moments.count, 1e-9)
@@ -131,3 +140,8 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, Model):
         """The other way."""
         level, size = self._moved()
         return np.asarray(np.asarray(X) * size + level)
+
+
+def _numbers_alone(features: Sequence[Feature]) -> None:
+    if any(each.options is not None for each in features):
+        raise QuestionError("StandardScaler is for numbers; leave columns with listed values out.")

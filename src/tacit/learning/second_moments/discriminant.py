@@ -73,6 +73,10 @@ class LinearDiscriminantAnalysis(Scoring):
 
     epsilon, delta: the price; without a delta the noise is Laplace's. bounds, values: public facts about arrays;
     classes: the list of classes, or "declared public" where those in y are.
+
+    >>> model = LinearDiscriminantAnalysis(epsilon=1, bounds=(0, 100), classes=["no", "yes"])
+    >>> model.fit([[20], [80]], ["no", "yes"]).predict_proba([[50]]).shape
+    (1, 2)
     """
 
     def __init__(

@@ -11,7 +11,7 @@ target among its columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,6 +106,10 @@ class SecondMoments(Model):
     """All sums and products of columns, with noise, charged once.
 
     epsilon, delta: the price; without a delta the noise is Laplace's. bounds, values: public facts about arrays.
+
+    >>> bought = SecondMoments(epsilon=1, bounds=(0, 100)).fit([[20, 30], [30, 40]])
+    >>> bought.covariance_.shape
+    (2, 2)
     """
 
     def __init__(self, *, epsilon: Any = None, delta: Any = 0, bounds: Any = None, values: Any = None) -> None:
@@ -117,7 +121,7 @@ class SecondMoments(Model):
     def fit(self, X: Any, y: Any = None, *, analyst: str | None = None) -> SecondMoments:  # noqa: N803
         """Buy the matrix of all columns of X; y is not used, as in every scikit-learn transformer."""
         epsilon, delta = self._budget()
-        given = training(self, X, None, None)
+        given = training(self, X, y, None)
         self.moments_, finding = bought(
             given, design(given.columns, given.source.rows_per_unit, epsilon, delta), analyst
         )
@@ -160,12 +164,17 @@ def moments_for(
     products: bool = True,
     around_mean: bool = False,
     whole_if_clear: bool = False,
+    check: Callable[[Sequence[Feature]], None] = lambda _: None,
 ) -> tuple[Moments, list[str], str | None, tuple[Any, ...]]:
-    """The moments that a model is made of, its features, its target and its classes: bought before, or bought now."""
+    """The moments that a model is made of, its features, its target and its classes: bought before, or bought now.
+
+    check: refuses features that the model cannot use, before anything is paid.
+    """
     if isinstance(data, SecondMoments):
-        return _from(model, data, y, kind)
+        return _from(model, data, y, kind, check)
     epsilon, delta = model._budget()
     given = training(model, data, y, kind)
+    check(given.features)
     facts = (given.columns, given.source.rows_per_unit, epsilon, delta)
     # arrays are in memory; on a curator the sums of few columns are one query, and rows stay where they are
     made: Design | Centred
@@ -179,12 +188,14 @@ def moments_for(
 
 
 def _from(
-    model: Model, release: SecondMoments, y: Any, kind: str | None
+    model: Model, release: SecondMoments, y: Any, kind: str | None, check: Callable[[Sequence[Feature]], None]
 ) -> tuple[Moments, list[str], str | None, tuple[Any, ...]]:
     if not hasattr(release, "moments_"):
         raise parameters.refuse("X", "second moments that were fitted", release)
     moments = release.moments_
     target = None
+    if kind is None and y is not None:
+        raise parameters.refuse("y", "left out: this model has no target", y)
     if kind is not None:
         if not isinstance(y, str):
             raise parameters.refuse("y", "the name of a column of the second moments", y)
@@ -195,6 +206,7 @@ def _from(
     features = [each for each in moments.features if each is not target]
     if not features:
         raise QuestionError("There is no feature beside the target.")
+    check(features)
     model._keep(release.finding_, features)
     model.n_features_in_ = len(features)
     model._target_name = target.name if target else None

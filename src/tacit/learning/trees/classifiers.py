@@ -77,6 +77,19 @@ class _Trees(ClassifierMixin, Binned):
         self.max_depth_ = (self._splits.shape[1] + 1).bit_length() - 1
         self.count_ = float(finding["rows"])
 
+    def _rehearse(self) -> None:
+        """Also see that every leaf has a class, and every split a column: made-up rows do not come to all of them."""
+        trees, nodes, two = self._splits.shape
+        if two != 2 or self._leaves.shape != (trees, nodes + 1) or (nodes + 1) & nodes:
+            raise ValueError("the trees are not whole")
+        for name, found, many in (
+            ("split", self._splits[..., 0], len(self._features)),
+            ("leaf", self._leaves, len(self.classes_)),
+        ):
+            if found.dtype.kind not in "iu" or np.any((found < 0) | (found >= many)):
+                raise ValueError(f"a {name} is of nothing that there is")
+        super()._rehearse()
+
     def predict_proba(self, X: Any) -> Reals:  # noqa: N803
         """The share of trees that say each class, in the order of `classes_`."""
         bins = self._binned(X)
@@ -118,6 +131,10 @@ class DecisionTreeClassifier(_Trees):
     epsilon: the price, which is pure; a delta is not used. max_depth: by the bought number of rows where left out.
     bins: how many of equal width a number is cut into, or edges by column. bounds, values: public facts about arrays;
     classes: the list of classes, or "declared public" where those in y are.
+
+    >>> model = DecisionTreeClassifier(epsilon=1, max_depth=2, bounds=(0, 100), classes=["no", "yes"])
+    >>> model.fit([[20], [80]], ["no", "yes"]).predict([[50]])[0] in ("no", "yes")
+    True
     """
 
     def __init__(
@@ -152,6 +169,10 @@ class RandomForestClassifier(_Trees):
     price, which is pure; a delta is not used. max_depth: by the bought number of rows where left out. bins: how many of
     equal width a number is cut into, or edges by column. bounds, values: public facts about arrays; classes: the list
     of classes, or "declared public" where those in y are.
+
+    >>> model = RandomForestClassifier(3, epsilon=1, max_depth=2, bounds=(0, 100), classes=["no", "yes"])
+    >>> model.fit([[20], [80]], ["no", "yes"]).predict([[50]])[0] in ("no", "yes")
+    True
     """
 
     def __init__(

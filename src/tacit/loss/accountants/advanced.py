@@ -19,7 +19,7 @@ half.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from tacit.loss.accountants import basic
@@ -82,23 +82,32 @@ def epsilon(entries: Entries, delta: float) -> float:
     """The unequal theorem at `delta`."""
     if delta >= 1:
         return 0.0
-    released = basic.unbounded(entries)
-    spare = Fraction(max(delta, 0.0)) - basic.told_by_guarantee(entries)
-    share = float(spare / (2 * released)) if released and spare > 0 else 0.0
-    parts = basic.priced(entries, share)
-    left = left_after(told(parts), delta)
+    parts, left = parted(entries, delta)
     return math.inf if left is None else unequal(parts, left)
 
 
 def delta(entries: Entries, epsilon: float) -> float:
     """The unequal theorem at `epsilon`: exp of minus the squared excess over the mean, over twice the squares."""
+    return min(_delta_of(parts, epsilon) for parts in tried(entries))
+
+
+def parted(entries: Entries, delta: float) -> tuple[list[Priced], float | None]:
+    """The events as (epsilon, delta), and what of `delta` is left beside them; None where they alone pass it.
+
+    Events without an epsilon of their own get half of what the others leave of `delta`, in equal shares.
+    """
     released = basic.unbounded(entries)
-    return min(_delta_of(basic.priced(entries, share / max(1, released)), epsilon) for share in shares(released))
+    spare = Fraction(max(delta, 0.0)) - basic.told_by_guarantee(entries)
+    share = float(spare / (2 * released)) if released and spare > 0 else 0.0
+    parts = basic.priced(entries, share)
+    return parts, left_after(told(parts), delta)
 
 
-def shares(released: int) -> tuple[float, ...]:
-    """The total deltas to try for `released` events that need one."""
-    return SHARES if released else (0.0,)
+def tried(entries: Entries) -> Iterator[list[Priced]]:
+    """The events as (epsilon, delta), for each total delta to try for those that need one."""
+    released = basic.unbounded(entries)
+    for share in SHARES if released else (0.0,):
+        yield basic.priced(entries, share / max(1, released))
 
 
 def told(parts: Sequence[Priced]) -> float:

@@ -20,10 +20,9 @@ from fractions import Fraction
 import numpy as np
 
 from tacit.loss import events
-from tacit.loss.accountants import basic, pld
-from tacit.loss.accountants.advanced import shares, told
+from tacit.loss.accountants import pld
+from tacit.loss.accountants.advanced import parted, told, tried
 from tacit.loss.accountants.basic import Priced
-from tacit.loss.accountants.conversion import left_after
 from tacit.loss.curves.repeated_response import RepeatedResponse
 from tacit.loss.events import Event
 from tacit.loss.numbers.outward import UNIT, float_up
@@ -37,11 +36,7 @@ def epsilon(entries: Entries, delta: float) -> float:
     """The least epsilon at `delta`, from the events' (epsilon, delta) alone."""
     if delta >= 1:
         return 0.0
-    released = basic.unbounded(entries)
-    spare = Fraction(max(delta, 0.0)) - basic.told_by_guarantee(entries)
-    share = float(spare / (2 * released)) if released and spare > 0 else 0.0
-    parts = basic.priced(entries, share)
-    left = left_after(told(parts), delta)
+    parts, left = parted(entries, delta)
     coins = _coins(parts)
     if left is None or coins is None:
         return math.inf
@@ -58,8 +53,7 @@ def epsilon(entries: Entries, delta: float) -> float:
 
 def delta(entries: Entries, epsilon: float) -> float:
     """The least delta at `epsilon`, from the events' (epsilon, delta) alone."""
-    released = basic.unbounded(entries)
-    return min(_delta_of(basic.priced(entries, share / max(1, released)), epsilon) for share in shares(released))
+    return min(_delta_of(parts, epsilon) for parts in tried(entries))
 
 
 def _delta_of(parts: Sequence[Priced], epsilon: float) -> float:

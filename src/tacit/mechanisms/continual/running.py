@@ -77,7 +77,11 @@ class _Stretch:
 
 @dataclass(frozen=True, slots=True, init=False)
 class RunningTotals:
-    """Noise for running totals over `steps` steps (None: nobody knows how many) of `width` cells each."""
+    """Noise for running totals over `steps` steps (None: nobody knows how many) of `width` cells each.
+
+    >>> RunningTotals(1000, width=2, epsilon=1, delta="1e-6").begin().extend([[1, 2]] * 500).shape
+    (500, 2)
+    """
 
     steps: int | None
     width: int
@@ -207,6 +211,9 @@ class Course:
 
     A course is not durable by itself: `tacit.streaming.Journal` keeps one in a file. It can be neither copied nor
     pickled, and another process refuses it: two of one course would draw two noises for one step. Threads take turns.
+
+    >>> len(RunningTotals(1000, width=2, epsilon=1, delta="1e-6").begin().step([3, 4]))
+    2
     """
 
     def __init__(self, totals: RunningTotals, bits: noise.BitSource | None = None) -> None:

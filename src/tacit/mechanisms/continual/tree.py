@@ -22,6 +22,7 @@ Source: Chan, Shi, Song 2011; Dwork, Naor, Pitassi, Rothblum 2010; Honaker 2015.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,7 @@ def log_moment(step: int, scale: float, rate: float) -> float:
     return sum(node(level, rate) for level in range(len(weights)) if step >> level & 1)
 
 
+@lru_cache(maxsize=1024)  # the same for every cell of a step
 def reach(step: int, scale: float, level: float) -> float:
     """A t that the running total's error exceeds with probability at most `level`: Chernoff's bound, at a good rate."""
     rates = np.geomspace(1e-3, 0.999, 200) / scale

@@ -10,8 +10,8 @@ q (o sqrt(g) + sqrt(e (1 - g) + o**2))/(1 - g) of a/b, where o is the part of th
 and e = d**2 - o**2 the rest. (Fieller 1954, Some problems in interval estimation; noise of any correlation.) One end is
 nearer than that, so for a value that no noise chose, of which both ends may be missed, sqrt(d**2 + g o**2)/(1 - g) is
 enough: simulated in `tests/plan/test_bends.py`. Where g is 1 or more no bound holds: b may be as near to 0 as it likes.
-Then g is taken as `UNBOUNDED`, and an interval of a hundred million times what the slopes say tells that nothing is
-known. A mean is bounded by its column, whatever the count is, and `_MOST` leaves 25 to 50 times the slopes.
+Then the variance is `ANYTHING`, which an answer shows as a question mark. A mean is bounded by its column, whatever the
+count is, and `_MOST` leaves 25 to 50 times the slopes.
 Theorem (a variance). With noises A, T, C on the sums of squares and of values and on the count n, mean m, and c the
 true count, the error of A/n - (T/n)**2 is linear in the noises, over c instead of n, plus ((T - m C)/c)**2 exactly;
 a covariance has the product of two such errors of means. Where these are within q deviations, so is their product
@@ -46,6 +46,10 @@ UNBOUNDED = 1 - 1e-8
 _LEAST = 1e-6  # below it a quotient is as straight as floats can tell
 FARTHEST = 1e150
 """What stands for no bound at all: as large as floats hold squares of."""
+ANYTHING = 1e200
+"""The variance of a quotient that may be anything."""
+UNKNOWN = 1e90
+"""An interval that reaches farther stands for none: no number of an answer is meant to be so far off."""
 HALF_A_STEP = 0.26
 """In deviations: what noise in whole steps may lie beyond a 95 % bound of the continuous law.
 
@@ -128,6 +132,7 @@ def quotient(
         else:
             reached = whole + own * share
         more = np.where(share > _LEAST, reached / np.square(1 - share) - whole, 0.0)
+        more = np.where(share >= UNBOUNDED, np.maximum(more, ANYTHING), more)
         return _added(far, noisy[0], more, spreads)
 
 

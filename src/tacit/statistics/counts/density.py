@@ -58,7 +58,12 @@ def density(
     level: parameters.Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
-    """A density over the bounds of a column of numbers; `bins` of equal width, or as many as the rows are worth."""
+    """A density over the bounds of a column of numbers; `bins` of equal width, or as many as the rows are worth.
+
+    >>> found = density([20, 30, 70], bins=2, bounds=(0, 100), epsilon=1)
+    >>> list(zip(found["from"], found["to"])), min(found["density"]) >= 0
+    ([(0, 50), (50, 100)], True)
+    """
     source = source_of(data, columns, bounds=bounds, rows_per_unit=rows_per_unit)
     exact, _ = budget(epsilon, 0)
     confidence = parameters.level("level", level)

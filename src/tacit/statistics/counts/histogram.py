@@ -53,6 +53,10 @@ def histogram(
     "private": about `parts` bins with equally many rows each, chosen for the share `edges_share` of epsilon.
     non_negative: counts below zero are repaired, and small ones with them; free. The array "noisy" has them as they
     came, and with False so does the table.
+
+    >>> found = histogram([20, 30, 70], bins=[0, 50, 100], bounds=(0, 100), epsilon=1)
+    >>> list(zip(found["from"], found["to"])), min(found["count"]) >= 0
+    ([(0, 50), (50, 100)], True)
     """
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     exact, _ = budget(epsilon, 0)

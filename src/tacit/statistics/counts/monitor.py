@@ -42,6 +42,10 @@ class Monitor:
 
     data: a curator, and questions are SQL; or whatever a study takes (rows, a table's columns, arrays), and questions
     are conditions. `sensitivity` is how many rows of one unit a question may count at most (SQL), 1 unless said.
+
+    >>> monitor = Monitor({"age": [31, 40]}, bounds={"age": (0, 110)}, threshold=10**6, epsilon=1)
+    >>> monitor.asked
+    0
     """
 
     __slots__ = ("_counts", "_lock", "_session", "asked")

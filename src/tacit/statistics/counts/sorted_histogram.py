@@ -42,7 +42,12 @@ def sorted_histogram(
     level: parameters.Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
-    """The counts of a column's cells from the largest to the smallest, made to fall again after the noise."""
+    """The counts of a column's cells from the largest to the smallest, made to fall again after the noise.
+
+    >>> found = sorted_histogram([20, 30, 70], bins=2, bounds=(0, 100), epsilon=1)
+    >>> found["rank"], found["count"][0] >= found["count"][1]
+    ((1, 2), True)
+    """
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     exact, _ = budget(epsilon, 0)
     parameters.level("level", level)

@@ -44,6 +44,11 @@ def table(
 
     The array "table" has one axis for each column, "noisy" is the table before repair, and "squared_error" the expected
     total squared error before it.
+
+    >>> facts = {"sex": ["F", "M"], "ward": ["A", "B"]}
+    >>> found = table({"sex": ["F", "M", "F"], "ward": ["A", "B", "B"]}, values=facts, epsilon=1)
+    >>> list(zip(found["sex"], found["ward"]))
+    [('F', 'A'), ('F', 'B'), ('M', 'A'), ('M', 'B')]
     """
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     exact, _ = budget(epsilon, 0)

@@ -71,6 +71,11 @@ def tables(
     measure: what gets the noise. "best" compares all ways by their expected error, from public facts; "asked" is every
     asked table, "joint" the table of all columns, "residuals" what each set of columns adds to its subsets.
     Each table is an array by the names of its columns, in the order in which they first came: `found["by sex,ward"]`.
+
+    >>> facts = {"sex": ["F", "M"], "ward": ["A", "B"]}
+    >>> data = {"sex": ["F", "M", "F"], "ward": ["A", "B", "B"]}
+    >>> tables(data, [["sex"], ["ward"]], values=facts, epsilon=1).names
+    ('table', 'sex', 'ward', 'count')
     """
     chosen = _checked_sets(sets)
     listed = list(dict.fromkeys(name for each in chosen for name in each))

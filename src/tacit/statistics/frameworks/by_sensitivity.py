@@ -104,7 +104,12 @@ class _Bounded:
 
 @dataclass(frozen=True, slots=True)
 class SmoothSensitivity:
-    """A function of rows with `local_sensitivity(rows, k)`: noise for its smooth sensitivity."""
+    """A function of rows with `local_sensitivity(rows, k)`: noise for its smooth sensitivity.
+
+    >>> from tacit.statistics.frameworks.examples import largest_gap_at, middle_row
+    >>> SmoothSensitivity(middle_row, largest_gap_at, (0, 100)).output_bounds
+    (0, 100)
+    """
 
     function: Callable[[Any], Any]
     local_sensitivity: Callable[[Any, int], Any]
@@ -170,7 +175,12 @@ def smooth_bound(moves: list[float], width: float, smoothness: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ProposeTestRelease:
-    """A function of rows with `local_sensitivity(rows, k)`: noise for a proposed `bound`, if a private test agrees."""
+    """A function of rows with `local_sensitivity(rows, k)`: noise for a proposed `bound`, if a private test agrees.
+
+    >>> from tacit.statistics.frameworks.examples import largest_gap_at, middle_row
+    >>> ProposeTestRelease(middle_row, largest_gap_at, "0.5", (0, 100)).farthest
+    100
+    """
 
     function: Callable[[Any], Any]
     local_sensitivity: Callable[[Any, int], Any]
@@ -231,7 +241,12 @@ class ProposeTestRelease:
 
 @dataclass(frozen=True, slots=True)
 class DistanceToProperty:
-    """How many units must come or go until the rows have a property: `distance(rows)`, counted up to `most`."""
+    """How many units must come or go until the rows have a property: `distance(rows)`, counted up to `most`.
+
+    >>> from tacit.statistics.frameworks.examples import rows_missing_to_a_thousand
+    >>> DistanceToProperty(rows_missing_to_a_thousand, most=1000).most
+    1000
+    """
 
     distance: Callable[[Any], Any]
     most: int = 10**9

@@ -50,6 +50,10 @@ class SampleAndAggregate:
     """A function of rows (an array with a line for each unit) whose numbers lie in `output_bounds`.
 
     One pair of bounds for one number, a list of pairs for several. `seconds` is what one block may take.
+
+    >>> from tacit.statistics.frameworks.examples import middle_row
+    >>> SampleAndAggregate(middle_row, 3, (0, 100), seconds=2).seconds
+    2
     """
 
     function: Callable[[Any], Any]

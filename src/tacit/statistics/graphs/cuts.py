@@ -55,6 +55,10 @@ def minimum_cut(
     """For each node the side it is on, of a cut that few edges cross. Neighbours differ in one edge.
 
     `contractions` is how many candidates are drawn for a graph of more than 20 nodes.
+
+    >>> found = minimum_cut([(0, 1), (1, 2), (0, 2)], nodes=3, epsilon=1)
+    >>> found["node"], len(set(found["side"]))
+    ((0, 1, 2), 2)
     """
     source = graph_source(data, columns, nodes=nodes)
     source.at_least(2, "a cut")

@@ -43,6 +43,9 @@ def degree_histogram(
     """The number of nodes of each degree, and of at least each degree. Neighbours differ in one edge.
 
     The array `sequence` holds the released degrees in ascending order.
+
+    >>> degree_histogram([(0, 1), (1, 2), (0, 2)], nodes=3, epsilon=1).names
+    ('degree', 'nodes', 'at_least')
     """
     source = graph_source(data, columns, nodes=nodes)
     source.at_least(2, "degrees")

@@ -53,6 +53,9 @@ def edge_count(
     """The number of edges. protect="edge": neighbours differ in one edge; protect="node": in a node with all its edges.
 
     `most_degree`, for nodes, is public: edges of a node beyond it do not count.
+
+    >>> edge_count([(0, 1), (1, 2), (0, 2)], nodes=3, epsilon=1).receipt["event"]
+    '{"kind":"discrete-laplace","scale":"1","sensitivity":1}'
     """
     if protect not in ("edge", "node"):
         raise parameters.refuse("protect", "'edge' or 'node'", protect)

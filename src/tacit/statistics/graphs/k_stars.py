@@ -47,7 +47,11 @@ def k_stars(
     level: parameters.Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
-    """The number of k-stars, k >= 2 (2-stars are paths of two edges). Neighbours differ in one edge."""
+    """The number of k-stars, k >= 2 (2-stars are paths of two edges). Neighbours differ in one edge.
+
+    >>> k_stars([(0, 1), (1, 2), (0, 2)], k=2, nodes=3, epsilon=1).title
+    'Stars with 2 arms'
+    """
     source = graph_source(data, columns, nodes=nodes)
     arms = parameters.whole("k", k, least=2)
     source.at_least(arms + 1, f"stars with {arms} arms")

@@ -55,6 +55,9 @@ def spanning_tree_cost(
 
     Edges are (from, to, weight), or those of a networkx graph with the attribute `weight`. Neighbours differ in the
     weight of one pair of nodes, or in whether it is an edge; the nodes are public.
+
+    >>> spanning_tree_cost([(0, 1, 1.0), (1, 2, 2.0)], nodes=3, bounds=(0, 5), epsilon=1).names
+    ('cost',)
     """
     source = graph_source(data, columns, nodes=nodes, weight=weight, bounds=bounds)
     source.at_least(2, "a spanning tree")

@@ -49,7 +49,11 @@ def triangles(
     level: parameters.Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
-    """The number of triangles. Neighbours differ in one edge; the nodes are public."""
+    """The number of triangles. Neighbours differ in one edge; the nodes are public.
+
+    >>> triangles([(0, 1), (1, 2), (0, 2)], nodes=3, epsilon=1).names
+    ('triangles',)
+    """
     source = graph_source(data, columns, nodes=nodes)
     counting = SmoothCount.at(epsilon, delta, interval_share, level)
     count, most = source.count, max(source.count - 2, 0)

@@ -86,7 +86,13 @@ def ab_test(
     level: Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
-    """Whether the second group says yes (`value`; or 1, or true) more often than the first, and by how much."""
+    """Whether the second group says yes (`value`; or 1, or true) more often than the first, and by how much.
+
+    >>> facts = {"bought": ["no", "yes"], "page": ["old", "new"]}
+    >>> data = {"bought": ["no", "yes", "yes"], "page": ["old", "new", "new"]}
+    >>> ab_test(data, by="page", value="yes", values=facts, epsilon=1).title
+    'A/B test of old and new'
+    """
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     source.one_row_each("An A/B test")
     cells, place = success(source.variable(other_column(source, by)), value)

@@ -44,7 +44,13 @@ def chi_square(
     level: Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
-    """Two columns: whether they are independent. One column: whether its values have these `probabilities`."""
+    """Two columns: whether they are independent. One column: whether its values have these `probabilities`.
+
+    >>> facts = {"sex": ["F", "M"], "ward": ["A", "B"]}
+    >>> found = chi_square({"sex": ["F", "M", "F"], "ward": ["A", "B", "B"]}, values=facts, epsilon=1)
+    >>> 0 <= found["p_value"][0] <= 1
+    True
+    """
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     source.one_row_each("A chi-square test")
     cells = [domain_of(each) for each in source.variables]

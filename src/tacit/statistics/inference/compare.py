@@ -48,7 +48,12 @@ def compare(
     level: Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
-    """The difference of a column's population means in two groups: the first group's minus the second's."""
+    """The difference of a column's population means in two groups: the first group's minus the second's.
+
+    >>> data = {"age": [20, 30, 40, 50], "ward": ["A", "B", "A", "B"]}
+    >>> compare(data, by="ward", bounds={"age": (0, 100)}, values={"ward": ["A", "B"]}, epsilon=1).title
+    'age: A - B'
+    """
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     source.one_row_each("A comparison of two populations")
     known, chosen = bounded(source.variable(other_column(source, by))), groups_of(source, by, groups)
@@ -100,7 +105,12 @@ def t_test(
     level: Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
-    """A two-sided test that the population's mean is `mean`, or that two groups `by` a column have the same mean."""
+    """A two-sided test that the population's mean is `mean`, or that two groups `by` a column have the same mean.
+
+    >>> found = t_test([20, 30, 40, 50], mean=30, bounds=(0, 100), epsilon=1)
+    >>> found.title, 0 <= found["p_value"][0] <= 1
+    ('Test: Mean of x = 30', True)
+    """
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     source.one_row_each("A test of means")
     if (mean is None) == (by is None):

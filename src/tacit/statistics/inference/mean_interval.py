@@ -35,7 +35,11 @@ def mean_interval(
     level: Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
-    """The population's mean with a confidence interval that covers sampling and noise."""
+    """The population's mean with a confidence interval that covers sampling and noise.
+
+    >>> mean_interval([20, 30, 40, 50], bounds=(0, 100), epsilon=1).title
+    'Mean of x in the population'
+    """
     source = source_of(data, columns, bounds=bounds, rows_per_unit=rows_per_unit)
     source.one_row_each("A confidence interval for a population's mean")
     known = bounded(source.only)

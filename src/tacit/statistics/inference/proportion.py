@@ -39,7 +39,12 @@ def proportion(
     level: Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
-    """The population's proportion of rows whose column is `value` (for truth values, or 0 and 1: that are 1)."""
+    """The population's proportion of rows whose column is `value` (for truth values, or 0 and 1: that are 1).
+
+    >>> found = proportion(["yes", "no", "yes"], value="yes", values=["no", "yes"], epsilon=1)
+    >>> found.receipt["epsilon"]
+    '1'
+    """
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     source.one_row_each("A confidence interval for a proportion")
     cells, place = success(source.only, value)

@@ -45,6 +45,10 @@ def covariance(
     """The covariance matrix. `norm` ("l1" or "l2") and `radius` clip the rows, in units of half the bounds' distance.
 
     The finding's arrays: `matrix`, `mean`, `count`, `expected_error` (Frobenius) and `repair`.
+
+    >>> found = covariance({"x": [20, 30], "y": [25, 35]}, bounds=(0, 100), epsilon=1)
+    >>> list(zip(found["column"], found["other"]))
+    [('x', 'x'), ('x', 'y'), ('y', 'y')]
     """
     facts = {"epsilon": epsilon, "delta": delta, "bounds": bounds, "rows_per_unit": rows_per_unit}
     of = several(data, columns, **facts, norm=norm, radius=radius, level=level, least=1)
@@ -82,7 +86,12 @@ def correlation(
     level: Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
-    """The correlations of columns; the matrix is the finding's array `matrix`."""
+    """The correlations of columns; the matrix is the finding's array `matrix`.
+
+    >>> found = correlation({"x": [20, 30], "y": [25, 35]}, bounds=(0, 100), epsilon=1)
+    >>> -1 <= found["correlation"][0] <= 1
+    True
+    """
     facts = {"epsilon": epsilon, "delta": delta, "bounds": bounds, "rows_per_unit": rows_per_unit}
     of = several(data, columns, **facts, norm=norm, radius=radius, level=level, least=2)
 

@@ -44,7 +44,12 @@ def mean(
     level: Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
-    """The mean of a column. `size`: the number of rows, where it is public; neighbours then have one row replaced."""
+    """The mean of a column. `size`: the number of rows, where it is public; neighbours then have one row replaced.
+
+    >>> found = mean([20, 30, 40, 50], bounds=(0, 100), epsilon=1)
+    >>> found.title, found.receipt["epsilon"], len(found.intervals()["mean"])
+    ('Mean of x', '1', 1)
+    """
     source = source_of(data, columns, bounds=bounds, rows_per_unit=rows_per_unit)
     known = bounded(source.only)
     exact_epsilon, exact_delta = budget(epsilon, delta)

@@ -51,6 +51,10 @@ def pca(
 
     The table has each component's variance, its share of the total, and the angle in degrees within which its direction
     lies of the rows' own (90: nothing can be said).
+
+    >>> found = pca({"x": [20, 30], "y": [25, 35]}, bounds=(0, 100), epsilon=1)
+    >>> found.names
+    ('component', 'variance', 'share', 'angle')
     """
     facts = {"epsilon": epsilon, "delta": delta, "bounds": bounds, "rows_per_unit": rows_per_unit}
     of = several(data, columns, **facts, norm=norm, radius=radius, level=level, least=2)

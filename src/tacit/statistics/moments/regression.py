@@ -58,7 +58,12 @@ def linear_regression(
     level: Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
-    """The line that predicts the column `target` from the other columns; the table has the intercept first."""
+    """The line that predicts the column `target` from the other columns; the table has the intercept first.
+
+    >>> found = linear_regression({"x": [20, 30], "y": [25, 35]}, target="y", bounds=(0, 100), epsilon=1)
+    >>> found.names, len(found)
+    (('term', 'coefficient'), 2)
+    """
     facts = {"epsilon": epsilon, "delta": delta, "bounds": bounds, "rows_per_unit": rows_per_unit}
     of = several(data, columns, **facts, norm=norm, radius=radius, level=level, least=2)
     wanted = str(target).rpartition(".")[2].casefold()

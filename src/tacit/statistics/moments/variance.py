@@ -51,7 +51,12 @@ def variance(
     level: Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
-    """The variance of a column. `size`: the number of rows, where it is public."""
+    """The variance of a column. `size`: the number of rows, where it is public.
+
+    >>> found = variance([20, 30, 40, 50], bounds=(0, 100), epsilon=1)
+    >>> found.title, found.value >= 0
+    ('Variance of x', True)
+    """
     source = source_of(data, columns, bounds=bounds, rows_per_unit=rows_per_unit)
     known = bounded(source.only)
     exact_epsilon, exact_delta = budget(epsilon, delta)

@@ -64,6 +64,10 @@ def interquartile_range(
     """The interquartile range. `ratio` is that of the ends of a bin, for method "ptr", which needs a delta.
 
     `interval_share` of epsilon buys the interval; the bins of "ptr" need none of it.
+
+    >>> found = interquartile_range([20, 30, 40, 50], bounds=(0, 100), epsilon=1)
+    >>> found.title, found.value >= 0
+    ('Interquartile range of x', True)
     """
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     asked = ranked(source, epsilon=epsilon, delta=delta, level=level, neighbours="add_remove")

@@ -140,25 +140,45 @@ class Options(TypedDict, total=False):
 
 
 def median(data: Any, columns: Any = None, *, epsilon: Number, **options: Unpack[Options]) -> Finding:
-    """The median."""
+    """The median.
+
+    >>> found = median([20, 30, 40, 50], bounds=(0, 100), epsilon=1)
+    >>> 0 <= found.value <= 100
+    True
+    """
     return _released(data, columns, (Fraction(1, 2),), "median", epsilon=epsilon, **options)
 
 
 def quartiles(data: Any, columns: Any = None, *, epsilon: Number, **options: Unpack[Options]) -> Finding:
-    """The quartiles, chosen together."""
+    """The quartiles, chosen together.
+
+    >>> found = quartiles([20, 30, 40, 50], bounds=(0, 100), epsilon=1)
+    >>> found.names, len(found)
+    (('quantile', 'value'), 3)
+    """
     shares = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
     return _released(data, columns, shares, "quartiles", epsilon=epsilon, **options)
 
 
 def quantile(data: Any, columns: Any = None, *, q: Number, epsilon: Number, **options: Unpack[Options]) -> Finding:
-    """One quantile, 0 <= q <= 1."""
+    """One quantile, 0 <= q <= 1.
+
+    >>> found = quantile([20, 30, 40, 50], q="0.9", bounds=(0, 100), epsilon=1)
+    >>> found.names
+    ('quantile',)
+    """
     return _released(data, columns, (_share(q),), "quantile", epsilon=epsilon, **options)
 
 
 def quantiles(
     data: Any, columns: Any = None, *, q: Sequence[Number], epsilon: Number, **options: Unpack[Options]
 ) -> Finding:
-    """Several quantiles, in ascending order, chosen together."""
+    """Several quantiles, in ascending order, chosen together.
+
+    >>> found = quantiles([20, 30, 40, 50], q=["0.1", "0.9"], bounds=(0, 100), epsilon=1)
+    >>> found["value"][0] <= found["value"][1]
+    True
+    """
     wanted = tuple(map(_share, q))
     if not wanted or list(wanted) != sorted(set(wanted)):
         raise parameters.refuse("q", "different numbers in ascending order", [float(share) for share in wanted])
@@ -177,12 +197,20 @@ def _share(q: Number) -> Fraction:
 
 
 def minimum(data: Any, columns: Any = None, *, epsilon: Number, **options: Unpack[Options]) -> Finding:
-    """About the least value. By rank: one that few rows lie below, how few is public and stands in the notes."""
+    """About the least value. By rank: one that few rows lie below, how few is public and stands in the notes.
+
+    >>> 0 <= minimum([20, 30, 40, 50], bounds=(0, 100), epsilon=1).value <= 100
+    True
+    """
     return _released(data, columns, (Fraction(0),), "minimum", epsilon=epsilon, **options)
 
 
 def maximum(data: Any, columns: Any = None, *, epsilon: Number, **options: Unpack[Options]) -> Finding:
-    """About the greatest value. By rank: one that few rows lie above, how few is public and stands in the notes."""
+    """About the greatest value. By rank: one that few rows lie above, how few is public and stands in the notes.
+
+    >>> 0 <= maximum([20, 30, 40, 50], bounds=(0, 100), epsilon=1).value <= 100
+    True
+    """
     return _released(data, columns, (Fraction(1),), "maximum", epsilon=epsilon, **options)
 
 

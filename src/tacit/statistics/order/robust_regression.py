@@ -69,6 +69,10 @@ def robust_regression(
     """A line of the second column on the first: intercept, slope, and its heights at the two points.
 
     `interval_share` of epsilon buys the intervals.
+
+    >>> found = robust_regression({"x": [20, 30], "y": [25, 35]}, bounds=(0, 100), epsilon=1)
+    >>> found.title
+    'Robust regression of y on x'
     """
     source = source_of(data, columns, bounds=bounds, rows_per_unit=rows_per_unit)
     if len(source.variables) != 2:

@@ -67,7 +67,11 @@ def trimmed_mean(
     level: Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
-    """The mean without the part `trim` of the rows at each end. `interval_share` of epsilon buys its interval."""
+    """The mean without the part `trim` of the rows at each end. `interval_share` of epsilon buys its interval.
+
+    >>> trimmed_mean([20, 30, 40, 50], bounds=(0, 100), epsilon=1).title
+    'Trimmed mean of x'
+    """
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     asked = ranked(source, epsilon=epsilon, delta=delta, level=level, neighbours="add_remove")
     return _released(asked, "trimmed_mean", trim, interval_share, trimmed_value, trimmed_bound, analyst)
@@ -87,7 +91,11 @@ def winsorised_mean(
     level: Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
-    """The mean with the part `trim` of the rows at each end moved in to the next row; else as `trimmed_mean`."""
+    """The mean with the part `trim` of the rows at each end moved in to the next row; else as `trimmed_mean`.
+
+    >>> winsorised_mean([20, 30, 40, 50], bounds=(0, 100), epsilon=1).title
+    'Winsorised mean of x'
+    """
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     asked = ranked(source, epsilon=epsilon, delta=delta, level=level, neighbours="add_remove")
     return _released(asked, "winsorised_mean", trim, interval_share, winsorised_value, winsorised_bound, analyst)

@@ -34,7 +34,11 @@ def bernoulli_parameter(
     level: parameters.Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
-    """The probability of the second of two values (of true, or 1), drawn `between` public bounds."""
+    """The probability of the second of two values (of true, or 1), drawn `between` public bounds.
+
+    >>> 0 < bernoulli_parameter(["yes", "no"], values=["no", "yes"], epsilon=1).value < 1
+    True
+    """
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     source.one_row_each("The bias of a coin")
     domain = domain_of(source.only)
@@ -66,7 +70,11 @@ def bernoulli_comparison(
     bias: parameters.Number = "0.3",
     between: tuple[parameters.Number, parameters.Number] = ("0.1", "0.9"),
 ) -> Finding:
-    """The standard deviations of both ways for made-up flips of this bias: no data, no cost. Its chart shows curves."""
+    """The standard deviations of both ways for made-up flips of this bias: no data, no cost. Its chart shows curves.
+
+    >>> len(bernoulli_comparison(epsilon=1, flips=[10, 100]))
+    2
+    """
     exact = parameters.price("epsilon", epsilon)
     drawn, counted = BernoulliParameter(exact, between), LaplaceProportion(exact)
     share = parameters.level("bias", bias)

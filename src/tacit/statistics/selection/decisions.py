@@ -59,6 +59,11 @@ def decide(
     """The decision with the smallest total of loss(decision, value, ...), the values those of a row's columns.
 
     `bins` cuts columns of many values (their number or edges, by column); the loss then gets the middle of a bin.
+
+    >>> def cost(decision, answer):
+    ...     return float(decision != answer)
+    >>> decide(["tea", "tea"], decisions=["tea", "milk"], loss=cost, values=["tea", "milk"], epsilon=1).names
+    ('decision',)
     """
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     options = list(public_candidates(decisions))
@@ -113,7 +118,12 @@ def meeting_date(
     level: parameters.Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
-    """The date that suits the most: each column is a date, each row says of each date how welcome it is (0 or 1)."""
+    """The date that suits the most: each column is a date, each row says of each date how welcome it is (0 or 1).
+
+    >>> days = {"monday": [1, 0], "tuesday": [1, 1]}
+    >>> meeting_date(days, bounds=(0, 1), epsilon=1).value in days
+    True
+    """
     if bounds is None and not isinstance(data, (Curator, Rows, Source)):
         bounds = (0, 1)
     source = source_of(data, columns, bounds=bounds, rows_per_unit=rows_per_unit)

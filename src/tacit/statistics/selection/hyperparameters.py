@@ -65,6 +65,13 @@ def choose_hyperparameters(
     run(candidate, rows, epsilon) makes studies of `rows` (or of some columns: rows.of("age")) that cost at most epsilon
     together, and returns a score, or a score and a mapping of numbers and arrays to keep. Where a ledger stores the
     results, `name` tells apart functions whose code is the same.
+
+    >>> from tacit.statistics import mean
+    >>> def run(candidate, rows, epsilon):
+    ...     return mean(rows, epsilon=epsilon).value * candidate
+    >>> found = choose_hyperparameters([20, 30], candidates=[1, 2], run=run, bounds=(0, 100), epsilon=1)
+    >>> found.names, found.receipt["epsilon"]
+    (('candidate', 'score'), '1')
     """
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     options = list(public_candidates(candidates))

@@ -52,7 +52,11 @@ def mode(
     level: parameters.Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
-    """The most frequent value of a column, such as the most visited site."""
+    """The most frequent value of a column, such as the most visited site.
+
+    >>> mode(["F", "M", "F"], values=["F", "M"], epsilon=1).value in ("F", "M")
+    True
+    """
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     domain = domain_of(source.only)
     mechanism = Mode(domain.size, source.rows_per_unit, parameters.price("epsilon", epsilon))
@@ -85,7 +89,12 @@ def top_k(
     level: parameters.Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
-    """The k most frequent values of a column, in order; with method="one-shot" also their noisy counts."""
+    """The k most frequent values of a column, in order; with method="one-shot" also their noisy counts.
+
+    >>> found = top_k(["a", "b", "a"], k=2, values=["a", "b", "c"], epsilon=1)
+    >>> found.names, len(found)
+    (('x', 'rows'), 2)
+    """
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     domain = domain_of(source.only)
     most = parameters.whole("k", k, least=1)

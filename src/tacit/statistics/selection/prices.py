@@ -86,7 +86,11 @@ def best_price(
     level: parameters.Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
-    """The price, of those listed, that earns the most when everyone who bids as much buys one."""
+    """The price, of those listed, that earns the most when everyone who bids as much buys one.
+
+    >>> best_price([5, 9, 12], prices=[5, 10], bounds=(0, 20), epsilon=1).value in (5, 10)
+    True
+    """
     source = source_of(data, columns, bounds=bounds, rows_per_unit=rows_per_unit)
     return _posted(source, "best_price", "The best price", prices, epsilon, level, analyst, ())
 
@@ -105,6 +109,9 @@ def digital_goods_auction(
     """One price for all, chosen from their bids, such that nobody gains much by not bidding the truth.
 
     Everyone who bid at least the price gets the good and pays the price. One bid of each bidder.
+
+    >>> digital_goods_auction([5, 9, 12], prices=[5, 10], bounds=(0, 20), epsilon=1).value in (5, 10)
+    True
     """
     source = source_of(data, columns, bounds=bounds, rows_per_unit=rows_per_unit)
     source.one_row_each("An auction")

@@ -14,7 +14,7 @@ interval holds 0 (Fieller 1954). Which table is taken is decided by the coeffici
 was measured. Where groups are picked by their figures (HAVING, LIMIT), the probability holds for all groups at once.
 
 Which tables a method measures, and how often, may follow from earlier noise; the probability is exact for noise that
-is independent of the choice, and simulated for the methods as they are (`tests/synthesis/test_ask.py`).
+is independent of the choice, and simulated for the methods as they are (`tests/synthesis/test_asking.py`).
 Where no measured table holds the columns there is no interval: how far the model is off there is not known.
 """
 

@@ -62,6 +62,14 @@ def linked(
     parents, children: tables of the policy, with the same unit. columns: which columns of each table, all with public
     bounds or listed values if left out. bins: how columns of many numbers are cut; a parents' column whose name a
     child's column has too is called "parents_column". nulls: whether missing values are kept.
+
+    >>> import pandas, tacit
+    >>> frame = pandas.DataFrame({"who": [1], "age": [31]})
+    >>> with tacit.protect(frame, unit="who", columns={"age": (0, 110)}, budget=1) as people:
+    ...     linked(people, "data", "stays", epsilon=1, delta="1e-6")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    tacit.errors.ParameterError: The 'table' parameter must be one of the policy's private tables: data. Got ...
     """
     if not isinstance(curator, Curator):
         hint = "Describe both tables in a policy: tacit.open(...)."

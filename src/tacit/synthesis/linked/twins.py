@@ -28,7 +28,11 @@ _MOST_ROWS: Final = 1 << 28
 
 
 class Linked:
-    """Models of two tables, linked by a column of each."""
+    """Models of two tables, linked by a column of each.
+
+    >>> sorted(name for name in dir(Linked) if name in ("ask", "sample", "save"))
+    ['ask', 'sample', 'save']
+    """
 
     def __init__(self, finding: Finding, asked: Mapping[str, Any] | None = None) -> None:
         told = json.loads(str(finding["linked"])) if asked is None else {name: asked[name] for name in _KEPT}
@@ -127,7 +131,16 @@ def _drawn(release: Release, codes: Codes, places: range, generator: np.random.G
 
 
 def load_linked(path: str | Path) -> Linked:
-    """Two synthetic tables that `Linked.save` wrote."""
+    """Two synthetic tables that `Linked.save` wrote.
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "twins.json"
+    >>> _ = path.write_text("{}")
+    >>> load_linked(path)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    tacit.errors.ParameterError: The 'path' parameter must be a file that Linked.save wrote. Got ...
+    """
     content = Path(path).read_bytes()
     try:
         finding = Finding.from_bytes(content)

@@ -1,0 +1,98 @@
+"""Book-keeping: one forward pass, one backward pass for slopes, and every person's clipped gradient is accounted for.
+
+    forms = book_keeping(module, loss)(chunk)     # gradients of each parameter, one for each person
+
+Promise: what comes back are the gradients of each person's sum of weighted losses, for every parameter that learns, in
+the order of the module's parameters. A module with a layer that is not understood is told apart beforehand
+(`not_understood`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+
+from tacit.errors import TacitError
+from tacit.learning.neural.gradients.attention import attending, is_attention
+from tacit.learning.neural.gradients.forms import Form, PerPerson
+from tacit.learning.neural.gradients.layers import fitting
+from tacit.learning.neural.gradients.recurrent import is_recurrent, stepping
+from tacit.learning.neural.gradients.tape import Tape, running
+from tacit.learning.neural.people.batches import Chunk
+
+
+def trained(module: Any) -> list[Any]:
+    """The parameters that learn, each once."""
+    return [each for each in module.parameters() if each.requires_grad]
+
+
+def not_understood(module: Any) -> list[str]:
+    """Layers that learn and are not understood, by their kind."""
+    found = []
+    within: set[int] = set()
+    for layer in module.modules():
+        if is_attention(layer):
+            within.add(id(layer.out_proj))
+        own = [each for each in layer.parameters(recurse=False) if each.requires_grad]
+        if own and not (is_attention(layer) or is_recurrent(layer) or fitting(layer) or id(layer) in within):
+            found.append(type(layer).__name__)
+    return sorted(set(found))
+
+
+def book_keeping(module: Any, loss: Callable[[Any, Any], Any]) -> Callable[[Chunk], list[Form]]:
+    """The gradients of each chunk, by the tape."""
+    order = trained(module)
+
+    def gradients(chunk: Chunk) -> list[Form]:
+        tape = Tape(module, chunk.people)
+        with running(tape, _prepared):
+            losses = row_losses(loss(module(*chunk.inputs), chunk.target), chunk.rows)
+            if not losses.requires_grad:
+                raise TacitError("The loss does not depend on any layer that learns.")
+            found = tape.forms(losses, chunk.weights)
+        return [found[each] if each in found else _unused(each, chunk.people) for each in order]
+
+    return gradients
+
+
+def _unused(parameter: Any, people: int) -> Form:
+    """Nobody's gradient: the pass did not use it."""
+    return PerPerson(torch.zeros((), dtype=parameter.dtype).expand(people, *parameter.shape))
+
+
+def row_losses(losses: Any, rows: int) -> Any:
+    """One loss for each row; several of one row are added. What was averaged over people cannot be clipped."""
+    shape = tuple(getattr(losses, "shape", ()))
+    if not shape or shape[0] != rows:
+        raise TacitError(
+            f"The loss must give one number for each row. Got the shape {shape} for {rows} rows. "
+            'A loss of torch averages over people unless it is told not to: reduction="none".'
+        )
+    return losses if losses.dim() == 1 else losses.flatten(1).sum(dim=1)
+
+
+def _prepared(tape: Tape) -> list[Callable[[], None]]:
+    """Hooks on all layers that are understood; how to take them off again."""
+    undo: list[Callable[[], None]] = []
+    inside: set[int] = set()
+    for layer in tape.module.modules():
+        if is_attention(layer) or is_recurrent(layer):
+            inside |= {id(each) for each in layer.modules()}
+            layer.forward = attending(tape, layer) if is_attention(layer) else stepping(tape, layer)
+            undo.append(partial(delattr, layer, "forward"))
+            continue
+        understood = fitting(layer)
+        if understood is None or id(layer) in inside:
+            continue
+        if not any(tape.trains(each) for each in layer.parameters(recurse=False)):
+            continue
+
+        def hook(layer: Any, fed: Any, output: Any, understood: Any = understood) -> Any:
+            own = fed[0].detach()
+            return tape.record(output, own, understood(tape, layer, own, output))
+
+        undo.append(layer.register_forward_hook(hook).remove)
+    return undo

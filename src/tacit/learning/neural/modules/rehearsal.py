@@ -1,0 +1,188 @@
+"""A module is tried on made-up people before anything is paid: what it may not do is refused here.
+
+What is tried, on this module and this machine:
+- the loss gives one number for each row;
+- gradients by book-keeping are those of ordinary backward passes, person by person;
+- a person's bits are the same when another is replaced, when all move to other places, and when others are taken out:
+  the assumption of `floats`. A layer that mixes people fails here too.
+Made-up people are random numbers, and whole numbers 0 and 1. That the module behaves so for everybody is what a test
+cannot prove; so modules must also have one fixed course of operations (`is_static`), which values do not change.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import torch
+from torch import fx, nn
+
+from tacit.errors import TacitError
+from tacit.learning.neural.gradients.forms import Form
+from tacit.learning.neural.gradients.hooked import book_keeping, not_understood
+from tacit.learning.neural.gradients.per_sample import one_by_one, per_sample
+from tacit.learning.neural.people.batches import Chunk, People
+
+Gradients = Callable[[Chunk], list[Form]]
+Places = Callable[[int], Sequence[int]]
+"""From how many numbers are held for a person to how many places a chunk may have, the best first."""
+_FEW: Final = 3
+_NEAR: Final = 1e-3
+MIXES: Final = (
+    "A person's gradient changed with who else was there: the module or the loss mixes people, or this machine's "
+    "kernels do. Use exact=True, which computes each person alone."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """How gradients are made, what is noted about it, places of a chunk, and the error of float64 sums (E2)."""
+
+    gradients: Gradients
+    notes: tuple[str, ...]
+    places: int
+    double_error: float
+
+
+def rehearsed(
+    module: Any, loss: Callable[[Any, Any], Any], people: People, places: Places, changed: Callable[[Chunk], Chunk]
+) -> Rehearsed:
+    """Choose how gradients are made, and try it; or refuse. `changed`: what is done to a chunk before."""
+    strange = not_understood(module)
+    if not strange and not is_static(module):
+        strange = ["forward"]
+    notes: tuple[str, ...] = ()
+    if strange:
+        gradients = per_sample(module, loss)
+        notes = (f"Gradients person by person, which is slower: {', '.join(strange)} is not understood as a product.",)
+    else:
+        gradients = book_keeping(module, loss)
+
+    def tried(chunk: Chunk) -> list[Form]:
+        return gradients(changed(chunk))
+
+    with _quiet(module):
+        try:
+            fitting, error = _fitting(tried, people, places(_held(tried, people)))
+            _same_gradients(module, loss, gradients, people)
+        except (RuntimeError, ValueError, TypeError, IndexError) as wrong:
+            raise TacitError(f"The module or the loss fails on made-up people of these shapes: {wrong}") from wrong
+    return Rehearsed(gradients, notes, fitting, error)
+
+
+def is_static(module: Any) -> bool:
+    """Whether the module is one fixed course of operations, whatever the values are."""
+    if type(module).__module__.startswith("torch.nn."):
+        module = nn.Sequential(module)  # torch's own layers are taken as they are, where they are inside of something
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            fx.symbolic_trace(module)
+        except Exception:  # noqa: BLE001  # a forward pass is anybody's code
+            return False
+    return True
+
+
+def _fitting(gradients: Gradients, people: People, places: Sequence[int]) -> tuple[int, float]:
+    """The first of these sizes at which bits stay the same, and the error of its float64 sums."""
+    for size in places[:-1]:
+        with contextlib.suppress(TacitError):
+            return size, _same_bits(gradients, people, size)
+    return places[-1], _same_bits(gradients, people, places[-1])
+
+
+def _held(gradients: Gradients, people: People) -> int:
+    """Numbers that are held for one person."""
+    return sum(each.numel() for form in gradients(people.made_up(1)) for each in form.bits_of(0))
+
+
+def _same_gradients(module: Any, loss: Callable[[Any, Any], Any], gradients: Gradients, people: People) -> None:
+    chunk = people.made_up(_FEW)
+    found, expected = gradients(chunk), one_by_one(module, loss)(chunk)
+    for own, true in zip(found, expected, strict=True):
+        a, b = own.rows().double(), true.rows().double()
+        if a.shape != b.shape or float((a - b).norm()) > _NEAR * (float(b.norm()) + 1e-6):
+            raise TacitError(
+                "Gradients by book-keeping are not those of ordinary backward passes: a parameter is used outside of "
+                "its own layer, or the first dimension is not people's rows. Use exact=True."
+            )
+
+
+def _same_bits(gradients: Gradients, people: People, places: int) -> float:
+    """Compare bits; returns the error of float64 sums."""
+    first = people.made_up(places, seed=1)
+    found = gradients(first)
+    watched = sorted({0, places // 2, places - 1})
+    others = people.made_up(places, seed=2)
+    for person in watched:
+        rest = _mixed(first, others, {person})
+        _compare(found, gradients(rest), [(person, person)])
+        _compare(found, gradients(_emptied(first, {person})), [(person, person)])
+    turned = [(place, (place + places // 2 + 1) % places) for place in watched]
+    _compare(found, gradients(_turned(first, places // 2 + 1)), turned)
+    return sum(each.double_error for each in found)
+
+
+def _compare(found: Sequence[Form], again: Sequence[Form], pairs: Sequence[tuple[int, int]]) -> None:
+    for own, other in zip(found, again, strict=True):
+        for before, after in pairs:
+            for left, right in zip(own.bits_of(before), other.bits_of(after), strict=True):
+                if not torch.equal(left, right):
+                    raise TacitError(MIXES)
+
+
+def _rows(chunk: Chunk, people: set[int]) -> Any:
+    copies = chunk.rows // chunk.people
+    return torch.tensor([place // copies in people for place in range(chunk.rows)])
+
+
+def _mixed(chunk: Chunk, others: Chunk, kept: set[int]) -> Chunk:
+    own = _rows(chunk, kept)
+
+    def mixed(left: Any, right: Any) -> Any:
+        return torch.where(own.reshape(-1, *([1] * (left.dim() - 1))), left, right)
+
+    inputs = tuple(mixed(left, right) for left, right in zip(chunk.inputs, others.inputs, strict=True))
+    return replace(chunk, inputs=inputs, target=mixed(chunk.target, others.target))
+
+
+def _emptied(chunk: Chunk, kept: set[int]) -> Chunk:
+    own = _rows(chunk, kept)
+    nobody = Chunk(
+        chunk.people,
+        tuple(torch.zeros_like(each) for each in chunk.inputs),
+        torch.zeros_like(chunk.target),
+        torch.zeros_like(chunk.weights),
+    )
+    return replace(_mixed(chunk, nobody, kept), weights=torch.where(own, chunk.weights, torch.zeros(())))
+
+
+def _turned(chunk: Chunk, by: int) -> Chunk:
+    rows = by * (chunk.rows // chunk.people)
+    return replace(
+        chunk,
+        inputs=tuple(each.roll(rows, 0) for each in chunk.inputs),
+        target=chunk.target.roll(rows, 0),
+        weights=chunk.weights.roll(rows, 0),
+    )
+
+
+class _quiet:  # noqa: N801  # read as a word: with _quiet(module)
+    """Random layers hold still, and the random state outside is not touched."""
+
+    def __init__(self, module: Any) -> None:
+        self._modes = [(each, each.training) for each in module.modules()]
+        self._module = module
+        self._fork: Any = torch.random.fork_rng(devices=[])
+
+    def __enter__(self) -> None:
+        self._fork.__enter__()
+        self._module.eval()
+
+    def __exit__(self, *problem: Any) -> None:
+        for each, mode in self._modes:
+            each.training = mode
+        self._fork.__exit__(*problem)

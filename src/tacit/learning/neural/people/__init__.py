@@ -1,0 +1,1 @@
+"""Who a network learns from: rows as people, who is in a step, and chunks of them of one fixed shape."""

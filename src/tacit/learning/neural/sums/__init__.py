@@ -1,0 +1,1 @@
+"""The private sum of one step: clipped, added up on a grid, with exact noise."""

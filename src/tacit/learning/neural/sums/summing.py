@@ -1,0 +1,117 @@
+"""The sum of everybody's clipped gradient over one step, on the grid: exact, and private.
+
+Promise (theorem: `floats`, or `alone` where nobody is computed beside others): chunks of one fixed shape are added up
+in float64, a span of them at a time, then rounded to whole numbers, which add up exactly. Beside the sum comes how many
+people have a gradient within the clipping norm, less those who have not: what `adaptive` needs, exact and private too.
+Memory is made once and written over by the next step.
+
+A person whose rows make torch fail (a class that is none of the outputs, a word that is not in the table) counts as
+nothing, like one whose gradient is no number: a failure would tell that this person was in the sample. What takes
+longer then, on arrays, is the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from tacit.learning.neural.floats import chunks_together
+from tacit.learning.neural.gradients.forms import Form
+from tacit.learning.neural.people.batches import Chunk, People, Room
+from tacit.learning.neural.sums.alone import exact_sum
+from tacit.learning.neural.sums.clipping import add_clipped
+from tacit.learning.neural.sums.grid import Grid
+
+_FAILURES: Final = (IndexError, RuntimeError)  # as torch has them
+
+
+class Summing:
+    """How the sums of a run are made."""
+
+    def __init__(
+        self,
+        gradients: Callable[[Chunk], list[Form]],
+        people: People,
+        places: int,
+        sizes: list[int],
+        kind: str,
+        changed: Callable[[Chunk], Chunk],
+    ) -> None:
+        self._gradients, self._people, self._places = gradients, people, places
+        self._kind, self._changed = kind, changed
+        self._together = chunks_together(places)
+        self._whole, self._open = (torch.empty(sum(sizes), dtype=torch.float64) for _ in range(2))
+        self._room, self._chunk_room = torch.empty(max(sizes)), Room()
+
+    def total(self, chosen: NDArray[np.int64], clip: Fraction, grid: Grid) -> tuple[Any, int]:
+        """The sum over those chosen, which the next one overwrites; and the people within the norm less the others."""
+        self._whole.zero_()
+        opened = within = 0
+        for chunk in self._people.chunks(chosen, self._places, self._chunk_room):
+            if opened == self._together:  # what is open is rounded to the grid, and exact from then on
+                self._whole += grid.round_(self._open)
+                opened = 0
+            if not opened:
+                self._open.zero_()
+            chunk, forms = self._safe(self._changed(chunk))
+            with torch.no_grad():
+                lengths = add_clipped(self._open, forms, float(clip), self._kind, self._room)
+            within += signed(lengths, chunk, float(clip))
+            opened += 1
+        if opened:
+            self._whole += grid.round_(self._open)
+        return self._whole, within
+
+    def _safe(self, chunk: Chunk) -> tuple[Chunk, list[Form]]:
+        """Gradients of a chunk; of those whom torch fails at, none."""
+        with torch.enable_grad():
+            try:
+                return chunk, self._gradients(chunk)
+            except _FAILURES:
+                chunk = self._without_failing(chunk)
+                return chunk, self._gradients(chunk)  # what fails for nobody's sake may be seen
+
+    def _without_failing(self, chunk: Chunk) -> Chunk:
+        """The chunk with empty places for those at whom the module or the loss fails when they are alone."""
+        copies = chunk.rows // chunk.people
+        empty = torch.zeros(chunk.rows, dtype=torch.bool)
+        for person in range(chunk.people):
+            own = slice(person * copies, (person + 1) * copies)
+            alone = Chunk(1, tuple(each[own] for each in chunk.inputs), chunk.target[own], chunk.weights[own])
+            try:
+                self._gradients(alone)
+            except _FAILURES:
+                empty[own] = True
+
+        def emptied(whole: Any) -> Any:
+            return whole.masked_fill(empty.reshape(-1, *([1] * (whole.dim() - 1))), 0)
+
+        inputs = tuple(emptied(each) for each in chunk.inputs)
+        return Chunk(chunk.people, inputs, emptied(chunk.target), emptied(chunk.weights))
+
+
+class SummingAlone(Summing):
+    """The same, each person computed alone and added in whole numbers."""
+
+    def total(self, chosen: NDArray[np.int64], clip: Fraction, grid: Grid) -> tuple[Any, int]:
+        """The sum over those chosen; and the people within the norm less the others."""
+        self._whole.zero_()
+        within = 0
+        for chunk in self._people.chunks(chosen, self._places, self._chunk_room):
+            chunk, forms = self._safe(self._changed(chunk))
+            own, lengths = exact_sum(forms, clip, self._kind, grid)
+            self._whole += torch.from_numpy(own)
+            within += signed(lengths, chunk, float(clip))
+        return self._whole, within
+
+
+def signed(lengths: Any, chunk: Chunk, clip: float) -> int:
+    """1 for each person whose norm is at most the clipping norm, -1 for each of the others; 0 for empty places."""
+    there = chunk.weights.reshape(chunk.people, -1).any(dim=1)
+    within = (lengths <= clip) & there
+    return 2 * int(within.sum()) - int(there.sum())

@@ -1,0 +1,64 @@
+"""Norms and sums by book-keeping, against torch.func's gradients of each person."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from tacit.learning.neural.gradients.hooked import book_keeping, not_understood
+from tacit.learning.neural.gradients.per_sample import one_by_one, per_sample
+from tacit.learning.neural.modules.rehearsal import is_static
+from tacit.learning.neural.sums.clipping import AUTOMATIC, FLAT, add_clipped, weights
+from tests.effort import EXAMPLES
+from tests.learning.neural.nets import builds
+
+EACH = max(3, EXAMPLES // 13)
+
+
+@pytest.mark.parametrize("name", sorted(builds()))
+@settings(max_examples=EACH, phases=[Phase.generate])
+@given(data=st.data())
+def test_norms_are_those_of_each_person_alone(name: str, data: st.DataObject) -> None:
+    torch.manual_seed(data.draw(st.integers(0, 2**31)))
+    module, loss, chunk = builds()[name](lambda low, high: data.draw(st.integers(low, high)))
+    assert not_understood(module) == []
+    assert is_static(module)
+    alone = one_by_one if name.startswith(("gru", "lstm")) else per_sample  # torch.func does not know how
+    found, true = book_keeping(module, loss)(chunk), alone(module, loss)(chunk)
+    explicit = torch.cat([each.rows().double() for each in true], dim=1)
+    measured = sum(each.bounded()[0] for each in found).clamp(min=0).sqrt()
+    above = sum(each.squares({}) for each in found).sqrt()
+    lengths = explicit.norm(dim=1)
+    # what vanishes in the sum of squares of all parameters is no part of what is asked
+    assert torch.all((measured - lengths).abs() <= 1e-5 * lengths + 1e-7)
+    assert torch.all(above >= lengths * (1 - 1e-6))
+    assert torch.all(above <= lengths * 1.05 + 1e-3)
+    for kind in (FLAT, AUTOMATIC):
+        clip = 0.5 * float(lengths.median()) + 1e-3
+        own, _ = weights(found, clip, kind)
+        sizes = [math.prod(each.shape) for each in found]
+        total = torch.zeros(sum(sizes), dtype=torch.float64)
+        add_clipped(total, found, clip, kind, torch.empty(max(sizes)))
+        assert torch.allclose(total, own.double() @ explicit, rtol=1e-4, atol=1e-5 * clip)
+        assert torch.all(own.double() * lengths <= clip * (1 + 1e-6))
+
+
+@pytest.mark.parametrize("name", ["linear", "conv2d", "tied", "transformer"])
+def test_torch_func_agrees_with_ordinary_backward_passes(name: str) -> None:
+    torch.manual_seed(1)
+    module, loss, chunk = builds()[name](lambda low, high: high)
+    for own, true in zip(per_sample(module, loss)(chunk), one_by_one(module, loss)(chunk), strict=True):
+        assert torch.allclose(own.rows(), true.rows(), rtol=1e-4, atol=1e-5)
+
+
+def test_parameters_ask_for_gradients_again_afterwards_and_layers_are_as_they_were() -> None:
+    for name in ("attention", "lstm", "frozen"):
+        module, loss, chunk = builds()[name](lambda low, high: high)
+        asked = [each.requires_grad for each in module.parameters()]
+        book_keeping(module, loss)(chunk)
+        assert [each.requires_grad for each in module.parameters()] == asked
+        assert all("forward" not in vars(each) and not each._forward_hooks for each in module.modules())
