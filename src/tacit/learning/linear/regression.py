@@ -51,8 +51,9 @@ class _Linear(RegressorMixin, Model):
     def fit(self, X: Any, y: Any = None, *, analyst: str | None = None) -> Any:  # noqa: N803
         """Learn from rows of a curator and the name of the target, from arrays, or from `SecondMoments`, free."""
         alpha = self._alpha()
-        ways = {"around_mean": True, "whole_if_clear": alpha == 0}
-        moments, names, target, _ = moments_for(self, X, y, "number", analyst, **ways)
+        moments, names, target, _ = moments_for(
+            self, X, y, "number", analyst, around_mean=True, whole_if_clear=alpha == 0
+        )
         assert target is not None
         aim = moments.feature(target)
         half, middle = scales([moments.feature(name) for name in names])
