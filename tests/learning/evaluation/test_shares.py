@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
+from tacit.learning.evaluation.residuals import GRID, Residuals
 from tacit.learning.evaluation.shares import Area, CellNoise, Share
 
 QUIET = CellNoise(True, 0.0)
@@ -99,3 +100,16 @@ def test_intervals_hold_what_they_are_said_to_hold() -> None:
             assert ends is not None
             held[place] += ends[0] <= truth <= ends[1]
     assert held.min() >= 125
+
+
+@pytest.mark.parametrize("wrong", range(12))
+def test_a_mean_error_of_rows_that_are_wholly_wrong_or_right_reaches_as_far_as_the_exact_interval(wrong: int) -> None:
+    """Clopper and Pearson's upper end is the truth for such rows; with none wrong among 100 it is at 3.6 of them."""
+    rows, u = 100, np.linspace(-1, 1, 100)
+    sums = GRID**2 * np.array([rows, u.sum(), (u * u).sum(), wrong, wrong], dtype=np.float64)
+    told = Residuals(sums, 1, CellNoise(True, GRID**2 / 1_000), 1.0, 1.0).measured(0.95)[1]
+    assert told[1] == pytest.approx(wrong / rows)
+    assert told[3] is not None
+    low, high = told[3]
+    assert high >= stats.beta.ppf(0.975, wrong + 1, rows - wrong)
+    assert low <= (stats.beta.ppf(0.025, wrong, rows - wrong + 1) if wrong else 0.0)

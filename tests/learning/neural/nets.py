@@ -148,7 +148,7 @@ def builds() -> dict[str, Callable[[Callable[[int, int], int]], Made]]:
                 nn.MaxPool2d(2),
                 nn.Conv2d(4, 6, 2, groups=2),
             ),
-            chunk(3, 2, 9, 8),
+            chunk(3, 2, 9, 10),
         ),
         "conv2d of many channels": lambda n: _plain(
             nn.Sequential(nn.Conv2d(64, 48, 3, padding="same", bias=False), nn.Tanh()), chunk(2, 64, 3, n(3, 5))

@@ -9,7 +9,8 @@ R2 = 1 - c sum e**2/(sum u**2 - (sum u)**2/n), with c**(1/2) the largest error o
 interval covers the noise: it runs over all values that the four sums can have within their own intervals (shares of the
 failure probability add up).
 Sampling is not covered: that needs fourth moments, which were not bought. The mean absolute error is a quotient of two
-sums; its sampling variance is sum e**2/n - (sum |e|/n)**2, which was bought.
+sums; its sampling variance is sum e**2/n - (sum |e|/n)**2, which was bought, and what large errors that are rare may
+add to it.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class Residuals:
         whole = self.largest
         mean = min(max(sizes / n, 0.0), 1.0)
         kept = 1 - _EXACT * (1 - level)
-        near = self._mean_error(n, sizes, kept, 0.0)
+        near = self._mean_error(n, sizes, kept)
         far = None
         if n >= _LEAST_ROWS:
             far = self._mean_error(n, sizes, kept, max(errors / n - mean * mean, 0.0) * n + self._reach([1.0], 0.95))
@@ -79,11 +80,16 @@ class Residuals:
         squared, absolute = self.names
         return [(squared, value, self._r2(level), None), (absolute, whole * mean, told[0], told[1])]
 
-    def _mean_error(self, n: float, sizes: float, level: float, variance: float) -> Ends:
-        """All r at which |sizes - r n| is within reach."""
+    def _mean_error(self, n: float, sizes: float, level: float, variance: float | None = None) -> Ends:
+        """All r at which |sizes - r n| is within reach. `variance`: of sampled rows, as far as released sums show it.
+
+        Where r is above what was seen, errors are missing from these rows that others have. Each is at most 1, so that
+        errors with a sum of s add at most s to the variance: a few rows of which all is wrong may be in no sample.
+        """
 
         def inside(r: float) -> bool:
-            return abs(sizes - r * n) <= self._reach([1.0, r], level, variance)
+            sampled = 0.0 if variance is None else variance + max(r * n - sizes, 0.0)
+            return abs(sizes - r * n) <= self._reach([1.0, r], level, sampled)
 
         start = min(max(sizes / n, 0.0), 1.0)
         found = []

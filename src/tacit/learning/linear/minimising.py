@@ -224,7 +224,7 @@ def minimise(
         def slope(weights: Reals) -> Reals:
             whole = counts @ problem.gradients(weights, middles, taxicab)
             noisy = np.asarray(noises[1].release(whole, bits=bits), dtype=np.float64)
-            return np.asarray(noisy * (problem.lipschitz / LENGTH / total))
+            return np.asarray(noisy / (LENGTH * total))  # in units of `lipschitz`, which steps do not depend on
 
         weights = descended(problem, slope, count)
         table = (column("place", list(range(size))), column("weight", weights))
