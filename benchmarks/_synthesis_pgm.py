@@ -3,7 +3,7 @@
     python benchmarks/_synthesis_pgm.py FILE FOLDER
     (JSON: rows as codes, sizes, a checkout, a list of [method, epsilon, seed, MB])
 
-The repository has the mechanisms, which its package on PyPI leaves out; as of August 2025 it wants a JAX before 0.10.
+The repository has the mechanisms, which its package on PyPI leaves out; as of August 2025 it fails under JAX 0.10.
 Both are its authors' code as it stands: MST and AIM with their settings, AIM with the workload of all pairs; megabytes
 bound AIM's model (80 where its authors compare, which takes hours).
 """
