@@ -18,7 +18,7 @@ from typing import Any
 
 import duckdb
 import numpy as np
-import pandas as pd
+import polars as pl
 
 from tacit import synthesis
 
@@ -28,10 +28,10 @@ SEEDS = 5
 _COLUMNS = ("age", "workclass", "education-num", "marital-status", "sex", "hours-per-week", "income>50K")
 
 
-def adult() -> tuple[pd.DataFrame, dict[str, int]]:
+def adult() -> tuple[pl.DataFrame, dict[str, int]]:
     """The coded table, and how many codes each column has."""
-    with gzip.open(DATA / "adult_codes.csv.gz", "rt") as file:
-        frame = pd.read_csv(file)
+    with gzip.open(DATA / "adult_codes.csv.gz", "rb") as file:
+        frame = pl.read_csv(file.read())
     return frame, json.loads((DATA / "adult_codes_domain.json").read_text())
 
 
@@ -88,7 +88,7 @@ def _said(held: list[bool]) -> str:
 
 def _look(
     twin: synthesis.Synthetic,
-    frame: pd.DataFrame,
+    frame: pl.DataFrame,
     columns: tuple[str, ...],
     held: Mapping[str, list[bool]],
     table: list[bool],
@@ -108,7 +108,7 @@ def _look(
                 held[kind].extend(_held(twin, frame, asked, 1))
 
 
-def _held(twin: synthesis.Synthetic, frame: pd.DataFrame, sql: str, keys: int) -> list[bool]:
+def _held(twin: synthesis.Synthetic, frame: pl.DataFrame, sql: str, keys: int) -> list[bool]:
     answer = twin.ask(sql)
     if sql not in _EXACT:
         _EXACT[sql] = {line[:keys]: line[keys:] for line in duckdb.sql(sql).fetchall()}
@@ -150,7 +150,7 @@ def training() -> list[str]:
     found: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for seed in range(SEEDS):
         order = np.random.default_rng(seed).permutation(len(frame))
-        test, train = frame.iloc[order[: len(frame) // 5]], frame.iloc[order[len(frame) // 5 :]]
+        test, train = frame[order[: len(frame) // 5]], frame[order[len(frame) // 5 :]]
         made = {"real rows": train}
         for method, workload in ((synthesis.mst, None), (synthesis.aim, None), (synthesis.aim, "income")):
             wanted = {}
@@ -159,12 +159,12 @@ def training() -> list[str]:
             given = {name: train[name].to_numpy() for name in names}
             twin = method(given, epsilon=1, delta="1e-9", bounds=bounds, **wanted)
             label = f"{method.__name__}, epsilon 1" + (", workload: pairs with income" if workload else "")
-            made[label] = twin.sample(seed=seed).to_pandas()
+            made[label] = twin.sample(seed=seed).to_polars()
         for label, rows in made.items():
             encoder = OneHotEncoder(categories=[range(sizes[n]) for n in names if n != target], handle_unknown="ignore")
             model = make_pipeline(encoder, LogisticRegression(max_iter=1000, C=0.1))
-            model.fit(rows.drop(columns=target).to_numpy(), rows[target].to_numpy())
-            sure = model.predict_proba(test.drop(columns=target).to_numpy())[:, 1]
+            model.fit(rows.drop(target).to_numpy(), rows[target].to_numpy())
+            sure = model.predict_proba(test.drop(target).to_numpy())[:, 1]
             truth = test[target].to_numpy()
             found[label].append((float(np.mean((sure > 0.5) == truth)), float(roc_auc_score(truth, sure))))
     real = np.mean(found["real rows"], axis=0)
