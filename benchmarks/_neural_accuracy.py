@@ -3,7 +3,8 @@
     .venv-opacus/bin/python benchmarks/_neural_accuracy.py CASE FIRST-SEED SEEDS THREADS
 
 Settings are those in `CASES`: SGD with momentum 0.9, automatic clipping, and the last weights or their mean over the
-later half of the steps. They were chosen by `_neural_choosing.py` on training rows kept apart, and stay fixed; test
+later half of the steps; where it says so, the learning rate falls in a straight line to nothing from there on. They
+were chosen by `_neural_choosing.py` on training rows kept apart, and stay fixed; test
 rows are used here alone. A seed decides where weights start; noise and samples are never seeded. A data set that cannot
 be fetched is said to be missing.
 """
@@ -30,7 +31,10 @@ MOMENTUM = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Data, model and price; people in a step, how often each is in one, learning rate; the last weights or means."""
+    """Data, model and price; people in a step, how often each is in one, learning rate; the last weights or means.
+
+    falls_from: the share of the steps after which the learning rate falls.
+    """
 
     data: str
     model: str
@@ -39,13 +43,14 @@ class Case:
     epochs: float
     learning_rate: float
     averaged: bool = False
+    falls_from: float = 1.0
 
 
 CASES = {
     "mnist-linear": Case("mnist", "linear", 2.93, 8192, 40, 1.6),
     "fashion-linear": Case("fashion", "linear", 2.7, 8192, 40, 1.6),
     "mnist-cnn": Case("mnist", "cnn", 2.93, 2048, 20, 0.5),
-    "fashion-cnn": Case("fashion", "cnn", 2.7, 2048, 20, 0.5),
+    "fashion-cnn": Case("fashion", "cnn", 2.7, 4096, 40, 2.0, falls_from=0.4),
     "adult-mlp": Case("adult", "mlp", 1, 2048, 40, 0.4),
 }
 
@@ -91,13 +96,20 @@ def trained(case: Case, seed: int, inputs: Any, labels: Any) -> tuple[Any, Any]:
     schedule = {"rate": case.batch / people, "steps": round(case.epochs * people / case.batch)}
     trainer = PrivateTrainer(module, loss, optimiser, inputs, labels, **price, **schedule)
     mean = torch.optim.swa_utils.AveragedModel(module)
+    falling = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: _share(step / len(trainer), case.falls_from))
     for step, batch in enumerate(trainer):
         trainer.step(batch)
+        falling.step()
         if 2 * trainer.steps_done > len(trainer):
             mean.update_parameters(module)
         if step % 100 == 0:
             tell(step=step)  # whoever listens knows that it goes on
     return module, mean.module
+
+
+def _share(done: float, falls_from: float) -> float:
+    """Of the learning rate, once so many of the steps are done."""
+    return 1.0 if done <= falls_from else max((1.0 - done) / (1.0 - falls_from), 0.02)
 
 
 def accuracy(module: Any, inputs: Any, labels: Any) -> float:

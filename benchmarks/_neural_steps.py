@@ -49,14 +49,10 @@ def tacit(case: Case, *, silent: bool = False) -> Callable[[], None]:
     module, (inputs, target) = module_of(case), rows_of(case)
     if silent:
 
-        class Nothing:
-            def __init__(self, many: int) -> None:
-                self.many = many
+        def nothing(self: Any, *_: Any) -> grid.Drawing:
+            return grid.Drawing(lambda: torch.zeros(self.coordinates, dtype=torch.float64))
 
-            def take(self) -> Any:
-                return np.zeros(self.many, dtype=np.int64)
-
-        grid.Grid.draw = lambda self, *_: Nothing(self.coordinates)  # type: ignore[method-assign,assignment,return-value]
+        grid.Grid.draw = nothing  # type: ignore[method-assign,assignment]
     optimiser = torch.optim.SGD(module.parameters(), lr=RATE)
     settings: dict[str, Any] = {"epsilon": 3, "delta": 1e-5, "rate": case.batch / case.people, "steps": 1000}
     own = PrivateTrainer(module, loss, optimiser, inputs, target, size=case.people, **settings)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,6 +31,11 @@ settings.register_profile(
     max_examples=EXAMPLES,
 )
 settings.load_profile("tacit")
+
+# Where nothing compiled may be kept, every process compiles anew what it reads: ten seconds for each that collects
+# tests, a tenth of a second for each of the hundreds of programs that are started. So it is kept, as by default.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Fourteen thousand collected tests stay until the end, and walking them again and again took a tenth of the run.
 gc.set_threshold(100_000, 20, 20)

@@ -390,3 +390,15 @@ def test_torch_is_not_fetched_for_the_default_run(
 
 def test_the_short_selection_of_neural_tests_is_there(go: ModuleType) -> None:
     assert all((ROOT / "tests" / "learning" / "neural" / name).exists() for name in go.NEURAL_SHORT)
+
+
+def test_tests_of_networks_that_run_everywhere_import_no_torch() -> None:
+    """They are collected also where there is none, which does not show where there is one."""
+    folder = ROOT / "tests" / "learning" / "neural"
+    everywhere = re.search(r"WITHOUT_TORCH = \{(.*)\}", (folder / "conftest.py").read_text())
+    assert everywhere is not None
+    for name in re.findall(r'"(.+?)"', everywhere[1]):
+        for node in ast.walk(ast.parse((folder / name).read_text())):
+            found = [str(node.module)] if isinstance(node, ast.ImportFrom) else []
+            found += [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            assert not any(each.split(".")[0] == "torch" for each in found), name

@@ -88,6 +88,9 @@ class Watched:
     def is_stale(self) -> bool:
         return False
 
+    def expect(self, query: Any) -> None:
+        """Nothing is run for it."""
+
     def moment(self) -> AbstractContextManager[Any]:
         return nullcontext(lambda query: self.run(query))
 

@@ -8,6 +8,12 @@ from sqlglot import exp
 
 from tacit.engines.dialects import Place, text
 from tacit.engines.widths import is_wide
+from tacit.plan import make_plan
+from tacit.policy import Source
+from tacit.question import read
+from tacit.question.sql_nodes import below
+from tests.engines.conformance.questions import QUESTIONS, Question
+from tests.engines.conformance.tables import policy
 from tests.plan.test_fixtures import FILES, pair
 
 
@@ -28,6 +34,19 @@ def test_duckdb_reads_the_plan_as_it_is_and_no_translation_changes_the_plan(path
     assert tree.sql(dialect="duckdb") == before
     assert "INT128" not in translated
     assert "tacit_copy" not in translated
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda each: each.sql)
+def test_writing_a_query_changes_no_node_of_it(question: Question) -> None:
+    stated = policy(lambda name: Source("frame", name))
+    plan = make_plan(read(question.sql), stated, epsilon=1, delta="1/1000000", rows_per_unit=question.rows_per_unit)
+    for query in plan.queries:
+        before, written = repr(query.ast), query.ast.sql(dialect="duckdb")
+        assert [text(query.ast, "duckdb"), text(query.ast, "duckdb")] == [written, written]
+        assert repr(query.ast) == before
+        text(query.ast, "postgres", Place("elsewhere", "C.utf8"))
+        assert repr(query.ast) == before
+        assert all(node.parent is None or node in below(node.parent) for node in query.ast.walk())
 
 
 @pytest.mark.parametrize(

@@ -277,7 +277,8 @@ def test_a_wrong_target_is_refused_before_the_charge(model: Any, shared: Shared)
 
 
 def fitted(model: Any) -> dict[str, Any]:
-    return {name: value for name, value in vars(model).items() if name not in model.get_params(deep=False)}
+    given = model.get_params(deep=False)
+    return {name: value for name, value in vars(model).items() if name not in given}
 
 
 def told(value: Any) -> str:

@@ -69,17 +69,20 @@ def test_the_event_is_a_choice_of_bounded_range() -> None:
 @pytest.mark.statistical
 @pytest.mark.parametrize("monotone", [False, True])
 def test_choices_follow_the_law_of_the_claim(monotone: bool) -> None:
+    """Enough draws that the factor of the other kind of scores, or a forgotten prior, would be noticed."""
     mechanism = Exponential(2, 1, monotone=monotone)
-    factor = Fraction(1, 2 if monotone else 4)
+    factor, other = (Fraction(1, 2), Fraction(1, 4)) if monotone else (Fraction(1, 4), Fraction(1, 2))
     scores = [3, 0, -4, 1]
     bits = SeededBitsForTestsOnly(5)
-    drawn = [mechanism.choose(range(4), scores=scores, bits=bits) for _ in range(6000)]
-    assert p_value(drawn, law(scores, factor)) > FALSE_ALARM
-    prior = [1.0, 4.0, 8.0, 0.5]
+    for shown in (scores, np.array(scores) + 0.5):
+        drawn = [mechanism.choose(range(4), scores=shown, bits=bits) for _ in range(6000)]
+        assert p_value(drawn, law(scores, factor)) > FALSE_ALARM
+        assert p_value(drawn, law(scores, other)) < FALSE_ALARM
+    losses, prior = [-s for s in scores], [1.0, 4.0, 8.0, 0.5]
     drawn = [mechanism.choose(range(4), losses=scores, prior=prior, bits=bits) for _ in range(6000)]
-    assert p_value(drawn, law([-s for s in scores], factor, prior)) > FALSE_ALARM
-    drawn = [mechanism.choose(range(4), scores=np.array(scores) + 0.5, bits=bits) for _ in range(6000)]
-    assert p_value(drawn, law(scores, factor)) > FALSE_ALARM
+    assert p_value(drawn, law(losses, factor, prior)) > FALSE_ALARM
+    assert p_value(drawn, law(losses, other, prior)) < FALSE_ALARM
+    assert p_value(drawn, law(losses, factor)) < FALSE_ALARM
 
 
 def test_hair_colours_miss_the_best_less_often_than_the_bound() -> None:

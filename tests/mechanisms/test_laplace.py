@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from fractions import Fraction
 from itertools import product as every
@@ -15,7 +16,7 @@ from tacit.loss.events import DiscreteLaplace
 from tacit.mechanisms import Laplace
 from tacit.mechanisms.base import Mechanism
 from tacit.noise import SeededBitsForTestsOnly
-from tests.mechanisms.exact import FALSE_ALARM, discrete_laplace, p_value, product, real, refused, worst_loss
+from tests.mechanisms.exact import FALSE_ALARM, Law, discrete_laplace, p_value, product, real, refused, worst_loss
 
 
 def test_a_counting_query_at_one_tenth_has_scale_ten() -> None:
@@ -65,13 +66,21 @@ def test_real_values_get_noise_for_the_sensitivity_of_their_grid_points(size: in
         0.6, 0.5, size=size, grid=0.25
     )  # ceil(0.6 / 0.25) = 3 steps, and one more for each further number
     assert mechanism.event == DiscreteLaplace(units, Fraction(2 * units))
-    bits = SeededBitsForTestsOnly(2)
-    drawn = np.concatenate([mechanism.release(np.full(size, 1.1), bits=bits) for _ in range(30_000 // size)])
+    # enough draws that noise for one grid point more or less would be noticed
+    bits, many = SeededBitsForTestsOnly(2), 9_000
+    drawn = np.concatenate([mechanism.release(np.full(size, 1.1), bits=bits) for _ in range(many // size)])
     points = drawn * 4
     assert (points == np.round(points)).all()
-    assert p_value((points - 4).astype(int).tolist(), discrete_laplace(2 * units)) > FALSE_ALARM
-    alone = [mechanism.release(1.1, bits=bits) * 4 - 4 for _ in range(20_000)]
-    assert p_value(alone, discrete_laplace(2 * units)) > FALSE_ALARM
+    alone = [mechanism.release(1.1, bits=bits) * 4 - 4 for _ in range(many)]
+    right, less, more = (discrete_laplace(2 * (units + step)) for step in (0, -1, 1))
+    for shown in ((points - 4).astype(int).tolist(), alone):
+        assert p_value(shown, right) > FALSE_ALARM
+        assert max(p_value(shown, less), p_value(shown, more)) < FALSE_ALARM
+
+
+@functools.cache
+def wide_law(scale: Fraction) -> Law:
+    return discrete_laplace(scale, reach=1500)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +89,7 @@ def test_real_values_get_noise_for_the_sensitivity_of_their_grid_points(size: in
 @pytest.mark.parametrize(("sensitivity", "epsilon"), [(1, 0.1), (1, 5), (7, "1/3")])
 def test_the_error_is_the_exact_quantile(sensitivity: int, epsilon: Any, confidence: Any) -> None:
     mechanism = Laplace(sensitivity, epsilon)
-    law = discrete_laplace(sensitivity / Fraction(epsilon), reach=1500)
+    law = wide_law(sensitivity / Fraction(epsilon))
     level = 1 - real(confidence)
 
     def tail(t: int) -> Any:

@@ -36,10 +36,10 @@ def inverse_error(p: float) -> float:
 
 def test_the_float_inverse_is_eight_times_closer_than_the_error_analysis_takes_it_to_be() -> None:
     rng = np.random.default_rng()
-    seams = [0.13533528323661269, 2.0**-21, 2.0**-10, 0.5, 0.25, 0.1353, 0.1354, np.exp(-32.0) * 2**22]
+    seams = [0.13533528323661269, 2.0**-27, 2.0**-10, 0.5, 0.25, 0.1353, 0.1354, np.exp(-32.0) * 2**22]
     near_seams = [each * (1 + offset) for each in seams for offset in (-1e-9, -1e-14, 0.0, 1e-14, 1e-9)]
-    points = [*near_seams, *rng.uniform(2.0**-21, 0.5, 1000), *np.exp2(rng.uniform(-21, -1, 1000))]
-    assert max(inverse_error(float(p)) for p in points if 2.0**-21 <= p <= 0.5) < 2.0**-49
+    points = [*near_seams, *rng.uniform(2.0**-21, 0.5, 1000), *np.exp2(rng.uniform(-27, -1, 1000))]
+    assert max(inverse_error(float(p)) for p in points if 2.0**-27 <= p <= 0.5) < 2.0**-49
 
 
 @pytest.mark.parametrize("offset", [HALF, Fraction(1, 64)], ids=str)
@@ -91,8 +91,28 @@ def test_words_at_every_distance_from_an_edge_are_settled_or_right() -> None:
                         assert floors[0] >= 12 if bits + 1 <= edge else floors[0] < 12
 
 
+def test_small_uniform_numbers_next_to_an_edge_are_settled_or_right() -> None:
+    """U between 2**-26 and 2**-20: cells of words are wide there, and one that an edge cuts is never decided."""
+    scale = Fraction(2**20)
+    for start in np.linspace(4.92, 5.6, 25):
+        k = int(start * 2**20)
+        with mpmath.workdps(60):
+            edge = survival(real((k - HALF) / scale)) * 2**63
+            cell = int(mpmath.floor(edge))
+            assert 2**37 < cell < 2**43
+            _, undecided = module.kernel(np.array([cell << 1], dtype=np.uint64), float(scale), 0.5)
+            assert undecided.size, "the edge cuts this cell"
+            for away in (*range(1, 40), *(1 << power for power in range(6, 25))):
+                for bits in (cell - away, cell + away):
+                    floors, undecided = module.kernel(np.array([bits << 1], dtype=np.uint64), float(scale), 0.5)
+                    if not undecided.size:
+                        assert floors[0] >= k if bits + 1 <= edge else floors[0] < k
+    words = np.random.default_rng(1).integers(2**38, 2**44, 1000, dtype=np.uint64)
+    assert module.kernel(words, float(scale), 0.5)[1].size <= 5, "nearly all of them are decided"
+
+
 def test_small_uniform_numbers_are_never_left_to_the_float_inverse() -> None:
-    words = np.array([0, 1, 2**43 - 2, 2**44 - 2], dtype=np.uint64)
+    words = np.array([0, 1, 2**37 - 2, 2**38 - 2], dtype=np.uint64)
     _, undecided = module.kernel(words, 1000.0, 0.5)
     assert undecided.tolist() == [0, 1, 2, 3]
     with mpmath.workdps(60):

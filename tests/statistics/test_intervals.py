@@ -195,21 +195,30 @@ ONE_AND_SEVERAL = [
     (Fraction(1, 2),),
     (Fraction(3, 4),),
     (Fraction(1),),
-    (Fraction(1, 4), Fraction(2, 3)),
+    (Fraction(1, 3), Fraction(3, 4)),  # the second is further from one half
 ]
+
+
+@functools.lru_cache(maxsize=10_000)  # the same whatever epsilon is
+def room_by_hand(
+    points: int, shares: tuple[Fraction, ...], chosen: tuple[int, ...], lists: tuple[tuple[int, ...], ...]
+) -> list[int]:
+    """By how many rows, times the common denominator, each width but the last holds all the quantiles."""
+    d = math.lcm(*(share.denominator for share in shares))
+    room = []
+    for width in widths_of(points).tolist()[:-1]:
+        sides = []
+        for share, point, rows in zip(shares, chosen, lists, strict=True):
+            p, n = int(d * share), len(rows)
+            sides += [p * n - d * sum(row < point - width for row in rows)] if share != 0 else []
+            sides += [d * sum(row <= point + width for row in rows) - p * n] if share != 1 else []
+        room.append(min(sides))
+    return room
 
 
 def losses_by_hand(interval: RankInterval, chosen: list[int], lists: list[list[int]]) -> list[int]:
     """From the definition, row by row."""
-    d = math.lcm(*(share.denominator for share in interval.shares))
-    room: list[float] = []
-    for width in widths_of(interval.points).tolist()[:-1]:
-        sides: list[float] = []
-        for share, point, rows in zip(interval.shares, chosen, lists, strict=True):
-            p, n = d * share, len(rows)
-            sides += [p * n - d * sum(row < point - width for row in rows)] if share != 0 else []
-            sides += [d * sum(row <= point + width for row in rows) - p * n] if share != 1 else []
-        room.append(min(sides))
+    room = room_by_hand(interval.points, interval.shares, tuple(chosen), tuple(map(tuple, lists)))
     stretches = itertools.pairwise([-math.inf, *room, math.inf])
     return [int(max(low + 1 - interval.target, interval.target - high, 0)) for low, high in stretches]
 

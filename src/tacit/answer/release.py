@@ -7,6 +7,7 @@ noisy choices alone. Nothing that goes wrong here says what it was: it may have 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -165,8 +166,8 @@ def _drawn(measure: Measure, column: Any, bits: BitSource) -> Any:
 
 
 def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not np.isfinite(value) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _bounded(deviation: float) -> float:
-    return float(deviation) if np.isfinite(deviation) else 1e308
+    return deviation if math.isfinite(deviation) else 1e308

@@ -115,8 +115,8 @@ class Curator(Lifetime):
     def _bought(self, plan: Plan, analyst: str | None) -> Answer:
         """The answer of one plan: released for a charge, or the stored one."""
         order = order_of(plan, self._till.data())
-        payer, queries = self._asker(analyst), len(plan.queries)
-        stored, repeated = self._till.buy(order, partial(self._released, plan), payer, queries)
+        payer = self._asker(analyst)
+        stored, repeated = self._till.buy(order, partial(self._released, plan), payer, plan.queries)
         names = tuple(output.name for output in plan.outputs)
         return Answer.from_bytes(stored, repeated=repeated).named(names, plan.notes)
 
@@ -127,7 +127,7 @@ class Curator(Lifetime):
         def compute(run: Run, receipt: Receipt) -> bytes:
             return json.dumps([self._released(plan, run, receipt).decode() for _, plan in plans]).encode()
 
-        queries = sum(len(plan.queries) for _, plan in plans)
+        queries = [query for _, plan in plans for query in plan.queries]
         stored, repeated = self._till.buy(order, compute, self._asker(analyst), queries)
         return answers_of(plans, json.loads(stored), repeated)
 

@@ -97,10 +97,13 @@ class Till:
         """Which tables are meant, in which state: part of every key, so that nobody can guess the state from a key."""
         return [*self._tables, self.ledger.blinded(self.engine.fingerprint())]
 
-    def buy(self, order: Order, compute: Compute, asker: str, queries: int | None = None) -> tuple[bytes, bool]:
+    def buy(
+        self, order: Order, compute: Compute, asker: str, queries: Sequence[Query] | None = None
+    ) -> tuple[bytes, bool]:
         """What `compute` makes once the order is paid, as bytes; or what is stored of it, and that it was (True).
 
-        `queries` is how many the plan pushes down, where there is a plan: from it follows when the answer may leave.
+        `queries` are those that the plan pushes down, where there is a plan: from their number follows when the answer
+        may leave. While the ledger writes, the engine reads the text of the first, and no row.
         """
         self._known(asker)
         with self.ledger.turn(order.key), self._working(order.key):
@@ -111,13 +114,16 @@ class Till:
                 raise EngineError(STALE)
             with ExitStack() as opened:
                 run = self._begun(opened)
+                if queries:
+                    self.engine.expect(queries[0])
                 try:
                     receipt = self._charged(order, asker)
                 except TacitError:
                     opened.close()  # nothing went wrong with the moment: a refusal ends it as it should end
                     raise
                 if not receipt.repeated:
-                    return _sent(self._made(receipt, compute, run, opened.pop_all(), queries)), False
+                    count = None if queries is None else len(queries)
+                    return _sent(self._made(receipt, compute, run, opened.pop_all(), count)), False
             return _sent(self._cut_off(receipt)), True
 
     def sent(self, key: str) -> bytes:

@@ -48,7 +48,8 @@ Change = Callable[[exp.Expr, Place], exp.Expr]
 
 def text(query: exp.Expr, dialect: Dialect, place: Place | None = None) -> str:
     """The query in an engine's own words."""
-    return translated(query, dialect, place).sql(dialect=dialect)
+    # not copied once more: writing the nodes of a plan changes none of them
+    return translated(query, dialect, place).sql(dialect=dialect, copy=False)
 
 
 def translated(query: exp.Expr, dialect: Dialect, place: Place | None = None) -> exp.Expr:

@@ -65,6 +65,13 @@ class Engine(Protocol):
         """Whether a source changed since this engine was made. To be asked before the charge."""
         ...
 
+    def expect(self, query: Pushed) -> None:
+        """The query may be run soon: its text may be read already, and no row or statistic of a table. Never refuses.
+
+        To be told before the charge.
+        """
+        ...
+
     def run(self, query: Pushed) -> Exact:
         """The exact result of a query that has been paid for."""
         ...

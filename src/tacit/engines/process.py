@@ -14,7 +14,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +25,8 @@ from tacit.engines.exact import Exact
 from tacit.errors import EngineError
 
 FAILED: Final = "The engine could not answer this. What was charged stays charged, and the same is not drawn again."
+_AT_ONCE: Final = 2**15  # bytes that a pipe takes while nobody reads
+_SOON: Final = 0.1  # seconds
 _ENVIRONMENT: Final = ("PATH", "LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "LANG", "LC_ALL")
 
 
@@ -77,6 +80,25 @@ class Worker:
             raise EngineError(FAILED)
         return reply
 
+    def foretell(self, message: dict[str, Any]) -> None:
+        """Say what may be asked next; there is no reply. A worker that is busy or gone is not told.
+
+        One that has not read what it was told before is hardly waited for: it is ended, and the next question starts
+        another.
+        """
+        content = wire.pack(message)
+        if len(content) > _AT_ONCE or not self._lock.acquire(blocking=False):
+            return
+        try:
+            process = self._process
+            if process is not None and self._owner == os.getpid() and process.poll() is None:
+                with self._or_killed():
+                    _write(process, content, time.monotonic() + _SOON)
+        except EngineError:
+            pass  # it is gone, and the next question starts another
+        finally:
+            self._lock.release()
+
     def close(self) -> None:
         """End the process. A closed worker starts again when asked."""
         with self._lock:
@@ -124,17 +146,22 @@ class Worker:
 
     def _exchange(self, process: subprocess.Popen[bytes], message: dict[str, Any], seconds: float) -> dict[str, Any]:
         deadline = time.monotonic() + seconds
-        try:
+        with self._or_killed():
             _write(process, wire.pack(message), deadline)
             body = _read(process, wire.length(_read(process, wire.HEADER.size, deadline)), deadline)
-            reply = wire.unpack(body)
+            return wire.unpack(body)
+
+    @contextmanager
+    def _or_killed(self) -> Iterator[None]:
+        """A worker with whom something went wrong is killed, and it is the one fixed error."""
+        try:
+            yield
         except (OSError, EOFError, TimeoutError, ValueError):
             self._kill()
             raise EngineError(FAILED) from None
         except BaseException:
             self._kill()  # interrupted half-way: the next reply on this pipe would answer the wrong question
             raise
-        return reply
 
     def _kill(self) -> None:
         process, self._process = self._process, None

@@ -138,8 +138,9 @@ def _passed_on(fit: Callable[..., Any]) -> Callable[..., Any]:
         if not isinstance(X, Elsewhere):
             return fit(self, X, y, **options)
         there = X.fitted(self, y)
+        given = self.get_params(deep=False)
         for name, value in vars(there).items():
-            if name not in self.get_params(deep=False):
+            if name not in given:
                 setattr(self, name, value)
         return self
 

@@ -73,7 +73,7 @@ class Charge:
             content["asked"] = dict(self.asked)
         entry = Entry.after(store.last(), Kind.CHARGED, content, self.analyst, self.key)
         store.append(entry)
-        return Receipt.of(entry, unit, repeated=False)
+        return Receipt(entry.sequence, self.key, self.event, self.dataset.amount, unit, entry.hash)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -104,7 +104,11 @@ class HeadFile:
         return self.path.exists()
 
     def read(self) -> Head:
-        """The head. Both slots torn can only be seen while others write, so a few looks are enough."""
+        """The head."""
+        return self._newest()[1]
+
+    def _newest(self) -> tuple[int, Head]:
+        """The head and its turn. Both slots torn can only be seen while others write, so a few looks are enough."""
         for _ in range(_READ_ATTEMPTS):
             try:
                 descriptor = disk.open_file(self.path, os.O_RDONLY)
@@ -118,7 +122,7 @@ class HeadFile:
                     "it nobody can tell whether the ledger is complete. Put the head back where it was."
                 ) from None
             if found is not None:
-                return found[1]
+                return found
             time.sleep(_PAUSE)
         raise LedgerError(f"The head of the ledger, {self.path}, is damaged: neither of its two slots can be read.")
 
@@ -142,21 +146,23 @@ class HeadFile:
         that the flush ended: a writer killed before it leaves a head that can be read but may not be on the disk.
         """
         with self.locked() as lock:
-            head = self.read()
+            turn, head = self._newest()
             if head.sequence < sequence:
-                self.write(replace(head, sequence=sequence, hash=hash_))
+                self._write(turn + 1, replace(head, sequence=sequence, hash=hash_))
             elif _noted(lock) < sequence:
-                self.write(head)  # again, in the other slot: a flush that failed may have given up what can be read
+                # again, in the other slot: a flush that failed may have given up what can be read
+                self._write(turn + 1, head)
             else:
                 return
             os.pwrite(lock, b"%020d" % max(head.sequence, sequence), 0)
 
     def write(self, head: Head) -> None:
         """Put `head` in the slot that does not hold the present one. Call it with the lock held."""
-        descriptor = disk.open_file(self.path, os.O_RDWR)
+        self._write(self._newest()[0] + 1, head)
+
+    def _write(self, turn: int, head: Head) -> None:
+        descriptor = disk.open_file(self.path, os.O_WRONLY)
         try:
-            present = _newest(_content(descriptor))
-            turn = present[0] + 1 if present else 0
             disk.write(descriptor, _slot(turn, head), turn % 2 * SLOT)
             disk.sync(descriptor)
         finally:
@@ -193,7 +199,7 @@ def _noted(lock: int) -> int:
 
 
 def _slot(turn: int, head: Head) -> bytes:
-    body = canonical({"turn": turn, **asdict(head)})
+    body = canonical({"turn": turn, **{name: getattr(head, name) for name in Head.__slots__}})
     line = f"{hashlib.sha256(body.encode('ascii')).hexdigest()} {body}\n".encode("ascii")
     if len(line) > SLOT:
         raise LedgerError(f"The path of the ledger is too long for its head: {head.file[:80]}...")

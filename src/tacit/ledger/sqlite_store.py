@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +107,8 @@ class SQLiteStore(Store):
             )
         self.name = str(path)
         self._path = path
+        self._writes = False
+        self._last: Entry | None = None  # while we write nobody else does, so what was read as the last stays the last
         self._connection = apsw.Connection(os.fspath(path), flags=apsw.SQLITE_OPEN_READWRITE)
         try:
             self._prepare(patience)
@@ -145,14 +147,16 @@ class SQLiteStore(Store):
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Durable together, or not at all; the file is locked for other writers."""
-        with self._transaction("BEGIN IMMEDIATE"):
-            yield
+        try:
+            with self._transaction("BEGIN IMMEDIATE"):
+                self._writes = True
+                yield
+        finally:
+            self._writes, self._last = False, None
 
-    @contextmanager
-    def reading(self) -> Iterator[None]:
+    def reading(self) -> AbstractContextManager[None]:
         """One moment of the file."""
-        with self._transaction("BEGIN"):
-            yield
+        return self._transaction("BEGIN")
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[None]:
@@ -176,6 +180,24 @@ class SQLiteStore(Store):
         if log.exists():
             disk.sync_file(log)
         disk.sync_folder(self._path.parent)
+
+    def append(self, entry: Entry, payload: bytes | None = None) -> None:
+        """Add the next entry; inside `writing`."""
+        super().append(entry, payload)
+        self._last = entry if self._writes else None
+
+    def at(self, sequence: int) -> Entry | None:
+        """The entry of this number."""
+        last = self._last
+        return last if last is not None and last.sequence == sequence else super().at(sequence)
+
+    def last(self) -> Entry | None:
+        """The newest entry."""
+        if not self._writes:
+            return super().last()
+        if self._last is None:
+            self._last = super().last()
+        return self._last
 
     def find_one(self, kinds: Sequence[Kind], key: str) -> Entry | None:
         """The entry with this key that is of one of these kinds: one look instead of one for each."""

@@ -7,6 +7,9 @@ is read from a table whose layout is not exactly the expected one.
 
 How entries are looked up is the same everywhere and stands here. How a transaction is made, when it is durable, and
 how the layout is checked stands with each kind: `sqlite_store`, `postgres_store`.
+
+A kind is written out in a statement where an index over some rows only may serve: for a question mark in its place
+SQLite plans the statement anew each time, to see whether this value allows the index.
 """
 
 from __future__ import annotations
@@ -153,8 +156,8 @@ class Store(ABC):
     def newest(self, kind: Kind, analyst: str | None = None) -> Entry | None:
         """The newest entry of a rare kind that has a key, of one analyst or of all."""
         if analyst is not None:
-            return self._entry("WHERE analyst = ? AND kind = ? ORDER BY sequence DESC LIMIT 1", analyst, str(kind))
-        return self._entry("WHERE kind = ? AND key IS NOT NULL ORDER BY +sequence DESC LIMIT 1", str(kind))
+            return self._entry(f"WHERE analyst = ? AND kind = '{kind}' ORDER BY sequence DESC LIMIT 1", analyst)
+        return self._entry(f"WHERE kind = '{kind}' AND key IS NOT NULL ORDER BY +sequence DESC LIMIT 1")
 
     def unanswered(self) -> Iterator[Entry]:
         """Charges of which nothing else is known: neither an answer nor a failure."""
@@ -168,7 +171,7 @@ class Store(ABC):
     def last_charge(self, analyst: str | None = None) -> Entry | None:
         """The newest charge, of one analyst or of all."""
         whose, values = ("", ()) if analyst is None else ("analyst = ? AND ", (analyst,))
-        return self._entry(f"WHERE {whose}kind = ? ORDER BY sequence DESC LIMIT 1", *values, str(Kind.CHARGED))
+        return self._entry(f"WHERE {whose}kind = '{Kind.CHARGED}' ORDER BY sequence DESC LIMIT 1", *values)
 
     def payload(self, sequence: int) -> bytes | None:
         """The stored answer at this entry."""

@@ -196,4 +196,5 @@ class Vault:
 
 
 def _wrong_history(store: Store, head: Head) -> Iterator[str]:
-    return check.wrong_history(head, store.at(1), store.at(head.sequence), store.last())
+    last = store.last()  # first: the sealed entry is the last one, mostly, and need not be looked up again
+    return check.wrong_history(head, store.at(1), store.at(head.sequence), last)

@@ -52,17 +52,17 @@ def distribution(law: Law, counts: Whole) -> Reals:
     low, extra = b / weight, (a - b) / weight
     found = np.full(m + 1, 1.0 / (m + 1))
     kernel = _kernel(m)
+    sums, ratio = np.zeros(m + 2 * w), np.zeros(m + w + 1)  # sums[w - 1] is that of none, sums[w + m] that of all
     likely = -np.inf
     enough = 1e-3 * (a / b)
     for _ in range(_MOST_ROUNDS):
-        sums = np.concatenate([[0.0], np.cumsum(found)])
-        cells = np.arange(m + w)
-        near = sums[np.minimum(cells + 1, m + 1)] - sums[np.maximum(cells - w + 1, 0)]
-        expected = low + extra * near
+        found.cumsum(out=sums[w : w + m + 1])
+        sums[w + m :] = sums[w + m]
+        expected = low + extra * (sums[w:] - sums[:-w])
         before, likely = likely, float(counts @ np.log(expected))
         if likely - before < enough:
             break
-        ratio = np.concatenate([[0.0], np.cumsum(counts / expected)])
+        (counts / expected).cumsum(out=ratio[1:])
         found = found * (low * ratio[-1] + extra * (ratio[w:] - ratio[:-w]))
         found = _smooth(found, kernel)
     return found
@@ -82,5 +82,7 @@ def _kernel(steps: int) -> Reals:
 
 
 def _smooth(found: Reals, kernel: Reals) -> Reals:
-    smooth = np.convolve(np.pad(found, len(kernel) // 2, mode="symmetric"), kernel, mode="valid")
+    side = len(kernel) // 2  # fewer than there are steps
+    mirrored = np.concatenate([found[side - 1 :: -1], found, found[: -side - 1 : -1]])
+    smooth = np.convolve(mirrored, kernel, mode="valid")
     return np.asarray(smooth / smooth.sum())

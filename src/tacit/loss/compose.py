@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal, Protocol, TypeAlias, cast
 
@@ -55,6 +56,33 @@ def _accountant(name: str) -> _Accountant:
     return cast(_Accountant, importlib.import_module(f"tacit.loss.accountants.{_MODULES[name]}"))
 
 
+_FEW = 16
+"""A total of at most so many kinds of events is worth remembering: fits and searches ask for the same prices again."""
+
+
+def _epsilon(name: str, entries: Entries, delta: float) -> float:
+    """What an accountant says. It depends on nothing else, so it is worked out once."""
+    if len(entries) > _FEW:
+        return _accountant(name).epsilon(entries, delta)
+    return _epsilon_of_few(name, tuple(entries.items()), delta)
+
+
+def _delta(name: str, entries: Entries, epsilon: float) -> float:
+    if len(entries) > _FEW:
+        return _accountant(name).delta(entries, epsilon)
+    return _delta_of_few(name, tuple(entries.items()), epsilon)
+
+
+@lru_cache(maxsize=1024)
+def _epsilon_of_few(name: str, entries: tuple[tuple[Event, int], ...], delta: float) -> float:
+    return _accountant(name).epsilon(dict(entries), delta)
+
+
+@lru_cache(maxsize=1024)
+def _delta_of_few(name: str, entries: tuple[tuple[Event, int], ...], epsilon: float) -> float:
+    return _accountant(name).delta(dict(entries), epsilon)
+
+
 @dataclass(frozen=True, slots=True)
 class Account:
     """The total as one accountant sees it; upper bounds.
@@ -72,7 +100,7 @@ class Account:
         allowed = float_down(parameters.probability("delta", delta))
         if allowed >= 1 or not self.entries:
             return 0.0
-        found = _accountant(self.name).epsilon(self.entries, allowed)
+        found = _epsilon(self.name, self.entries, allowed)
         summed, told = self._summed()
         return min(found, float_up(summed)) if isinstance(summed, Fraction) and told <= Fraction(allowed) else found
 
@@ -81,7 +109,7 @@ class Account:
         at_least = float_down(parameters.non_negative("epsilon", epsilon))
         if not self.entries:
             return 0.0  # exactly, where a search would stop a little above
-        found = _accountant(self.name).delta(self.entries, at_least)
+        found = _delta(self.name, self.entries, at_least)
         summed, told = self._summed()
         return min(found, float_up(told)) if summed <= Fraction(at_least) else found
 

@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 from tacit import parameters
 
 _KINDS: dict[str, type[Event]] = {}
+_FIELDS: dict[object, tuple[str, ...]] = {}  # by class, of which there are few
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,7 @@ class Event:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values: rationals as text, nested events as objects."""
-        content = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
-        return {"kind": self.kind, **content}
+        return {"kind": self.kind, **{name: _plain(getattr(self, name)) for name in _names(self)}}
 
     def to_json(self) -> str:
         """The canonical text: sorted keys, no white space; equal events have equal text."""
@@ -46,6 +46,13 @@ class Event:
 def _register(event_class: type[Event]) -> type[Event]:
     _KINDS[event_class.kind] = event_class
     return event_class
+
+
+def _names(event: Event) -> tuple[str, ...]:
+    found = _FIELDS.get(type(event))
+    if found is None:
+        found = _FIELDS[type(event)] = tuple(field.name for field in fields(event))
+    return found
 
 
 def _plain(value: Any) -> Any:

@@ -199,7 +199,7 @@ def with_remainders(quotients: Integers, law: Law, scale: Fraction, step: int, b
         quotients = quotients.astype(object)
     keep_at_once = np.uint64(math.floor(max(Fraction(0), 1 - law.steepness * step / scale) * 2**64))
     # a cell that begins below this ends before the law is steeper than it says
-    steep_from = _LARGEST_INT if law.reach is None else int(law.reach * scale) - step
+    steep_from = math.inf if law.reach is None else int(law.reach * scale) - step
     base = quotients * step
     out, missing = base, np.arange(0)
     while True:

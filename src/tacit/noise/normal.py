@@ -12,10 +12,11 @@ The rest are settled exactly, with further bits (`heavy.settle`).
 Error of W, for bits of U that are at least 2**-20 (z is then below 4.9); u = 2**-53. As z'(U) U = -Mills(z) with the
 ratio Mills = (1 - Phi) / phi at most sqrt(pi/2), a relative change r < 2**-10 of U moves z by at most 1.256 r. The bits
 not yet drawn are such a change of 2**-43, rounding to float64 one of u. Inverting Phi in float64 is taken to be within
-2**-46 of the truth for arguments in [2**-21, 1/2]; the tests measure below 2**-49 (`scipy.special.ndtri`, of the Cephes
-library). Another inverse may be given (`inverse`), which must hold the same. The products and the sum add less than 5
-scale * 4u + u. In all below scale * 2**-42 + u; the band is twice that. Smaller U, one in a million, are all settled
-exactly, and nothing is assumed of the float inverse there.
+2**-46 of the truth for arguments in [2**-27, 1/2]; the tests measure below 2**-49 (`scipy.special.ndtri`, of the Cephes
+library). The products and the sum add less than 5 scale * 4u + u. In all below scale * 2**-42 + u; the band is twice
+that. For smaller U down to 2**-26 (z is between 4.7 and 5.9, Mills below 1/4.7) the bits not yet drawn are a relative
+change of 2**-37 and move z by less than 2**-39; with the rest that is below scale * 2**-38, their band. Still smaller
+U, one in 67 million, are all settled exactly, and nothing is assumed of the float inverse there.
 
 Large scales are split as in `heavy`: floor(W) = m Q + R. The normal density is not of bounded steepness; up to z = 10
 it falls by at most 10 h over a step h, and cells beyond are always looked at exactly.
@@ -24,11 +25,10 @@ it falls by at most 10 h over a step h, and cells beyond are always looked at ex
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, TypeAlias, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,12 +41,14 @@ from tacit.noise.laplace import CHUNK, Integers
 from tacit.noise.laws import Floats, Law
 from tacit.noise.reals import Enclosure
 
-Inverse: TypeAlias = Callable[[Floats], Floats]
-"""From probabilities up to 1/2 to the numbers that a normal number is below so often: a new array."""
 _SCALE_BITS = 21  # quotients have a scale below 2**21: about one draw in 500,000 is left undecided by the band
+IN_ONE_PIECE = 1 << _SCALE_BITS
+"""Below this scale a draw follows from U alone; from it on, remainders are drawn apart."""
 _RELATIVE_BAND = 2.0**-41
 _ABSOLUTE_BAND = 2.0**-52
-_SMALLEST_UNIFORM = 2.0**-20
+_SMALL_UNIFORM = 2.0**-20
+_SMALL_BAND = 2.0**-38  # of these, relative too
+_SMALLEST_UNIFORM = 2.0**-26
 _GUARD_DIGITS = 8
 
 
@@ -114,13 +116,11 @@ _NORMAL = Normal()
 
 
 @overload
-def rounded_normal(scale: Any, size: None, bits: BitSource, inverse: Inverse | None = None) -> int: ...
+def rounded_normal(scale: Any, size: None, bits: BitSource) -> int: ...
 @overload
-def rounded_normal(scale: Any, size: int, bits: BitSource, inverse: Inverse | None = None) -> Integers: ...
-def rounded_normal(scale: Any, size: int | None, bits: BitSource, inverse: Inverse | None = None) -> int | Integers:
+def rounded_normal(scale: Any, size: int, bits: BitSource) -> Integers: ...
+def rounded_normal(scale: Any, size: int | None, bits: BitSource) -> int | Integers:
     """round(scale * Z), Z standard normal: Gaussian noise on whole numbers at the price of the continuous one.
-
-    inverse: the inverse of Phi in float64 on [2**-21, 1/2], within 2**-46 of the truth there; scipy's if none is given.
 
     >>> from tacit.noise import secure
     >>> rounded_normal(10, 1000, secure()).shape
@@ -128,27 +128,28 @@ def rounded_normal(scale: Any, size: int | None, bits: BitSource, inverse: Inver
     """
     exact = parameters.positive("scale", scale)
     if size is None:
-        return int(_chunk(exact, 1, bits, inverse)[0])
+        return int(_chunk(exact, 1, bits)[0])
     if size <= CHUNK:
-        return _chunk(exact, size, bits, inverse)
-    return np.concatenate([_chunk(exact, min(CHUNK, size - start), bits, inverse) for start in range(0, size, CHUNK)])
+        return _chunk(exact, size, bits)
+    return np.concatenate([_chunk(exact, min(CHUNK, size - start), bits) for start in range(0, size, CHUNK)])
 
 
-def _chunk(scale: Fraction, size: int, bits: BitSource, inverse: Inverse | None = None) -> Integers:
+def _chunk(scale: Fraction, size: int, bits: BitSource) -> Integers:
+    """The first bit of a word is the sign, the other 63 are those of U."""
     words = bits.words(size)
-    step, small, offset = _split(scale)
-    uniforms = words << np.uint64(1)
-    k, undecided = kernel(uniforms, *_floats(small, offset), inverse)
-    # the first bit of a word is the sign, the other 63 are those of U
-    if step == 1 and not undecided.size:
-        np.copysign(k, words.view(np.float64), out=k)  # -0.0 becomes 0
-        return k.astype(np.int64)
-    magnitudes = completed(k, undecided, uniforms, 63, _NORMAL, small, offset, bits)
-    if step > 1:
-        magnitudes = with_remainders(magnitudes, _NORMAL, scale, step, bits)
     minus = words.view(np.int64) >> 63  # -1 or 0, and x ^ -1 is -x - 1
-    signed: Integers = (magnitudes ^ minus) - minus
+    signed: Integers = (magnitudes(words << np.uint64(1), scale, bits) ^ minus) - minus
     return signed
+
+
+def magnitudes(words: Words, scale: Fraction, bits: BitSource) -> Integers:
+    """|round(scale * Z)| for each U whose first 63 bits stand at the top of a word; `bits` are for those to come."""
+    step, small, offset = _split(scale)
+    k, undecided = kernel(words, *_floats(small, offset))
+    if step == 1 and not undecided.size:
+        return k.astype(np.int64)
+    found = completed(k, undecided, words, 63, _NORMAL, small, offset, bits)
+    return found if step == 1 else with_remainders(found, _NORMAL, scale, step, bits)
 
 
 @lru_cache(maxsize=256)
@@ -163,21 +164,22 @@ def _floats(scale: Fraction, offset: Fraction) -> tuple[float, float]:
     return float(scale), float(offset)
 
 
-def kernel(
-    words: Words, scale: float, offset: float, inverse: Inverse | None = None
-) -> tuple[Floats, NDArray[np.intp]]:
+def kernel(words: Words, scale: float, offset: float) -> tuple[Floats, NDArray[np.intp]]:
     """floor(scale * |Z| + offset) as floats, and the places that the 63 bits of a word leave open."""
     from scipy.special import ndtri  # here, because importing it takes longer than everything else in this room
 
     # half of U: the argument of Phi's inverse. Processors turn signed words into floats three times as fast
     u = np.asarray((words >> np.uint64(1)).view(np.int64) * 2.0**-64)
     with np.errstate(all="ignore"):
-        k = ndtri(u) if inverse is None else inverse(u)
+        k = ndtri(u)
         k *= -scale
         k += offset
         away = k - np.rint(k)
         np.floor(k, out=k)
         np.abs(away, out=away)
         undecided: NDArray[np.bool_] = away <= scale * _RELATIVE_BAND + _ABSOLUTE_BAND
-        undecided |= u < _SMALLEST_UNIFORM / 2
-    return k, np.flatnonzero(undecided)
+        undecided |= u < _SMALL_UNIFORM / 2
+        places = np.flatnonzero(undecided)  # few, so that what is said of small U costs nothing more
+        decided = (u[places] < _SMALL_UNIFORM / 2) & (away[places] > scale * _SMALL_BAND + _ABSOLUTE_BAND)
+        decided &= u[places] >= _SMALLEST_UNIFORM / 2
+    return k, places[~decided]

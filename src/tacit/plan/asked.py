@@ -75,7 +75,8 @@ class Asked:
         most = _whole("rows_per_unit", self.rows_per_unit)
         groups = _whole("groups_per_unit", self.groups_per_unit)
         if said is None:
-            return replace(self, rows_per_unit=most, groups_per_unit=groups)
+            same = most is self.rows_per_unit and groups is self.groups_per_unit
+            return self if same else replace(self, rows_per_unit=most, groups_per_unit=groups)
         return replace(
             self,
             epsilon=_same("epsilon", said.epsilon, self.epsilon) if said.epsilon else self.epsilon,
@@ -88,6 +89,8 @@ class Asked:
         """The question without its own words about privacy, with its bounds."""
         most = question.rows_per_unit if self.rows_per_unit is None else self.rows_per_unit
         groups = question.groups_per_unit if self.groups_per_unit is None else self.groups_per_unit
+        if question.privacy is None and (most, groups) == (question.rows_per_unit, question.groups_per_unit):
+            return question
         return replace(question, privacy=None, rows_per_unit=most, groups_per_unit=groups)
 
 

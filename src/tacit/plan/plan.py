@@ -223,7 +223,7 @@ class Plan:
     @property
     def bundles(self) -> tuple[Together, ...]:
         """The measures that are released together."""
-        return tuple(dict.fromkeys(each.together for each in self.measures if each.together is not None))
+        return tuple({each.together.places: each.together for each in self.measures if each.together}.values())
 
     @property
     def schema(self) -> tuple[tuple[str, str], ...]:

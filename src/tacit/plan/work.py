@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -198,7 +198,7 @@ def counted_once(count: int, most: int, together: int) -> Work:
 
 def distinct_in(sqls: Sequence[exp.Expr]) -> int:
     """How many count(DISTINCT ...) there are."""
-    return sum(isinstance(node, exp.Distinct) for sql in sqls for node in every_node(sql))
+    return sum([isinstance(node, exp.Distinct) for sql in sqls for node in every_node(sql)])
 
 
 # -- what an expression costs ------------------------------------------------------------------------------
@@ -210,8 +210,7 @@ def effort_of(sqls: Sequence[exp.Expr], lengths: Mapping[tuple[str, str], int]) 
     A text that comes out is kept, compared or sorted by, so it counts once more.
     """
     each = [_effort(sql, lengths) for sql in sqls]
-    found = sum(each, Effort())
-    return replace(found, characters=found.characters + sum(effort.longest for effort in each))
+    return sum(each, Effort(characters=sum(effort.longest for effort in each)))
 
 
 def longest_of(sql: exp.Expr, lengths: Mapping[tuple[str, str], int]) -> int:
@@ -246,8 +245,13 @@ def _of_leaf(node: exp.Expr, lengths: Mapping[tuple[str, str], int]) -> Effort:
 
 def _own(node: exp.Expr, parts: Sequence[Effort], found: Mapping[int, Effort]) -> Effort:
     lists = _asks_a_list(node)
-    longest = _longest(node, found, parts)
     lengths_read = [part.longest for part in parts]
+    if not any(lengths_read) and not isinstance(node, _OF_TEXTS):  # numbers all the way down, mostly
+        values, characters, asked = 1, 0, int(lists)
+        for part in parts:
+            values, characters, asked = values + part.values, characters + part.characters, asked + part.lists
+        return Effort(values, characters, 0, asked)
+    longest = _longest(node, found, parts)
     if isinstance(node, _COMPARED):
         handled = _compared(node, found, lengths_read)
     elif isinstance(node, (exp.Like, exp.ILike)):
@@ -311,6 +315,8 @@ def _matching(node: exp.Expr, longest: int) -> int:
 
 _LEAVES = (exp.Column, exp.Literal, exp.DataType, exp.Identifier)
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is)
+_OF_TEXTS = (exp.Cast, exp.Like, exp.ILike, exp.Replace)
+"""What costs characters also where nothing below it has any."""
 _NO_TEXTS = (
     exp.Binary,
     exp.Length,

@@ -27,10 +27,14 @@ _LONGEST_NUMBER = 40
 _LARGEST_POWER = 300
 _LARGEST_COUNT = 2**31 - 1
 _OPEN, _CLOSE = TokenType.L_PAREN, TokenType.R_PAREN
+_WORDS = frozenset({"PRIVACY", "DIFFERENTIAL_PRIVACY"})
+"""One of these is in every form."""
 
 
 def cut_privacy(tokens: Sequence[Token]) -> tuple[list[Token], tree.Privacy | None]:
     """The words without what they say about privacy, and that."""
+    if _WORDS.isdisjoint([token.text.upper() for token in tokens]):
+        return list(tokens), None
     rest, first = _cut_prefix(list(tokens))
     rest, last = _cut_suffix(rest)
     if first is not None and last is not None:

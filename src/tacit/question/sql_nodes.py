@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+_LEAVES = frozenset({exp.Identifier, exp.Literal, exp.Null, exp.Boolean})
+"""Kinds of nodes that have none below them, which half of all nodes are."""
+
 
 def below(node: exp.Expr) -> list[exp.Expr]:
     """The nodes right below a node, in order."""
-    found = []
+    found: list[exp.Expr] = []
+    if type(node) in _LEAVES:
+        return found
     for value in node.args.values():
         if value is None or value is False:  # most clauses are not there
             continue
@@ -26,6 +31,6 @@ def every_node(root: exp.Expr, but_inside: type[exp.Expr] | None = None) -> list
     """The root and everything below it, level by level; what is below a node `but_inside` is left out."""
     found = [root]
     for node in found:  # grows while it is read
-        if but_inside is None or not isinstance(node, but_inside):
+        if type(node) not in _LEAVES and (but_inside is None or not isinstance(node, but_inside)):
             found += below(node)
     return found

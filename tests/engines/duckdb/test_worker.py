@@ -212,6 +212,39 @@ def test_a_worker_killed_from_outside_is_replaced(worker: Worker) -> None:
     assert ask(worker, GOOD)["measures"] == [[10]]
 
 
+def test_what_is_foretold_is_read_and_not_run_whatever_it_says(worker: Worker) -> None:
+    assert ask(worker, GOOD)
+    for foretold in (
+        GOOD,
+        "not sql",
+        "SELECT count(*) AS n FROM nowhere",
+        "SELECT error('run') AS n",
+        ";",
+        "x" * 2**17,
+    ):
+        worker.foretell({"soon": foretold})
+        worker.foretell({"soon": foretold})
+        assert ask(worker, GOOD)["measures"] == [[10]]
+        assert ask(worker, GOOD)["measures"] == [[10]]
+    for sql in ("SELECT 1 AS n; SELECT 2 AS n", "DELETE FROM tacit_copy.t", "SELECT count(*) AS n FROM nowhere"):
+        worker.foretell({"soon": sql})
+        refused(worker, sql)
+
+
+def test_foretelling_waits_for_nobody_and_starts_nothing(folder: Path, worker: Worker) -> None:
+    asleep = Worker(str(folder / "c.copy"), Limits())
+    asleep.foretell({"soon": GOOD})
+    assert asleep.pid is None
+    assert ask(worker, GOOD)
+    with worker._lock:  # somebody asks
+        worker.foretell({"soon": GOOD})
+    assert worker.pid is not None
+    os.kill(worker.pid, 9)
+    os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
+    worker.foretell({"soon": GOOD})
+    assert ask(worker, GOOD)["measures"] == [[10]]
+
+
 def test_a_missing_copy_fails_in_the_same_words(tmp_path: Path) -> None:
     lost = Worker(str(tmp_path / "absent.copy"), Limits())
     with pytest.raises(EngineError) as refusal:

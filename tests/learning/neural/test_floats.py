@@ -25,7 +25,19 @@ def test_the_error_of_a_block_covers_the_worst_order(people: int) -> None:
 
 
 def test_larger_chunks_are_added_in_blocks() -> None:
-    assert floats.block_error(4096) == floats.block_error(floats.BLOCK) < 0.004
+    assert floats.block_error(8192) == floats.block_error(4096) < 0.0042
+
+
+@pytest.mark.parametrize("people", [512, 1024, 2096, 4096])
+def test_the_error_of_a_group_covers_blocks_that_are_added_in_float32(people: int) -> None:
+    """One block is as wrong as it can be, and each sum of blocks is rounded away by half a unit in its last place."""
+    block, unit = floats.block_of(people), 2.0**-24
+    worst, held = floats.gamma(block + 2) * block, block * 1.0
+    for _ in range(min(floats.TOGETHER, -(-people // block)) - 1):
+        held += block
+        worst += unit * held
+        held += worst
+    assert worst <= floats.block_error(people) <= 1.01 * worst
 
 
 def test_a_norm_is_never_below_the_truth() -> None:

@@ -9,6 +9,7 @@ import torch
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from tacit.learning.neural.gradients.forms import room_for
 from tacit.learning.neural.gradients.hooked import book_keeping, not_understood
 from tacit.learning.neural.gradients.per_sample import one_by_one, per_sample
 from tacit.learning.neural.modules.rehearsal import is_static
@@ -42,7 +43,7 @@ def test_norms_are_those_of_each_person_alone(name: str, data: st.DataObject) ->
         own, _ = weights(found, clip, kind)
         sizes = [math.prod(each.shape) for each in found]
         total = torch.zeros(sum(sizes), dtype=torch.float64)
-        add_clipped(total, found, clip, kind, torch.empty(max(sizes)))
+        add_clipped(total, found, clip, kind, room_for(max(sizes)))
         assert torch.allclose(total, own.double() @ explicit, rtol=1e-4, atol=1e-5 * clip)
         assert torch.all(own.double() * lengths <= clip * (1 + 1e-6))
 

@@ -61,7 +61,7 @@ def test_estimates_solve_for_the_sums_where_there_is_no_noise() -> None:
     own = Correlated(band)
     for step in range(50):
         total = torch.tensor([step * 1000.0, -3.0, 2.0**40], dtype=torch.float64)
-        assert torch.allclose(own.released(total, np.zeros(3, dtype=np.int64), 1.0), total, rtol=1e-9)
+        assert torch.allclose(own.released(total, torch.zeros(3, dtype=torch.int64), 1.0), total, rtol=1e-9)
 
 
 def test_bands_fit_within_an_epoch_and_have_less_error_than_independent_noise() -> None:

@@ -13,10 +13,12 @@ import queue
 import shutil
 import weakref
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
+
+from sqlglot import exp
 
 from tacit.engines import sources
 from tacit.engines.dialects import text
@@ -49,6 +51,7 @@ class DuckDBEngine:
         self._workers = [self._worker]
         self._free: queue.LifoQueue[Worker] = queue.LifoQueue()
         self._free.put(self._worker)
+        self._written: tuple[exp.Expr, str] | None = None
         self._seen = _identity(path)
         folder = path.parent if policy.working_copy is None else None
         self._end = weakref.finalize(self, _end, self._workers, folder, os.getpid())
@@ -118,12 +121,28 @@ class DuckDBEngine:
             self._seen = found  # made anew, under the same bounds
         return found != self._seen
 
+    def expect(self, query: Pushed) -> None:
+        """Have a worker that is free read the query's text. Whether it could does not show here."""
+        with suppress(queue.Empty):
+            worker = self._free.get_nowait()
+            try:
+                worker.foretell({"soon": self._text(query)})
+            finally:
+                self._free.put(worker)
+
+    def _text(self, query: Pushed) -> str:
+        """The query in DuckDB's words; the last one that was written is kept, since it is run after it is expected."""
+        written = self._written
+        if written is None or written[0] is not query.ast:
+            written = self._written = query.ast, text(query.ast, "duckdb")
+        return written[1]
+
     def run(self, query: Pushed) -> Exact:
         """The exact result of a query that has been paid for."""
         if self._has_changed():
             raise EngineError(STALE)
         keys, measures = list(query.key_columns), list(query.measure_columns)
-        request = {"sql": text(query.ast, "duckdb"), "keys": keys, "measures": measures, "few": query.few}
+        request = {"sql": self._text(query), "keys": keys, "measures": measures, "few": query.few}
         worker = self._free.get()
         try:
             reply = worker.ask(request)

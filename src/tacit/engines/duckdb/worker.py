@@ -3,7 +3,8 @@
 Promise: what goes wrong here stays here. The process can write no file, dumps no core, and has a limit on its address
 space, because the engine's own memory limit does not bind scalar functions. The connection has no external access, no
 extensions, no replacement scans, and its configuration is locked. One SELECT statement is run per message; its result
-must be whole numbers and text. Any failure is the single word "failed": the engine's own message goes nowhere.
+must be whole numbers and text. Any failure is the single word "failed": the engine's own message goes nowhere. What may
+be asked next can be told before it is paid for; its text is then parsed, which looks at no table.
 
 A process is started for every curator, so it loads little: of DuckDB the library itself (`_duckdb`), without the Python
 around it that nothing here uses, and numpy only for results that may be long. Whether a result may be long is said with
@@ -14,14 +15,14 @@ from __future__ import annotations
 
 import os
 import resource
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from tacit.engines import wire
 
 _LONG = 1_000
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from duckdb import DuckDBPyConnection, Statement
 
 
 def lock_process(address_space: int) -> None:
@@ -57,7 +58,21 @@ def open_locked(path: str, memory: int, threads: int) -> DuckDBPyConnection:
     return connection
 
 
-def answer(connection: DuckDBPyConnection, request: dict[str, Any]) -> dict[str, Any]:
+Parsed: TypeAlias = tuple[str, "list[Statement]"]
+"""A text and its statements."""
+
+
+def parsed(connection: DuckDBPyConnection, sql: str) -> Parsed | None:
+    """The statements of a text, or None. No table is looked at: what comes of it depends on the text alone."""
+    import _duckdb as duckdb
+
+    try:
+        return sql, connection.extract_statements(sql)
+    except (duckdb.Error, MemoryError):
+        return None
+
+
+def answer(connection: DuckDBPyConnection, request: dict[str, Any], foretold: Parsed | None = None) -> dict[str, Any]:
     """The result of one query as plain columns, or {"failed": true}."""
     import _duckdb as duckdb
 
@@ -65,10 +80,11 @@ def answer(connection: DuckDBPyConnection, request: dict[str, Any]) -> dict[str,
         import numpy as np  # noqa: F401  # loaded before a row is read, and while there is room for it
 
     try:
-        parsed = connection.extract_statements(request["sql"])
-        if len(parsed) != 1 or parsed[0].type != duckdb.StatementType.SELECT:
+        known = foretold is not None and foretold[0] == request["sql"]
+        found = foretold if known else parsed(connection, request["sql"])
+        if found is None or len(found[1]) != 1 or found[1][0].type != duckdb.StatementType.SELECT:
             return {"failed": True}
-        cursor = connection.execute(parsed[0])
+        cursor = connection.execute(found[1][0])
         described = cursor.description or []
         kinds = {column[0]: str(column[1]) for column in described}
         if len(kinds) < len(described):
@@ -118,8 +134,13 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     except (duckdb.Error, OSError, ValueError):
         wire.send(outgoing, {"failed": True})
         return
+    foretold: Parsed | None = None
     while (request := wire.receive(incoming)) is not None:
-        wire.send(outgoing, answer(connection, request))
+        if "soon" in request:  # what may be asked next, once it is paid for
+            foretold = parsed(connection, request["soon"])
+        else:
+            wire.send(outgoing, answer(connection, request, foretold))
+            foretold = None
 
 
 def _check_bounds(connection: DuckDBPyConnection, digest: str) -> None:

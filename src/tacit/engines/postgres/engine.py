@@ -148,6 +148,9 @@ class PostgresEngine:
         copy = found.copy
         return not self._session.look(lambda there: postgres_copy.is_current(there, policy, copy))
 
+    def expect(self, query: Pushed) -> None:
+        """Nothing is done before it is paid for."""
+
     def run(self, query: Pushed) -> Exact:
         """The exact result of a query that has been paid for."""
         if self._found.copy is not None:

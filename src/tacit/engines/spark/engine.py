@@ -165,6 +165,9 @@ class SparkEngine:
         kept = working_copy.kept_at(self._policy)
         return kept is not None and working_copy.refreshed(kept) != self._copy.refreshed
 
+    def expect(self, query: Pushed) -> None:
+        """Nothing is done before it is paid for."""
+
     def run(self, query: Pushed) -> Exact:
         """The exact result of a query that has been paid for."""
         if self.is_stale():

@@ -15,23 +15,26 @@ that is secretly shorter (bfloat16, TF32) is refused by `single_precision`.
 
 Theorem. Let u = 2**-24 and g(k) = k u/(1 - k u). Clipping multiplies a person by c, with c |gradient| <= C for the
 *exact* norm of the gradient so defined (norms: below). Chunks are cut into blocks of equal length by their public size
-alone; blocks and a few chunks at a time (`chunks_together`, a span) are added in float64. What one person's block adds,
-and what is lost in float64 over the span, differ from the real sum of c gradient by at most E C in L2 norm, E = E1 +
-E2,
-  E1 = g(P + 2) P       for layers summed in float32 in blocks of at most P people (`RankOne`, `PerPerson`),
+alone; k = `TOGETHER` blocks in a row are added in float32 (a group), groups and a few chunks at a time
+(`chunks_together`, a span) in float64. What one person's group adds, and what is lost in float64 over the span, differ
+from the real sum of c gradient, blocks without that person taken as they were computed, by at most E C in L2 norm,
+E = E1 + E2,
+  E1 = g(P + 2) P + 1.01 u P (2 + ... + k)   for layers summed in float32 in blocks of at most P people (`RankOne`,
+                                             `PerPerson`),
   E2 = sum over layers summed in float64 of  2**-52 (n T + 2) n / sqrt(e)   (`Ghost`, `Lookup`; n people, T positions).
-n counts all people of a span. A block in which nobody changed has the same bits as before, and its error does not
+n counts all people of a span. A block in which nobody changed has the same bits as before, and its own error does not
 count.
 Proof. A sum of m products in any order is off by at most g(m) times the sum of their sizes, entry by entry (Higham
 2002, chapter 3); the norm over all entries of the sum of sizes is at most the sum over people of |a| |b| c, which is
 c |gradient| <= C for one position (Minkowski over layers), and c M in general, M = sum over t of |a_t| |b_t|. Computed
-norms are at least sqrt(e) M there, so c M <= C/sqrt(e). Two more roundings are those of c b, and of the blocks' sum:
-k blocks in float64 add k**2 P 2**-52 C in all, below 2**-24 P C as a span has at most 2**12 of them.
+norms are at least sqrt(e) M there, so c M <= C/sqrt(e). Two more roundings are those of c b, and of the groups' sum:
+m groups in float64 add m**2 k P 2**-52 C in all, below 2**-24 P C as a span has at most 2**12 blocks. Adding the jth
+block of a group rounds a sum of norm at most j P C (1 + g(P + 2)) and a little, entry by entry: at most 1.01 u j P C.
 Then each span's sum is rounded to whole numbers of a grid, and spans are added exactly.
 
-Corollary (sensitivity). Adding one person to a sample of k leaves, up to a coupling of the random orders, everybody in
+Corollary (sensitivity). Adding one person to a sample leaves, up to a coupling of the random orders, everybody in
 place but one: the new one takes a uniformly random place, and whoever stood there moves to the end. So at most two
-blocks change, in at most two spans, and the sums on the grid differ by at most
+blocks change, in at most two groups and two spans, and the sums on the grid differ by at most
     S = units C (1 + 4 E + 2**-30) + 2 sqrt(d)
 in L2 norm, d coordinates, as rounding to whole numbers moves each of two spans by at most 1 an entry. The mechanism is
 a mixture over orders, and mixtures that are coupled so are no easier to tell apart than the worst pair (divergences are
@@ -55,6 +58,8 @@ from tacit.loss.numbers.rounding import dyadic_up, sqrt_up
 
 BLOCK: Final = 256
 """People whose gradients are added in float32: the error grows with the square of it."""
+TOGETHER: Final = 4
+"""Blocks that are added in float32: adding them in float64 one by one would take a tenth of a large step."""
 UNIT: Final = 2.0**-24
 DOUBLE: Final = 2.0**-52
 VANISHING: Final = 2.0**-50
@@ -79,9 +84,10 @@ def block_of(people: int) -> int:
 
 
 def block_error(people: int) -> float:
-    """E1: of sums in float32 over blocks, in units of the clipping norm."""
+    """E1: of sums in float32 over blocks and groups, in units of the clipping norm."""
     block = block_of(people)
-    return gamma(block + 2) * block
+    together = min(TOGETHER, -(-people // block))
+    return gamma(block + 2) * block + 1.01 * UNIT * block * (together * (together + 1) // 2 - 1)
 
 
 def chunks_together(people: int) -> int:

@@ -35,7 +35,7 @@ from tacit.learning.neural.gradients.per_sample import one_by_one
 from tacit.learning.neural.modules.refused import refuse_mixing, single_precision
 from tacit.learning.neural.modules.rehearsal import Rehearsed, rehearsed
 from tacit.learning.neural.people.augmented import Shifted
-from tacit.learning.neural.people.batches import Chunk, fitting_places, people_of
+from tacit.learning.neural.people.batches import FEWER_PLACES, MANY_PLACES, Chunk, fitting_places, people_of
 from tacit.learning.neural.people.sampling import poisson_sample, random_order
 from tacit.learning.neural.runs.corrected import CorrectedAdam
 from tacit.learning.neural.runs.journal import Journal
@@ -179,8 +179,10 @@ class PrivateTrainer:
         if self._places:
             return (self._places,)
         rate = float(self.run.rate)
-        # kernels may be steadier at the size of a block than at others
-        return fitting_places(None if self._public is None else rate * self._public, rate, numbers), BLOCK
+        mean = None if self._public is None else rate * self._public
+        # large chunks are for layers whose sums allow them; kernels may be steadier at the size of a block
+        sizes = [fitting_places(mean, rate, numbers, largest) for largest in (MANY_PLACES, FEWER_PLACES)]
+        return *sizes, BLOCK
 
     def _counted(self, size: int | None) -> float:
         """How many people there are: as said, as bought before, or bought now."""

@@ -44,7 +44,7 @@ import numpy as np
 from tacit.plan.answers.applied import Extreme
 from tacit.plan.answers.cases import Choice
 from tacit.plan.answers.conditions import comparisons
-from tacit.plan.answers.formulas import Cells, Floats, Formula, KeyFormula, Linear
+from tacit.plan.answers.formulas import Cells, Floats, Formula, KeyFormula, Linear, Mean
 from tacit.plan.answers.summaries import Summed, Total
 from tacit.plan.answers.windows import RANKS, Window
 
@@ -195,6 +195,8 @@ def used_totals(summed: Summed) -> list[Total]:
 def _parts(formula: Any) -> Iterator[Any]:
     """The formula and everything it is made of."""
     yield formula
+    if type(formula) in _WITHOUT_PARTS:
+        return
     if isinstance(formula, Summed):  # which holds the totals of all columns
         for part in (formula.inside, *used_totals(formula)):
             yield from _parts(part)
@@ -204,6 +206,10 @@ def _parts(formula: Any) -> Iterator[Any]:
             for part in value if isinstance(value, tuple) else (value,):
                 if is_dataclass(part) and not isinstance(part, type):
                     yield from _parts(part)
+
+
+_WITHOUT_PARTS = frozenset({Linear, Mean, KeyFormula})
+"""Most formulas: numbers and places are all they have."""
 
 
 def is_count(formula: Formula, measures: Sequence[int]) -> bool:

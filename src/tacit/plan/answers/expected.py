@@ -52,7 +52,7 @@ _NORMAL_95 = NormalDist().inv_cdf(0.975)
 @np.errstate(all="ignore")
 def expected_errors(plan: Plan, rows: int | None) -> tuple[Expected, ...]:
     """One for each output that is noisy; without `rows` the ones that depend on it have a deviation of infinity."""
-    deviations = [measure.deviation for measure in plan.measures]
+    deviations, steps = [measure.deviation for measure in plan.measures], noise_steps(plan)
     found = []
     cells: Cells | None = None
     for output in plan.outputs:
@@ -65,9 +65,9 @@ def expected_errors(plan: Plan, rows: int | None) -> tuple[Expected, ...]:
             continue
         cells = made_up(plan, rows or 1) if cells is None else cells
         plain = output.kind == "integer" or len(output.formula.measures) != 1 or plan.summary is not None
-        spread = float(deviation_of(plan, output, output.formula.of(cells), deviations, whole=plain)[0])
+        spread = float(deviation_of(output, output.formula.of(cells), deviations, steps, whole=plain)[0])
         many = _candidates(plan, output.formula, cells)
-        told = _told_95(plan, output, cells, deviations, many)
+        told = _told_95(plan, output, cells, deviations, steps, many)
         if told is None:
             continue  # it is shown without +/-
         straight = _within_95(plan, output.formula, spread, many)
@@ -82,15 +82,17 @@ def expected_errors(plan: Plan, rows: int | None) -> tuple[Expected, ...]:
     return tuple(found)
 
 
-def _told_95(plan: Plan, output: OutputPlan, cells: Cells, deviations: list[float], many: int) -> float | None:
+def _told_95(
+    plan: Plan, output: OutputPlan, cells: Cells, deviations: list[float], steps: list[float], many: int
+) -> float | None:
     """What the answer itself would say of such a cell, bends and half steps and all; None where it says nothing."""
     heavy = not all(isinstance(each.mechanism, Gaussian) for each in plan.measures)
     far = reach(0.95, heavy, many)
-    estimate = output.formula.of(replace(cells, within=far, steps=noise_steps(plan)))
+    estimate = output.formula.of(replace(cells, within=far, steps=steps))
     if not estimate.noisy or output.kind == "boolean":
         return None
     kept = in_whole_numbers(plan, output, cells)
-    spread = float(deviation_of(plan, output, estimate, deviations, whole=bool(kept))[0])
+    spread = float(deviation_of(output, estimate, deviations, steps, whole=bool(kept))[0])
     if not kept or not math.isfinite(spread):
         return far * spread
     return float(whole_reach(spread, 0.95, heavy, many, several=kept == SEVERAL, shared=kept == SHARED))
@@ -147,7 +149,8 @@ def _candidates(plan: Plan, formula: Formula, cells: Cells) -> int:
     rows_chosen = rows_by_noise(plan) or (cut and order_by_noise(plan))
     most = everything if plan.limit is None else min(plan.limit, everything)
     own = most if sorted_alone(plan, formula, cells.spreads) else 0
-    return among(formula, replace(cells, chosen=rows_by_noise(plan)), everything, rows_chosen=rows_chosen, own=own)
+    chosen = replace(cells, chosen=True) if rows_by_noise(plan) else cells
+    return among(formula, chosen, everything, rows_chosen=rows_chosen, own=own)
 
 
 def _within_95(plan: Plan, formula: object, spread: float, many: int) -> float:

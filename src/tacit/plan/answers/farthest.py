@@ -10,6 +10,7 @@ greatest end of them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -70,4 +71,4 @@ def farthest(formula: Formula, values: NDArray[np.float64]) -> list[float | None
     if ends is None:
         return None
     low, high = ends
-    return [None if not np.isfinite(each) else float(max(each - low, high - each)) for each in values]
+    return [None if not math.isfinite(each) else max(each - low, high - each) for each in values.tolist()]

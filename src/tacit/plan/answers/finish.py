@@ -34,7 +34,7 @@ from tacit.plan.answers.chosen import (
 )
 from tacit.plan.answers.farthest import farthest
 from tacit.plan.answers.floats import as_float, as_floats, as_real, as_whole
-from tacit.plan.answers.formulas import Cells, Estimate, Floats, Formula, Linear, as_it_reads
+from tacit.plan.answers.formulas import Cells, Estimate, Floats, Formula, Linear, Mean, as_it_reads
 from tacit.plan.answers.nested import MapFormula
 from tacit.plan.answers.summaries import Summed
 from tacit.plan.columns import KeyColumn, RawKey
@@ -116,11 +116,13 @@ def finish(
         own = len(rows) if not selected and sorted_alone(plan, output.formula, spreads) else 0
         counts.append(by_count * among(output.formula, cells, len(keys), rows_chosen=rows_chosen, own=own))
         estimate = output.formula.of(replace(cells, within=reach(0.95, heavy, counts[-1])))
-        values = as_it_reads(output.formula, cells)
-        columns.append([_shown(output, values[row]) for row in rows])
+        # of these the value is the same, however far its noise is looked for
+        plain = isinstance(output.formula, (Linear, Mean))
+        values = estimate.value if plain else as_it_reads(output.formula, cells)
+        columns.append([_shown(output, value) for value in values[rows].tolist()])
         told = estimate.noisy and not output.picked and output.kind != "boolean"
-        spread = deviation_of(plan, output, estimate, spreads, whole=bool(exact)) if told else None
-        deviations.append(None if spread is None else [float(spread[row]) for row in rows])
+        spread = deviation_of(output, estimate, spreads, steps, whole=bool(exact)) if told else None
+        deviations.append(None if spread is None else spread[rows].tolist())
         far.append(None if spread is None else farthest(output.formula, values[rows]))
     return Finished(
         tuple(output.name for output in plan.outputs),
@@ -162,13 +164,16 @@ def _unit_terms(formula: Formula) -> bool:
 
 
 def deviation_of(
-    plan: Plan, output: OutputPlan, estimate: Estimate, spreads: Sequence[float | Floats], *, whole: bool
+    output: OutputPlan, estimate: Estimate, spreads: Sequence[float | Floats], steps: Sequence[float], *, whole: bool
 ) -> Floats:
-    """The deviation that is told of an output, with half a step where its noise is not in whole numbers."""
+    """The deviation that is told of an output, with half a step where its noise is not in whole numbers.
+
+    `steps` are the `noise_steps` of the plan.
+    """
     spread = estimate.deviation(spreads)
     if whole:
         return spread
-    largest = np.asarray(largest_step(estimate.steps or estimate.slopes, noise_steps(plan)))
+    largest = np.asarray(largest_step(estimate.steps or estimate.slopes, steps))
     if output.kind == "integer":  # rounded up, an interval has a step of 1 more already
         largest = np.where(largest > 1, largest, 0.0)
     return np.asarray(spread + HALF_A_STEP * largest)
@@ -185,7 +190,7 @@ def noise_steps(plan: Plan) -> list[float]:
 
 def read_key(column: KeyColumn, raw: RawKey) -> Any:
     """A key of the query as it reads."""
-    if raw is None or isinstance(raw, str):
+    if raw is None or isinstance(raw, str) or (column.meaning == "number" and column.step == 1):
         return raw
     if column.meaning == "date":
         return calendar_date(max(_FIRST_DAY, min(_LAST_DAY, int(raw))))

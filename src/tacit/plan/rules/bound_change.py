@@ -11,7 +11,6 @@ each.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 from tacit.loss.numbers.rounding import sqrt_up
@@ -28,25 +27,24 @@ def bound_change(draft: Draft) -> Draft:
 def _sensitivity(part: Part, draft: Draft) -> Sensitivity:
     block = draft.block(part)
     rows = block.rows_per_unit
-    if part.together is not None:
-        part = replace(part, bound=part.together.size)
+    bound = part.bound if part.together is None else part.together.size
     if part.levels is not None:
-        return _on_levels(part, part.levels, rows)
+        return _on_levels(part, part.levels, rows, bound)
     bins = 1 if part.bins is None else len(part.bins.values)
     reached = rows if block.cells is None else min(rows, max(len(block.cells), 1) * bins)
     reached = min(reached, block.groups_per_unit or reached)
     if part.kind in ("count_units", "count_some_units"):
         reason = f"{part.reason}, and reaches at most {reached:,} cell{'s' * (reached > 1)}"
         return Sensitivity(reached, sqrt_up(Fraction(reached)), 1, reached, reason)
-    most = rows * part.bound
+    most = rows * bound
     times = f", and a unit has at most {rows:,} rows" if rows > 1 else ", and a unit has one row"
     return Sensitivity(most, Fraction(most), most, reached, part.reason + times)
 
 
-def _on_levels(part: Part, levels: Levels, rows: int) -> Sensitivity:
+def _on_levels(part: Part, levels: Levels, rows: int, bound: int) -> Sensitivity:
     """Every level sees all the rows: S levels change by S times as much, in L2 by sqrt(S) times."""
     count = len(levels.sets)
-    most = rows * part.bound
+    most = rows * bound
     reached = sum(min(rows, length) for length in levels.lengths)
     times = f", a unit has at most {rows:,} row{'s' * (rows > 1)}, and is counted on {count} level{'s' * (count > 1)}"
     return Sensitivity(count * most, most * sqrt_up(Fraction(count)), most, reached, part.reason + times)

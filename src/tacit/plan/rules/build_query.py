@@ -22,7 +22,7 @@ def build_query(draft: Draft) -> Draft:
     """SELECT keys, measures FROM the sources WHERE condition GROUP BY keys."""
     if draft.groups_per_unit is not None:
         return changed(draft, query=_by_unit(draft), inner_queries=_inner(draft))
-    selected = [exp.alias_(sql.copy(), key_column(place), copy=False) for place, sql in enumerate(draft.key_sql)]
+    selected = [_called(key_column(place), sql.copy()) for place, sql in enumerate(draft.key_sql)]
     selected += _measures(draft, 0)
     if draft.cells is None:
         selected.append(exp.alias_(_units(draft), UNITS))
@@ -31,12 +31,16 @@ def build_query(draft: Draft) -> Draft:
     query = from_sources(draft, selected)
     if draft.key_sql:
         # by place: the expression is written once, so what is grouped is what is selected
-        query = query.group_by(*(exp.Literal.number(place + 1) for place in range(len(draft.key_sql))), copy=False)
+        query.set(
+            "group", exp.Group(expressions=[exp.Literal.number(1 + place) for place in range(len(draft.key_sql))])
+        )
     return changed(draft, query=query, inner_queries=_inner(draft))
 
 
 def _inner(draft: Draft) -> tuple[exp.Select, ...]:
     """The queries of the questions inside."""
+    if not draft.inner:
+        return ()
     nothing = exp.alias_(cast_to(exp.Literal.number(0), "BIGINT"), "nothing")
     return tuple(
         from_sources(each, _measures(draft, block) or [nothing.copy()])
@@ -66,7 +70,12 @@ def _by_unit(draft: Draft) -> exp.Select:
 def _measures(draft: Draft, block: int) -> list[exp.Expr]:
     """The measures of the question itself (0), or of a question inside it, under names that are theirs alone."""
     parts = [(place, part) for place, part in enumerate(draft.parts) if part.block == block]
-    return [exp.alias_(part.sql.copy(), measure_column(place), copy=False) for place, part in parts]
+    return [_called(measure_column(place), part.sql.copy()) for place, part in parts]
+
+
+def _called(name: str, sql: exp.Expr) -> exp.Expr:
+    """Something computed under a name of ours: `exp.alias_` would look first what kind of name and of node it is."""
+    return exp.Alias(this=sql, alias=exp.Identifier(this=name, quoted=False))
 
 
 def from_sources(draft: Draft, selected: Sequence[exp.Expr], kept: Sequence[exp.Expr] = ()) -> exp.Select:

@@ -27,13 +27,13 @@ def inner_questions(draft: Draft) -> Draft:
         return tree.Inner(inner.question)
 
     question = draft.question
-    resolved = replace(
-        question,
-        outputs=tuple(tree.Output(each.name, tree.rewrite(each.expression, change)) for each in question.outputs),
-        having=None if question.having is None else tree.rewrite(question.having, change),
-        qualify=None if question.qualify is None else tree.rewrite(question.qualify, change),
-        order=tuple(tree.rewrite(each, change) for each in question.order),
-    )
+    outputs = tuple(tree.Output(each.name, tree.rewrite(each.expression, change)) for each in question.outputs)
+    having = None if question.having is None else tree.rewrite(question.having, change)
+    qualify = None if question.qualify is None else tree.rewrite(question.qualify, change)
+    order = tuple(tree.rewrite(each, change) for each in question.order)
+    if not found:
+        return draft
+    resolved = replace(question, outputs=outputs, having=having, qualify=qualify, order=order)
     return changed(draft, question=resolved, inner=tuple(found.values()))
 
 

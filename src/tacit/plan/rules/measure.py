@@ -144,7 +144,7 @@ def _bounded(aggregate: tree.Aggregate, draft: Draft, argument: tree.Scalar) -> 
             f"State them in the policy: between = [low, high]. Or bound it here: {bound_here(0, 100)}."
         )
     # SUM(x) and c COUNT(x) are made before they are subtracted: each must fit by itself, on as many rows as there are
-    plain = replace(number, meaning="number")
+    plain = number if number.meaning == "number" else replace(number, meaning="number")
     near = coarsened(plain, LARGEST_ROW, around=number.bounds.middle)
     return near if near.bounds.size <= FURTHEST else coarsened(plain, FURTHEST)  # coarser still, and rounded once
 
@@ -198,6 +198,9 @@ class Book:
         """The count of rows where something is not NULL."""
         if not nullable:
             return self.rows()
+        bought = self.places.get(("count", sql))
+        if bought is not None:
+            return bought
         counted = exp.Count(this=sql.copy())
         reason = "each row where it is not NULL adds 1"
         return self._buy("count", sql, Part("count", counted, Fraction(0), Fraction(1), 1, reason))
@@ -220,12 +223,18 @@ class Book:
         counted: exp.Expr | None = None,
         typical: Fraction | None = None,
         shape: Shape | None = None,
+        *,
+        claimed: bool = False,
     ) -> int:
         """The sum of number - centre: per row at most the distance of the bounds from the centre.
 
         `counted` is something simpler that is NULL on the same rows; `typical` is the number's mean where what it is
-        computed from is spread evenly, its bounds' middle if not said.
+        computed from is spread evenly, its bounds' middle if not said. What is `claimed` is found from parts, whose own
+        sums `released` puts in its place.
         """
+        bought = self.places.get(("sum", (centre, number.sql)))
+        if bought is not None:  # sum and avg of one column, say
+            return bought
         bound = max(number.bounds.high - centre, centre - number.bounds.low)
         exact = centre * number.step
         low, high = (_shown(end * number.step) for end in (number.bounds.low, number.bounds.high))
@@ -235,7 +244,7 @@ class Book:
         usual = (middle if typical is None else typical) - centre
         if shape is None:
             shape = Shape(middle - centre, Fraction(number.bounds.high - number.bounds.low, 2))
-        column = _sum(number, centre, counted)
+        column = number.sql if claimed else _sum(number, centre, counted)
         part = Part("sum", column, exact, number.step, bound, reason, usual, shape=shape)
         return self._buy("sum", (centre, number.sql), part)
 
@@ -246,7 +255,8 @@ class Book:
         """
         exact = doubled(number)
         centre = exact.bounds.middle
-        return self.total(exact, centre), exact.step, centre * exact.step
+        claimed = any(each is number for each in self.joined.values())
+        return self.total(exact, centre, claimed=claimed), exact.step, centre * exact.step
 
     def claims(self, number: Number) -> bool:
         """Whether the count of this number is released together with its sums; said on the first call."""

@@ -191,7 +191,8 @@ def _read(table: Table, alias: str, rows: int | None) -> exp.Expr:
 
 def whole_table(table: Table, alias: str) -> exp.Table:
     """The table of the working copy."""
-    return exp.table_(quoted(table.name), db=SCHEMA, alias=quoted(alias))
+    schema = exp.Identifier(this=SCHEMA, quoted=False)
+    return exp.Table(this=quoted(table.name), db=schema, alias=exp.TableAlias(this=quoted(alias)))
 
 
 def at(value: Value, name: str, alias: str) -> Value:

@@ -78,8 +78,11 @@ def put_together(
     parts, shown = [*(part.copy() for part in conditions), *kept], list(selected)
     lists = _lists([*shown, *parts])
     if len(sources) == 1 and not lists:
-        query = exp.select(*shown, copy=False).from_(sources[0].sql.copy(), copy=False)
-        return query if not parts else query.where(exp.and_(*parts, copy=False), copy=False)
+        # node by node: the library's builders look into everything that they are given
+        query = exp.Select(expressions=shown, from_=exp.From(this=sources[0].sql.copy()))
+        if parts:
+            query.set("where", exp.Where(this=parts[0] if len(parts) == 1 else exp.and_(*parts, copy=False)))
+        return query
     every = list(_with_lists(sources, lists))
     shown, parts = ([_replaced(each, lists) for each in some] for some in (shown, parts))
     inside: dict[str, list[exp.Expr]] = {}

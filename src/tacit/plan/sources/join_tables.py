@@ -124,7 +124,7 @@ def join_tables(
         if step.kind == "right":
             unit, merged = place.unit_sql, False
         seen[step.alias] = replace(place, optional=step.kind in ("left", "full"))
-    found = replace(names, places={alias: seen[alias] for alias in names.places}, merged=merged)
+    found = replace(names, places={alias: seen[alias] for alias in names.places}, merged=merged) if steps else names
     used = {part for step in steps if step.from_where for part in step.parts}
     places = tuple(seen.values())
     scope = Scope({each.alias: each for each in places}, opener.opened)
@@ -141,8 +141,8 @@ def join_tables(
         places,
         first.source,
         tuple(resolved),
-        tuple(part for part in conjuncts(where) if part not in used),
-        tuple(replace(source, optional=source.alias in optional) for source in ready),
+        tuple(part for part in conjuncts(where) if not used or part not in used),
+        tuple(replace(source, optional=True) if source.alias in optional else source for source in ready),
         None if rows is None else few(rows),
         unit,
         kind,

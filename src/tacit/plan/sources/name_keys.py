@@ -42,7 +42,10 @@ def name_keys(question: tree.Question, policy: Policy) -> tree.Question:
             for join in select.joins
         )
         where = None if select.where is None else scalar(select.where)
-        return replace(select, source=source(select.source), joins=joins, where=where)
+        first = source(select.source)
+        if first is select.source and where is select.where and not joins:
+            return select
+        return replace(select, source=first, joins=joins, where=where)
 
     def questions(expression: tree.Scalar | None) -> tree.Scalar | None:
         return None if expression is None else scalar(expression)
@@ -50,7 +53,7 @@ def name_keys(question: tree.Question, policy: Policy) -> tree.Question:
     named = _meant(inside(question), policy)
     return replace(
         named,
-        outputs=tuple(replace(output, expression=scalar(output.expression)) for output in named.outputs),
+        outputs=tuple(tree.Output(output.name, scalar(output.expression)) for output in named.outputs),
         having=questions(named.having),
         qualify=questions(named.qualify),
         order=tuple(replace(each, expression=scalar(each.expression)) for each in named.order),

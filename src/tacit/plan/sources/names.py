@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from tacit.errors import QuestionError
 from tacit.plan.sources.scope import Place
 from tacit.question import tree
+from tacit.question.nodes import field_names
 
 OpenRows = Callable[[tree.Rows | tree.Union], tuple[tree.Rows | tree.Union, bool]]
 """Opens a SELECT inside a condition: its resolved tree, and whether its one column is the unit."""
@@ -58,6 +59,7 @@ class Names:
     def in_cells(self, expression: tree.Scalar, keys: tuple[tree.Key, ...]) -> tree.Scalar:
         """An expression about cells: names stand inside aggregates, or are part of a key."""
         places = {key.expression: place for place, key in reversed(list(enumerate(keys)))}
+        kinds = {type(key.expression) for key in keys}  # most nodes are of another, and need not be looked up
 
         def row(node: tree.Scalar) -> tree.Scalar | None:
             if isinstance(node, tree.Aggregate):
@@ -67,7 +69,7 @@ class Names:
             return self.found(node) if isinstance(node, tree.Name) else None
 
         def cell(node: tree.Scalar) -> tree.Scalar | None:
-            if node in places:
+            if type(node) in kinds and node in places:
                 return tree.KeyValue(places[node])
             if isinstance(node, (tree.Aggregate, tree.Inner)):
                 return node
@@ -165,9 +167,7 @@ class Names:
 
 
 def _scalars(node: tree.Aggregate) -> list[tuple[str, tree.Scalar]]:
-    from dataclasses import fields
-
-    parts = [(field.name, getattr(node, field.name)) for field in fields(node)]
+    parts = [(name, getattr(node, name)) for name in field_names(node)]
     return [(name, part) for name, part in parts if isinstance(part, tree.Scalar)]
 
 

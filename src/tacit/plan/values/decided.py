@@ -37,12 +37,14 @@ def decided(question: tree.Question, scope: Scope) -> Iterator[str]:
     places = [question.where, *(join.on for join in question.joins), *(key.expression for key in question.keys)]
     places += [*(output.expression for output in question.outputs), question.having]
     conditions = [each for each in places if each is not None]
-    nodes = (_of_keys(node, question.keys) for each in conditions for node in tree.walk(each))
-    yield from dict.fromkeys(note for node in nodes for note in _notes(node, scope))
+    nodes = [node for each in conditions for node in tree.walk(each) if isinstance(node, _CONDITIONS)]
+    yield from dict.fromkeys(note for node in nodes for note in _notes(_of_keys(node, question.keys), scope))
 
 
 def _of_keys(node: object, keys: tuple[tree.Key, ...]) -> object:
     """A condition with what a key is computed from in the place of the key (HAVING speaks of keys)."""
+    if not keys:
+        return node
     if isinstance(node, tree.Compare):
         return replace(node, left=_key(node.left, keys), right=_key(node.right, keys))
     if isinstance(node, (tree.In, tree.Like, tree.IsNull)):

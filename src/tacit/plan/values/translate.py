@@ -49,7 +49,8 @@ _MOST_NODES = 20_000
 def value_of(node: tree.Scalar, scope: Scope) -> Value:
     """What the node is on a row."""
     found = _value(node, scope)
-    _held(_size(found))
+    if not isinstance(node, (tree.Name, tree.Literal)):  # which are small
+        _held(_size(found))
     return found
 
 

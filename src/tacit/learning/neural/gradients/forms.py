@@ -11,19 +11,20 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-import numpy as np
 import torch
 
-from tacit.learning.neural.floats import VANISHING, block_of, double_error, norm_factor, spread
+from tacit.learning.neural.floats import TOGETHER, VANISHING, block_of, double_error, norm_factor, spread
 
 Known: TypeAlias = dict[tuple[Any, ...], Any]
 """Upper bounds of norms by the tensor that they are of, while it is held."""
 _SMALL: Final = 1 << 14
 """Numbers of a parameter up to which a gradient for each person is made, where that is less work."""
+_LONG: Final = 1 << 21
+"""Numbers of a parameter above which blocks are added one by one, to hold less."""
 
 
 class Form(ABC):
@@ -41,13 +42,13 @@ class Form(ABC):
 
     @abstractmethod
     def add_to(self, total: Any, weights: Any, room: Any) -> None:
-        """Add the sum of weight times gradient to `total`, flat and float64; `room` is as long, float32, and spoilt."""
+        """Add the sum of weight times gradient to `total`, flat and float64; `room` (`room_for`) is spoilt."""
 
     def weighted(self, weights: Any) -> Any:
         """The sum of weight times gradient, flat and in float64."""
         many = math.prod(self.shape)
         total = torch.zeros(many, dtype=torch.float64)
-        self.add_to(total, weights, torch.empty(many))
+        self.add_to(total, weights, room_for(many))
         return total
 
     @abstractmethod
@@ -90,11 +91,15 @@ class RankOne(Form):
         return (above(self.a, known) * above(self.b, known)).square_()
 
     def add_to(self, total: Any, weights: Any, room: Any) -> None:
-        """Products of blocks in float32, added in float64."""
-        b, own = self.b * weights[:, None], room.view(self.shape)
-        for part in blocks(len(b)):
-            torch.mm(b[part].T, self.a[part], out=own)
-            _add(total, room)
+        """Products of blocks in float32."""
+        weighted = torch.empty((TOGETHER * block_of(len(self.b)), self.b.shape[1]))
+
+        def product(part: slice, many: int, out: Any) -> None:
+            own = torch.mul(self.b[part], weights[part, None], out=weighted[: part.stop - part.start])
+            a, b = (each.reshape(many, -1, each.shape[1]) for each in (self.a[part], own))
+            torch.bmm(b.mT, a, out=out.view(many, *self.shape))
+
+        _add_blocks(total, room, len(self.b), product)
 
     def rows(self) -> Any:
         """The outer products."""
@@ -222,11 +227,14 @@ class PerPerson(Form):
         return self.bounded()[1]
 
     def add_to(self, total: Any, weights: Any, room: Any) -> None:
-        """Blocks in float32, added in float64."""
+        """Blocks in float32."""
         flat = self.own.flatten(1)
-        for part in blocks(len(flat)):
-            torch.mv(flat[part].T, weights[part], out=room)
-            _add(total, room)
+
+        def product(part: slice, many: int, out: Any) -> None:
+            own, w = flat[part].reshape(many, -1, flat.shape[1]), weights[part].view(many, 1, -1)
+            torch.bmm(w, own, out=out.view(many, 1, -1))
+
+        _add_blocks(total, room, len(flat), product)
 
     def rows(self) -> Any:
         """Themselves."""
@@ -301,16 +309,33 @@ def _paired(first: Any, second: Any, e: float) -> tuple[Any, Any]:
     return found, found.clamp(min=0) + e * reach**2 * (1 + 64 * e)
 
 
-def blocks(people: int) -> Iterator[slice]:
-    """The parts of a chunk whose people are added in float32: by the chunk's public size alone."""
+def groups(people: int, together: int) -> Iterator[tuple[slice, int]]:
+    """Parts of a chunk, each of so many blocks whose people are added in float32: by the chunk's public size alone."""
     length = block_of(people)
-    return (slice(start, start + length) for start in range(0, people, length))
+    start = 0
+    while start < people:
+        many = max(1, min(together, (people - start) // length))  # the last block may be shorter, and is alone then
+        stop = min(start + many * length, people)
+        yield slice(start, stop), many
+        start = stop
 
 
-def _add(total: Any, room: Any) -> None:
-    """numpy adds numbers of two lengths in two thirds of torch's time."""
-    own = total.numpy()
-    np.add(own, room.numpy(), out=own)
+def room_for(numbers: int) -> Any:
+    """Where products of blocks are written: a line for each block of a group, or one alone where lines are long."""
+    return torch.empty(numbers if numbers > _LONG else numbers * TOGETHER)
+
+
+def _add_blocks(total: Any, room: Any, people: int, product: Callable[[slice, int, Any], None]) -> None:
+    """Add the products of all blocks: those of a group in float32, the groups' sums in float64."""
+    if not len(total):
+        return
+    together = min(TOGETHER, len(room) // len(total))
+    lines = room[: together * len(total)].view(together, -1)
+    for part, many in groups(people, together):
+        product(part, many, lines[:many])
+        for line in lines[1:many]:
+            lines[0].add_(line)
+        total.add_(lines[0])
 
 
 def _zeroed(tensor: Any, kept: Any) -> Any:

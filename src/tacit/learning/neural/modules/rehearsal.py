@@ -31,6 +31,7 @@ Places = Callable[[int], Sequence[int]]
 """From how many numbers are held for a person to how many places a chunk may have, the best first."""
 _FEW: Final = 3
 _NEAR: Final = 1e-3
+_LITTLE: Final = 2.0**-11
 MIXES: Final = (
     "A person's gradient changed with who else was there: the module or the loss mixes people, or this machine's "
     "kernels do. Use exact=True, which computes each person alone."
@@ -87,10 +88,16 @@ def is_static(module: Any) -> bool:
 
 
 def _fitting(gradients: Gradients, people: People, places: Sequence[int]) -> tuple[int, float]:
-    """The first of these sizes at which bits stay the same, and the error of its float64 sums."""
-    for size in places[:-1]:
+    """The first of these sizes at which bits stay the same, and the error of its float64 sums.
+
+    The error is paid for in noise and grows with the square of the size, so a size with more of it than `_LITTLE` is
+    left for a smaller one, if there is one.
+    """
+    for place, size in enumerate(places[:-1]):
         with contextlib.suppress(TacitError):
-            return size, _same_bits(gradients, people, size)
+            error = _same_bits(gradients, people, size)
+            if error <= _LITTLE or places[place + 1] >= size or place + 2 == len(places):
+                return size, error
     return places[-1], _same_bits(gradients, people, places[-1])
 
 

@@ -23,8 +23,9 @@ from tacit.learning.neural.floats import BLOCK
 _HELD: Final = 1 << 23
 """Numbers that a chunk may hold of all its people: beyond the processor's cache more of them cost more."""
 _LEAST_PLACES: Final = 16
-_MOST_PLACES: Final = 2304
-_EVEN: Final = 32
+MANY_PLACES: Final = 8448
+FEWER_PLACES: Final = 2304
+_EVEN: Final = 8
 
 Room: TypeAlias = dict[int, Any]
 """Tensors of a chunk by their place, to be written over."""
@@ -106,13 +107,14 @@ class People:
         return Chunk(places, tuple(invented(each) for each in self.inputs), invented(self.target), torch.ones(rows))
 
 
-def fitting_places(mean: float | None, rate: float, numbers: int) -> int:
+def fitting_places(mean: float | None, rate: float, numbers: int, largest: int = MANY_PLACES) -> int:
     """How many places a chunk has unless it is said: by public facts alone.
 
     mean: how many people are in a step on average, where that is public. A few chunks then hold nearly every sample
     (two deviations above the mean), with few places for nobody. numbers: how many of them are held for each person.
+    largest: never more places than these.
     """
-    most = min(max(_HELD // max(numbers, 1), _LEAST_PLACES), _MOST_PLACES)
+    most = min(max(_HELD // max(numbers, 1), _LEAST_PLACES), largest)
     if most < 2 * BLOCK:
         most = min(most, BLOCK)
     if mean is None or mean <= 1.0:

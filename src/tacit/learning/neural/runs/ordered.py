@@ -38,7 +38,6 @@ from typing import Any, Final
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from tacit import parameters
 from tacit.curator import Price
@@ -174,8 +173,8 @@ class Correlated:
         self._found.append(found.clone())
         return found
 
-    def released(self, total: Any, noise: NDArray[np.int64], unit: float) -> Any:
+    def released(self, total: Any, noise: Any, unit: float) -> Any:
         """One more sum with its noise, as real numbers: what may leave."""
-        found = self.decoded(self.encoded(total).add_(torch.from_numpy(noise))).mul_(unit)
+        found = self.decoded(self.encoded(total).add_(noise)).mul_(unit)
         self.time += 1
         return found

@@ -55,7 +55,7 @@ def checked(kind: Any) -> str:
 def add_clipped(total: Any, forms: Sequence[Form], clip: float, kind: str, room: Any) -> Any:
     """Add everybody's clipped gradient, parameter after parameter, to a flat float64 total; bounds of their norms.
 
-    room: as long as the longest parameter, float32, and spoilt.
+    room: that of the longest parameter (`room_for`), and spoilt.
     """
     own, lengths = weights(forms, clip, kind)
     finite = torch.isfinite(lengths)
@@ -64,6 +64,6 @@ def add_clipped(total: Any, forms: Sequence[Form], clip: float, kind: str, room:
     start = 0
     for each in forms:
         many = math.prod(each.shape)
-        each.add_to(total[start : start + many], own, room[:many])
+        each.add_to(total[start : start + many], own, room)
         start += many
     return lengths

@@ -4,30 +4,28 @@ Theorem. A step's sum on the grid has sensitivity S (`floats`); it gets round(si
 least z S, so a step is PoissonSampled(Gaussian(1, z), q): rounding a Gaussian number that is added to whole numbers is
 post-processing of continuous Gaussian noise. Sums of whole numbers below 2**53 are exact in float64.
 
-Noise does not depend on the data, so it is drawn on threads of its own while gradients are computed.
+Noise does not depend on the data, so it is drawn on a thread of its own while gradients are computed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
-import numpy as np
 import torch
 
 from tacit.errors import TacitError
 from tacit.learning.neural.floats import sensitivity, units_for
-from tacit.learning.neural.sums.inverse import inverse
+from tacit.learning.neural.sums.normals import rounded_normals
 from tacit.loss.numbers.rounding import dyadic_up
 from tacit.noise import BitSource, rounded_normal, secure
 
-_THREADS: Final = 2
 _EXACT: Final = 2.0**52
 _FAR: Final = 64.0  # no draw of the noise is so many deviations away, but with probability exp(-2000)
-_POOL = ThreadPoolExecutor(_THREADS, thread_name_prefix="tacit-noise")
+_POOL = ThreadPoolExecutor(1, thread_name_prefix="tacit-noise")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,33 +53,32 @@ class Grid:
             raise TacitError("A sum on the grid is beyond 2**52.")
         if float(self.sigma) * _FAR >= _EXACT:
             raise TacitError("The noise of this grid is beyond 2**52.")
-        noisy = torch.from_numpy(noise.astype(np.float64))
-        return noisy.add_(whole).mul_(2.0**-self.exponent / per)
+        return noise.double().add_(whole).mul_(2.0**-self.exponent / per)
 
     def draw(self, bits: Callable[[], BitSource] = secure, finer: int = 0) -> Drawing:
-        """Begin to draw the noise of one step, in steps that are 2**finer times as fine."""
+        """Begin to draw the noise of one step, in steps that are 2**finer times as fine: whole numbers."""
         sigma = self.sigma * (1 << finer)
-        each = -(-self.coordinates // _THREADS)
-        sizes = [min(each, self.coordinates - start) for start in range(0, self.coordinates, each)]
 
-        def drawn(size: int) -> Any:
-            return rounded_normal(sigma, size, bits(), inverse())
+        def drawn() -> Any:
+            if finer:
+                return torch.from_numpy(rounded_normal(sigma, self.coordinates, bits()))
+            return rounded_normals(sigma, self.coordinates, bits())
 
-        return Drawing([_POOL.submit(drawn, size) for size in sizes])
+        return Drawing(_POOL.submit(drawn).result)
 
 
 class Drawing:
     """Noise on its way; it can be taken once."""
 
-    def __init__(self, parts: list[Future[Any]]) -> None:
-        self._parts: list[Future[Any]] | None = parts
+    def __init__(self, drawn: Callable[[], Any]) -> None:
+        self._drawn: Callable[[], Any] | None = drawn
 
     def take(self) -> Any:
         """The noise; a second time there is none."""
-        if self._parts is None:
+        if self._drawn is None:
             raise TacitError("This noise was used before. A step draws its own.")
-        parts, self._parts = self._parts, None
-        return np.concatenate([each.result() for each in parts])
+        drawn, self._drawn = self._drawn, None
+        return drawn()
 
 
 def grid_for(clip: Fraction, multiplier: Fraction, coordinates: int, error: float) -> Grid:

@@ -21,7 +21,7 @@ import torch
 from numpy.typing import NDArray
 
 from tacit.learning.neural.floats import chunks_together
-from tacit.learning.neural.gradients.forms import Form
+from tacit.learning.neural.gradients.forms import Form, room_for
 from tacit.learning.neural.people.batches import Chunk, People, Room
 from tacit.learning.neural.sums.alone import exact_sum
 from tacit.learning.neural.sums.clipping import add_clipped
@@ -46,7 +46,7 @@ class Summing:
         self._kind, self._changed = kind, changed
         self._together = chunks_together(places)
         self._whole, self._open = (torch.empty(sum(sizes), dtype=torch.float64) for _ in range(2))
-        self._room, self._chunk_room = torch.empty(max(sizes)), Room()
+        self._room, self._chunk_room = room_for(max(sizes)), Room()
 
     def total(self, chosen: NDArray[np.int64], clip: Fraction, grid: Grid) -> tuple[Any, int]:
         """The sum over those chosen, which the next one overwrites; and the people within the norm less the others."""
