@@ -96,7 +96,7 @@ def test_exactly_a_hundred_brackets_are_read_and_one_more_is_refused() -> None:
 
 
 def test_deep_nesting_is_read_on_a_small_stack_and_by_many_at_once() -> None:
-    """Were the calls not on the heap, half a megabyte would overflow and end the process."""
+    """Half a megabyte is a sixteenth of what a thread has by default; an overflow would end the process."""
     texts = [NESTED[shape]((MOST_DEPTH - ROOM_FOR_THE_REST) // HALF.get(shape, 1)) for shape in NESTED] * 3
     before, limit = threading.stack_size(512 * 1024), sys.getrecursionlimit()
     try:
