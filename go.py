@@ -443,17 +443,45 @@ def test(arguments: list[str]) -> int:
     return steps({**pytest, **neural_steps()}, before=two_at_once({**pages, **lint_steps()}))
 
 
+SHORT_LOOK = 60.0
+"""Seconds that may pass until pip has said which build of torch it would install."""
+
 # What says most about networks in the least time; `python3 go.py neural` runs all of it.
 NEURAL_SHORT = ("test_hooked.py", "test_trainer.py", "test_batches.py", "test_features.py")
 
 
 def neural_steps() -> dict[str, Sequence[str]]:
-    """A short selection of the tests that need torch, where their environment is there: torch is not fetched for it."""
+    """The tests that say most of networks, where torch is there or a build for processors alone can be had."""
     if not is_ready(NEURAL):
-        say("Left out: tests that need torch. `python3 go.py neural` makes their environment and runs them.")
-        return {}
+        if not offers_small_torch():
+            say("Left out: tests that need torch. `python3 go.py neural` makes their environment and runs them.")
+            return {}
+        try:
+            prepare(NEURAL)
+        except Stop as why:
+            say(f"{why}\nLeft out: tests that need torch, because their environment could not be made.")
+            return {}
     files = [f"tests/learning/neural/{name}" for name in NEURAL_SHORT]
     return {"neural, in short": [NEURAL.tool("pytest"), "-n", "0", *files]}
+
+
+def offers_small_torch() -> bool:
+    """Whether pip would install a torch for processors alone. Those for graphics cards take gigabytes."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        ask = ["install", "--dry-run", "--quiet", "--ignore-installed", "--no-deps", "--only-binary", ":all:"]
+        try:
+            subprocess.run(
+                [*pip_for(TEST), *ask, "--report", str(report), *NEURAL.apart],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=SHORT_LOOK,
+                check=True,
+            )
+            found = [each["metadata"]["version"] for each in json.loads(report.read_text())["install"]]
+        except (subprocess.SubprocessError, OSError, ValueError, LookupError):
+            return False  # offline, say: whoever wants them says so, and then sees what is wrong
+    return bool(found) and all(version.endswith("+cpu") for version in found)
 
 
 def spark(arguments: list[str]) -> int:

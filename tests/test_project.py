@@ -379,13 +379,59 @@ def test_the_small_examples_run_without_a_terminal_and_show_every_lecture_figure
         assert figure in done.stdout, figure
 
 
-def test_torch_is_not_fetched_for_the_default_run(
-    go: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def _pip_that_would_install(
+    go: ModuleType, monkeypatch: pytest.MonkeyPatch, folder: Path, version: str, code: int = 0
 ) -> None:
+    """Stands in for pip: says what it would install, and ends with this code."""
+    pip = folder / "pip.py"
+    pip.write_text(
+        "import json, sys\n"
+        "where = sys.argv[sys.argv.index('--report') + 1]\n"
+        f"json.dump({{'install': [{{'metadata': {{'version': {version!r}}}}}]}}, open(where, 'w'))\n"
+        f"sys.exit({code})\n"
+    )
+    monkeypatch.setattr(go, "pip_for", lambda environment: [sys.executable, str(pip)])
     monkeypatch.setattr(go, "is_ready", lambda environment: False)
+
+
+@pytest.mark.parametrize(("version", "code"), [("2.13.0", 0), ("2.13.0+cu130", 0), ("2.13.0+cpu", 1)])
+def test_a_torch_for_graphics_cards_is_not_fetched_for_the_default_run(
+    go: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    version: str,
+    code: int,
+) -> None:
+    _pip_that_would_install(go, monkeypatch, tmp_path, version, code)
     monkeypatch.setattr(go, "prepare", lambda environment: pytest.fail("something is fetched"))
     assert go.neural_steps() == {}
     assert capsys.readouterr().out.count("\n") == 1
+
+
+def test_a_torch_for_processors_is_fetched_for_the_default_run(
+    go: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made = []
+    _pip_that_would_install(go, monkeypatch, tmp_path, "2.13.0+cpu")
+    monkeypatch.setattr(go, "prepare", made.append)
+    (step,) = go.neural_steps().values()
+    assert made == [go.NEURAL]
+    assert step[0] == go.NEURAL.tool("pytest")
+
+
+def test_where_the_environment_of_torch_cannot_be_made_the_default_run_goes_on(
+    go: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def full(environment: object) -> None:
+        raise go.Stop("No space left on device")
+
+    _pip_that_would_install(go, monkeypatch, tmp_path, "2.13.0+cpu")
+    monkeypatch.setattr(go, "prepare", full)
+    assert go.neural_steps() == {}
+    said = capsys.readouterr().out
+    assert "No space left on device" in said
+    assert "Left out: tests that need torch" in said
 
 
 def test_the_short_selection_of_neural_tests_is_there(go: ModuleType) -> None:

@@ -6,7 +6,6 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 
 import pytest
 import sqlglot
@@ -14,7 +13,6 @@ import sqlglot
 from tacit.errors import QuestionError
 from tacit.question import canonical, read
 from tacit.question.limits import MOST_BYTES, MOST_DEPTH, MOST_JOINS, MOST_NODES
-from tacit.question.stack import CALLS, room
 
 WHERE = "SELECT count(*) FROM t WHERE "
 
@@ -108,14 +106,9 @@ def test_deep_nesting_is_read_on_a_small_stack_and_by_many_at_once() -> None:
     assert sys.getrecursionlimit() == limit
 
 
-def test_room_is_made_for_all_who_are_inside_and_given_back() -> None:
-    limit = sys.getrecursionlimit()
-    with room():
-        with suppress(ZeroDivisionError), room():
-            assert sys.getrecursionlimit() == limit + CALLS
-            raise ZeroDivisionError
-        assert sys.getrecursionlimit() == limit + CALLS
-    assert sys.getrecursionlimit() == limit
+def test_a_run_of_intervals_is_refused_before_it_is_parsed() -> None:
+    with pytest.raises(QuestionError, match=r"more than 100 deep \(line 1"):
+        read(WHERE + "INTERVAL " * 101 + "'1' day > x")
 
 
 # -- what is written once and means twice --------------------------------------------------------------------

@@ -8,7 +8,6 @@ Nothing here knows about privacy, and nothing of the text is ever executed: what
 
 from __future__ import annotations
 
-from tacit.question import picks  # noqa: F401  # adds its readers
 from tacit.question.canonical import canonical
 from tacit.question.read import read, read_asked
 from tacit.question.tree import Question, United

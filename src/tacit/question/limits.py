@@ -1,10 +1,9 @@
 """Limits on a text before and after it is parsed, so that reading it takes bounded time, room and stack.
 
 Promise: what passes `check_text` is at most 64 KB; what passes `check_tokens` nests its brackets, CASEs and runs of
-prefix signs at most 100 deep, so the parser's recursion is bounded; what passes `check_tree` has at most 5,000 nodes, a
-depth of at most 100 (brackets that only group do not count) and at most 10 joins; and what passes `check_written_out`
-still has at most 5,000 nodes where COALESCE, NULLIF and the like, which name an operand once, are written out with it
-twice.
+prefix signs at most 100 deep (INTERVAL is such a sign); what passes `check_tree` has at most 5,000 nodes, a depth of at
+most 100 (brackets that only group do not count) and at most 10 joins; and what passes `check_written_out` still has at
+most 5,000 nodes where COALESCE, NULLIF and the like, which name an operand once, are written out with it twice.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
-_PREFIXES = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE})
+_PREFIXES = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE, TokenType.INTERVAL})
 
 
 def check_text(text: object) -> str:

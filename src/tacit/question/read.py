@@ -27,7 +27,7 @@ from tacit.question.privacy_clause import cut_privacy
 from tacit.question.refusals import only, refused, shown
 from tacit.question.scalars import Reader
 from tacit.question.semi_joins import as_exists
-from tacit.question.stack import room
+from tacit.question.stack import room, roomy
 from tacit.question.united import over_union, united_of
 
 _DIALECTS = ("duckdb", "postgres", "bigquery", "snowflake", "mysql", "sqlite", "spark", "trino")
@@ -158,7 +158,8 @@ def _inner(node: exp.Expr) -> tree.Scalar:
 READERS_OF_SELECTS: Mapping[type[exp.Expr], Reader] = MappingProxyType({exp.Subquery: _inner})
 
 
-def _parsed(text: str, dialect: str) -> tuple[exp.Select | exp.SetOperation, tree.Privacy | None]:
+def syntax_of(text: str, dialect: str = "duckdb") -> tuple[list[exp.Expr], tree.Privacy | None]:
+    """The statements of a text within the limits, as the parser has them, and the price that is written at its end."""
     if dialect not in _DIALECTS:
         raise QuestionError(f"The dialect {dialect!r} is not known. Known: {', '.join(_DIALECTS)}.")
     try:
@@ -166,21 +167,25 @@ def _parsed(text: str, dialect: str) -> tuple[exp.Select | exp.SetOperation, tre
         limits.check_tokens(tokens)
         check_arguments(tokens)
         tokens, privacy = cut_privacy(tokens)
-        statements = _dialect(dialect).parser(error_level=ErrorLevel.RAISE).parse(tokens, text)
+        parser = _dialect(dialect).parser(error_level=ErrorLevel.RAISE)
+        statements = roomy(len(tokens), lambda: parser.parse(tokens, text))
     except SqlglotError as bad:
         raise QuestionError(
             f"The question could not be parsed{_where(bad)}. It is one SELECT: check words, commas, brackets, quotes."
         ) from None
-    except RecursionError:  # by a construct that the limits do not count as nesting
+    except RuntimeError:  # a construct that the limits do not count as nesting; or no thread could be had
         raise QuestionError("The question nests too deep to be parsed. Make it flatter.") from None
     except (ValueError, AttributeError, TypeError, KeyError, IndexError):
         # the parser stumbling over odd text is the text's fault and depends on nothing else
         raise QuestionError("The question could not be parsed. Write it in plainer SQL.") from None
-    statements = [statement for statement in statements if statement is not None]
+    return [statement for statement in statements if statement is not None], privacy
+
+
+def _parsed(text: str, dialect: str) -> tuple[exp.Select | exp.SetOperation, tree.Privacy | None]:
+    statements, privacy = syntax_of(text, dialect)
     if len(statements) != 1:
         raise QuestionError(f"A question is one statement. This text has {len(statements)}.")
     statement = statements[0]
-    assert statement is not None
     if limits.check_tree(statement) & {exp.With, exp.Join}:
         statement = as_exists(written_out(statement))
         limits.check_tree(statement)

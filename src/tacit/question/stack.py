@@ -2,8 +2,12 @@
 
 The parser takes some forty calls for one level of nesting, so a hundred levels do not fit into the thousand calls that
 Python allows by default. What runs `with room()` may go deeper, by a fixed amount that the limits on the text never
-exceed. Where the parser is compiled its calls are on the thread's own stack, and need no room here: the deepest texts
-take less than 384 KiB there, of the megabytes that a thread has. Frames of Python functions live on the heap.
+exceed.
+
+Where the parser is compiled, nobody counts its calls: they are on the thread's own stack, and one that is too small
+ends the process. A hundred levels of brackets take less than 384 KiB there, and no text nests deeper than it has words.
+So a text of a hundred words is parsed where it is, and a longer one by a thread that has 8 KiB for every word of it,
+twice what a level takes. That is address space, of which a text that does not nest touches next to nothing.
 
 The limit belongs to the whole process, so the first who needs room raises it and the last one to leave puts it back.
 """
@@ -12,12 +16,18 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, TypeVar
+
+Made = TypeVar("Made")
 
 CALLS: Final = 8_000
 """How many calls deeper than usual: a hundred levels of up to eighty calls."""
+FEW_WORDS: Final = 100
+_EACH_WORD: Final = 8 * 1024
+_turn: Final = threading.Lock()
 
 
 class _Room:
@@ -46,3 +56,25 @@ class _Room:
 
 
 room: Final = _Room()
+
+
+def roomy(words: int, parse: Callable[[], Made]) -> Made:
+    """What `parse` makes of a text of so many words, or raises, with room for one level of nesting for each of them."""
+    if words <= FEW_WORDS:
+        return parse()
+    made: Future[Made] = Future()
+    beside = threading.Thread(target=_settle, args=(made, parse), name="tacit-parser", daemon=True)
+    with _turn:  # the size is that of whatever thread is started next
+        before = threading.stack_size(words * _EACH_WORD)
+        try:
+            beside.start()
+        finally:
+            threading.stack_size(before)
+    return made.result()
+
+
+def _settle(made: Future[Made], parse: Callable[[], Made]) -> None:
+    try:
+        made.set_result(parse())
+    except BaseException as problem:  # noqa: BLE001  # raised where it is waited for
+        made.set_exception(problem)

@@ -18,15 +18,15 @@ from typing import Any, Final
 
 import duckdb
 import numpy as np
-import sqlglot
 from numpy.typing import NDArray
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from tacit import parameters
 from tacit.errors import QuestionError
 from tacit.policy.check import did_you_mean
 from tacit.question import read, tree
+from tacit.question.limits import check_text
+from tacit.question.read import syntax_of
 from tacit.statistics.domains import Bins
 from tacit.statistics.source import Source
 from tacit.synthesis.asking.points import axis_of, code_of
@@ -204,8 +204,8 @@ def _listed(constraints: Any) -> list[str]:
 
 def _condition(text: str) -> tree.Scalar:
     try:
-        alone = sqlglot.parse(text, read="duckdb")  # by itself: brackets in it do not reach beyond it
-    except SqlglotError:
+        alone, _ = syntax_of(check_text(text))  # by itself: brackets in it do not reach beyond it
+    except QuestionError:
         alone = []
     if len(alone) != 1 or not isinstance(alone[0], exp.Condition):
         raise QuestionError(f"A constraint is one condition in SQL, such as age >= 16 OR income = 0. Got {text!r}.")
