@@ -49,6 +49,18 @@ def test_importing_a_room_loads_nothing_heavy(room: str) -> None:
     assert roots(loaded_by(f"import {room}")) & set(HEAVY) == set()
 
 
+def test_the_command_line_loads_its_own_libraries_alone() -> None:
+    """Completion and help start a process for every press of a key."""
+    loaded = loaded_by("import tacit.doors.cli")
+    rooms = {name.split(".")[1] for name in loaded if name.startswith("tacit.")}
+    assert rooms <= {"doors", "errors", "parameters"}
+    assert roots(loaded) & {*HEAVY, "numpy", "sqlglot", "apsw", "cryptography"} <= {"rich"}
+
+
+def test_a_curator_is_loaded_without_scipy() -> None:
+    assert "scipy" not in roots(loaded_by("import tacit.curator"))
+
+
 def test_the_check_for_heavy_modules_notices_one() -> None:
     assert "scipy" in roots(loaded_by("import scipy"))
 

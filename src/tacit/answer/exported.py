@@ -50,7 +50,7 @@ _ARROW: Final = {
     "date": ("date32",),
     "timestamp": ("timestamp", "us"),
 }
-_DUCKDB: Final = {
+DUCKDB_TYPES: Final = {
     "integer": "BIGINT",
     "real": "DOUBLE",
     "text": "VARCHAR",
@@ -106,7 +106,7 @@ class Sheet:
         import duckdb
 
         typed = [
-            f"{_quoted(name)} {_DUCKDB.get(kind, 'VARCHAR')}"
+            f"{_quoted(name)} {DUCKDB_TYPES.get(kind, 'VARCHAR')}"
             for name, kind in zip(_distinct(self.names), self.kinds, strict=True)
         ]
         with tempfile.TemporaryDirectory(prefix="tacit-") as folder, duckdb.connect() as connection:

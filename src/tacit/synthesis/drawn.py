@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.answer.exported import library
+from tacit.answer.exported import DUCKDB_TYPES, library
 from tacit.statistics.source import Whole
 from tacit.synthesis.cells import Field
 
@@ -26,14 +26,6 @@ _TYPES: Final = {
     "boolean": "bool",
     "date": "datetime64[D]",
     "timestamp": "datetime64[us]",
-}
-_DUCKDB: Final = {
-    "integer": "BIGINT",
-    "real": "DOUBLE",
-    "text": "VARCHAR",
-    "boolean": "BOOLEAN",
-    "date": "DATE",
-    "timestamp": "TIMESTAMP",
 }
 
 
@@ -125,7 +117,7 @@ class Drawn:
 
         rows = {f"c{place}": for_duckdb(own) for place, own in enumerate(self.columns.values())}
         named = ", ".join(
-            f'CAST(c{place} AS {_DUCKDB[self.kinds[name]]}) AS "{name.replace(chr(34), chr(34) * 2)}"'
+            f'CAST(c{place} AS {DUCKDB_TYPES[self.kinds[name]]}) AS "{name.replace(chr(34), chr(34) * 2)}"'
             for place, name in enumerate(self.columns)
         )
         target = path.as_posix().replace("'", "''")

@@ -11,12 +11,13 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tacit import parameters
 from tacit.errors import ParameterError
-from tacit.federated.aggregation.keys import KEY, Identity
-from tacit.ledger import disk
+
+if TYPE_CHECKING:  # every command reads this module, and few read a key
+    from tacit.federated.aggregation.keys import Identity
 
 _WORDS: Final = {Path: "a path", str: "a text", float: "a number", int: "a whole number", list: "a list"}
 
@@ -72,6 +73,8 @@ def read_text(path: Path) -> str:
 
 def read_secret(path: Path) -> bytes:
     """A secret of 32 bytes, written as hexadecimal digits."""
+    from tacit.federated.aggregation.keys import KEY
+
     try:
         secret = bytes.fromhex(read_text(path).strip())
     except ValueError:
@@ -83,11 +86,15 @@ def read_secret(path: Path) -> bytes:
 
 def read_identity(path: Path) -> Identity:
     """The identity of a key file."""
+    from tacit.federated.aggregation.keys import Identity
+
     return Identity(read_secret(path))
 
 
 def write_secret(path: Path, secret: bytes) -> None:
     """A new file that its owner alone can read."""
+    from tacit.ledger import disk
+
     try:
         descriptor = disk.open_file(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
     except FileExistsError:

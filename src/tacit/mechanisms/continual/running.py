@@ -33,7 +33,6 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from tacit import noise, parameters
 from tacit.errors import ParameterError, TacitError
@@ -168,6 +167,8 @@ class RunningTotals:
         """
         level = parameters.level("confidence", confidence)
         if self.gaussian:
+            from scipy.special import ndtri  # a fifth of what a curator would load, and only a watch needs it
+
             return self.deviation(step) * float(ndtri(float((1 + level) / 2))) * (1 + 1e-5)
         parts = self._stretches(step)
         share = float(1 - level) / len(parts)
