@@ -4,11 +4,14 @@ Theorem. A step's sum on the grid has sensitivity S (`floats`); it gets round(si
 least z S, so a step is PoissonSampled(Gaussian(1, z), q): rounding a Gaussian number that is added to whole numbers is
 post-processing of continuous Gaussian noise. Sums of whole numbers below 2**53 are exact in float64.
 
-Noise does not depend on the data, so it is drawn on a thread of its own while gradients are computed.
+Noise does not depend on the data, so where a processor is spare it is drawn on a thread of its own while gradients are
+computed. Where torch's threads have every processor, a thread more would make all of them wait for each other, and a
+step would take twice as long: there noise is drawn between two passes, by all of torch's threads.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -58,13 +61,14 @@ class Grid:
     def draw(self, bits: Callable[[], BitSource] = secure, finer: int = 0) -> Drawing:
         """Begin to draw the noise of one step, in steps that are 2**finer times as fine: whole numbers."""
         sigma = self.sigma * (1 << finer)
+        beside = has_spare_processor()
 
         def drawn() -> Any:
             if finer:
                 return torch.from_numpy(rounded_normal(sigma, self.coordinates, bits()))
-            return rounded_normals(sigma, self.coordinates, bits())
+            return rounded_normals(sigma, self.coordinates, bits(), threads=1 if beside else torch.get_num_threads())
 
-        return Drawing(_POOL.submit(drawn).result)
+        return Drawing(_POOL.submit(drawn).result if beside else drawn)
 
 
 class Drawing:
@@ -79,6 +83,12 @@ class Drawing:
             raise TacitError("This noise was used before. A step draws its own.")
         drawn, self._drawn = self._drawn, None
         return drawn()
+
+
+def has_spare_processor() -> bool:
+    """Whether this process may use more processors than torch has threads."""
+    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return own > int(torch.get_num_threads())
 
 
 def grid_for(clip: Fraction, multiplier: Fraction, coordinates: int, error: float) -> Grid:

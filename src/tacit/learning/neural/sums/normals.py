@@ -39,12 +39,15 @@ _ROOT: Final = math.sqrt(2.0)
 _ALL: Final = np.uint64((1 << 63) - 1)
 
 
-def rounded_normals(scale: Fraction, size: int, bits: BitSource) -> Any:
-    """round(scale * Z) in float64, which holds these whole numbers exactly, or in int64 where it could not."""
+def rounded_normals(scale: Fraction, size: int, bits: BitSource, *, threads: int = 1) -> Any:
+    """round(scale * Z) in float64, which holds these whole numbers exactly, or in int64 where it could not.
+
+    threads: how many of torch's take part; one alone is given parts that torch does not share out.
+    """
     if scale >= IN_ONE_PIECE or not agrees():
         return torch.from_numpy(rounded_normal(scale, size, bits))
     found = torch.empty(size, dtype=torch.float64)
-    for part in found.split(_TOGETHER * torch.get_num_threads()) if size else ():
+    for part in found.split(_TOGETHER * threads) if size else ():
         _draw(part, scale, bits)
     return found.add_(0.0)  # no zero has a sign: whatever is added to it could tell from it
 
