@@ -49,7 +49,8 @@ def rounded_normals(scale: Fraction, size: int, bits: BitSource, *, threads: int
     found = torch.empty(size, dtype=torch.float64)
     for part in found.split(_TOGETHER * threads) if size else ():
         _draw(part, scale, bits)
-    return found.add_(0.0)  # no zero has a sign: whatever is added to it could tell from it
+        part.add_(0.0)  # no zero has a sign: whatever is added to it could tell from it
+    return found
 
 
 def _draw(out: Any, scale: Fraction, bits: BitSource) -> None:
