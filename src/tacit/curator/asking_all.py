@@ -14,8 +14,9 @@ from fractions import Fraction
 from tacit import parameters
 from tacit.errors import QuestionError
 from tacit.loss.events import Composed, Event
-from tacit.plan import KnownKeys, Plan, make_plan
-from tacit.plan.make import affordable
+from tacit.plan import KnownKeys, Plan
+from tacit.plan.asked import Asked
+from tacit.plan.make import affordable, plan_asked
 from tacit.plan.sources.name_keys import name_keys
 from tacit.policy import Policy
 from tacit.question import tree
@@ -57,14 +58,14 @@ def plan_together(
         for member in family.members:  # what does not go together after all is planned by itself
             (single,) = alone([questions[member.place]])
             one = Fraction(1, len(questions))
-            by_itself = make_plan(single.question, policy, epsilon=whole * one, delta=delta * one)
+            by_itself = plan_asked(single.question, policy, Asked(whole * one, delta * one))
             found.append((_at(single, member.place), by_itself))
     return Together(tuple(found))
 
 
 def _planned(family: Family, policy: Policy, epsilon: Fraction, delta: Fraction) -> Plan | None:
     try:
-        plan = make_plan(family.question, policy, epsilon=epsilon, delta=delta)
+        plan = plan_asked(family.question, policy, Asked(epsilon, delta))
     except QuestionError:
         if len(family.members) == 1 and family.members[0].cell is None:
             raise

@@ -84,13 +84,11 @@ def make_plan(
     groups_per_unit: int | None = None,
 ) -> Plan:
     """The plan that answers `question` for epsilon (and delta), or for rho; the policy's default without either."""
-    asked = Asked(
-        None if epsilon is None else parameters.positive("epsilon", epsilon),
-        None if delta is None else parameters.probability("delta", delta),
-        None if rho is None else parameters.positive("rho", rho),
-        weights=None
-        if weights is None
-        else {name: parameters.positive("weights", weight) for name, weight in weights.items()},
+    asked = Asked.of(
+        epsilon,
+        delta=delta,
+        rho=rho,
+        weights=weights,
         rows_per_unit=rows_per_unit,
         groups_per_unit=groups_per_unit,
     )
