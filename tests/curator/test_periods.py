@@ -97,3 +97,11 @@ def test_a_period_is_over_at_its_end_and_when_it_was_waited_for(tmp_path: Path) 
             assert len(watch.catch_up(now)) == over
         assert watch.catch_up()[-1].end == dt.datetime(2025, 1, 6)  # the last one ends with the watch
         watch.close()
+
+
+def test_brackets_around_a_watched_question_change_nothing(tmp_path: Path) -> None:
+    made(tmp_path, "date")
+    sql = next(iter(QUESTIONS))
+    asked = {"every": "5 days", "since": "2025-01-02", "until": "2025-01-18"}
+    plain = numbers(tmp_path, "date", "plain", sql, ["2026-01-01"], **asked)
+    assert numbers(tmp_path, "date", "in brackets", f"({sql})", ["2026-01-01"], **asked) == plain

@@ -53,6 +53,11 @@ def arrays() -> dict[str, np.ndarray]:
     return {name: own for name, own in people().items() if name != "day"}
 
 
+def test_brackets_around_a_question_change_nothing(twin: synthesis.Synthetic) -> None:
+    sql = "SELECT sex, count(*) AS n FROM people GROUP BY sex ORDER BY sex"
+    assert list(twin.ask(f"({sql})").rows()) == list(twin.ask(sql).rows())
+
+
 def test_counts_sums_and_means_are_those_of_the_models_table(twin: synthesis.Synthetic) -> None:
     table = twin.probabilities("sex", "age") * twin.total
     found = twin.ask("SELECT sex, count(*) AS n, sum(age) AS s, avg(age) AS a FROM people GROUP BY sex ORDER BY sex")

@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
-import sqlglot
 from sqlglot import exp
 
 from tacit import parameters
@@ -28,6 +27,7 @@ from tacit.engines.exact import Columns, Keys
 from tacit.errors import QuestionError
 from tacit.plan import Plan
 from tacit.plan.plan import Query
+from tacit.question import read_with_select
 
 if TYPE_CHECKING:
     from tacit.curator.curator import Curator
@@ -70,9 +70,10 @@ class Periods:
     """The question of each period."""
 
     def __init__(self, curator: Curator, sql: str, epsilon: Fraction, time: str | None, span: Span) -> None:
-        self._curator, self._sql, self._epsilon, self._span = curator, sql, epsilon, span
+        self._curator, self._epsilon, self._span = curator, epsilon, span
         whole = curator.plan(sql, epsilon)
-        if sqlglot.parse_one(sql, dialect="duckdb").find(exp.Distinct) is not None:
+        _, self._select = read_with_select(sql)
+        if self._select.find(exp.Distinct) is not None:
             raise QuestionError(
                 "A watch adds up its periods: what is in two of them would count twice. Leave out DISTINCT."
             )
@@ -173,11 +174,9 @@ class Periods:
 
     def _between(self, start: dt.datetime, end: dt.datetime) -> Plan:
         """The plan of one stretch of time; the same cells, and no more sensitive than what was paid for."""
-        asked = sqlglot.parse_one(self._sql, dialect="duckdb")
-        assert isinstance(asked, exp.Select)
         column = exp.column(self.time, quoted=True)
         ends = self._literal(start), self._literal(end)
-        plan = self._curator.plan(asked.where(column >= ends[0], column < ends[1]).sql("duckdb"), self._epsilon)
+        plan = self._curator.plan(self._select.where(column >= ends[0], column < ends[1]).sql("duckdb"), self._epsilon)
         if not self.watched.same(plan):
             raise QuestionError("The policy has changed since this watch was paid for. Begin another watch.")
         return plan

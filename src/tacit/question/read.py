@@ -57,17 +57,27 @@ def read(sql: str, dialect: str = "duckdb") -> tree.Question:
     >>> read("SELECT count(*) FROM visits WHERE age > 30").where
     Compare(op='>', left=Name(table=None, column='age'), right=Literal(value=30))
     """
-    asked = read_asked(sql, dialect)
+    return read_with_select(sql, dialect)[0]
+
+
+def read_with_select(sql: str, dialect: str = "duckdb") -> tuple[tree.Question, exp.Select]:
+    """As `read`, and the SELECT itself as the parser has it: without brackets around it or words about privacy."""
+    asked, statement = _read(sql, dialect)
     if isinstance(asked, tree.United):
         raise QuestionError(
             f"UNION ALL puts the answers of {len(asked.parts)} SELECTs together, and one question is needed here. "
             "Ask them one by one."
         )
-    return asked
+    assert isinstance(statement, exp.Select)  # what is not one has several parts
+    return asked, statement
 
 
 def read_asked(sql: str, dialect: str = "duckdb") -> tree.Question | tree.United:
     """What `sql` asks: a question, or the answers of several, one below the other."""
+    return _read(sql, dialect)[0]
+
+
+def _read(sql: str, dialect: str) -> tuple[tree.Question | tree.United, exp.Select | exp.SetOperation]:
     text = limits.check_text(sql)
     with room():
         statement, privacy = _parsed(text, dialect)
@@ -82,7 +92,7 @@ def read_asked(sql: str, dialect: str = "duckdb") -> tree.Question | tree.United
             raise QuestionError(
                 "The SELECTs of a UNION ALL have one price: write it at the end, WITH PRIVACY (epsilon = ...)."
             )
-    return asked
+    return asked, statement
 
 
 def question_of(select: exp.Select) -> tree.Question:

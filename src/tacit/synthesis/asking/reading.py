@@ -10,12 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import sqlglot
 from sqlglot import exp
 
 from tacit.errors import QuestionError
 from tacit.policy.check import did_you_mean
-from tacit.question import read, tree
+from tacit.question import read_with_select, tree
 from tacit.synthesis.cells import Field
 from tacit.synthesis.model.tables import Columns
 
@@ -45,10 +44,8 @@ class Asked:
 
 def read_asked(sql: str, dialect: str, fields: Sequence[Field]) -> Asked:
     """The question, or a refusal."""
-    question = read(sql, dialect)
+    question, select = read_with_select(sql, dialect)
     _must_be_simple(question)
-    select = sqlglot.parse_one(sql, read=dialect)
-    assert isinstance(select, exp.Select)
     known = {each.name.casefold(): place for place, each in enumerate(fields)}
     outputs = {each.name.casefold() for each in question.outputs if not _names_itself(each)}
     touched = set()
