@@ -154,6 +154,4 @@ def _posted(
 
 def _as_written(price: Any) -> Fraction:
     """A price as people mean it: the float 9.99 is 9.99, not the binary number nearest to it."""
-    if isinstance(price, float):
-        price = repr(price)
-    return parameters.positive("prices", price)
+    return parameters.positive("prices", parameters.as_written("prices", price, "a finite number above 0"))
