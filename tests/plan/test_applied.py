@@ -11,7 +11,7 @@ import pytest
 
 from tacit.errors import QuestionError
 from tacit.plan import make_plan
-from tacit.plan.answers.applied import CURVES, Curve, Extreme
+from tacit.plan.answers.applied import RISING, Extreme, Rising
 from tacit.plan.answers.cases import Choice
 from tacit.plan.answers.conditions import Test as Condition
 from tacit.plan.answers.formulas import Cells, Constant, Formula, KeyFormula, Linear
@@ -19,7 +19,7 @@ from tacit.question import read
 from tests.plan.copies import clinic
 
 FIRST, SECOND = Linear(((0, Fraction(1)),)), Linear(((1, Fraction(2)),))
-LARGE = Choice((Condition(">", (FIRST, SECOND)),), (FIRST, Curve("sqrt", SECOND)))
+LARGE = Choice((Condition(">", (FIRST, SECOND)),), (FIRST, Rising("sqrt", SECOND)))
 
 
 def cells(first: list[float], second: list[float], keys: list[Any] | None = None) -> Cells:
@@ -29,7 +29,7 @@ def cells(first: list[float], second: list[float], keys: list[Any] | None = None
 @pytest.mark.parametrize(
     "formula",
     [
-        *(Curve(name, FIRST) for name in CURVES if name != "trunc"),
+        *(Rising(name, FIRST) for name in RISING if name != "trunc"),
         LARGE,
         Extreme(True, (FIRST, SECOND)),
         Extreme(False, (FIRST, SECOND)),
@@ -49,11 +49,11 @@ def test_slopes_are_those_of_differences(formula: Formula) -> None:
 
 def test_a_curve_without_a_value_is_missing_and_never_infinite() -> None:
     for name, inputs in {"sqrt": [-1.0], "ln": [0.0, -5.0], "log10": [0.0], "log2": [-1.0], "exp": [1e9]}.items():
-        found = Curve(name, FIRST).of(cells(inputs, inputs))
+        found = Rising(name, FIRST).of(cells(inputs, inputs))
         assert np.isnan(found.value).all()
         assert np.isfinite(found.slopes[0]).all()
-    assert Curve("log10", FIRST).of(cells([1000.0], [0.0])).value[0] == pytest.approx(3)
-    assert Curve("trunc", FIRST).of(cells([-2.5], [0.0])).value[0] == -2
+    assert Rising("log10", FIRST).of(cells([1000.0], [0.0])).value[0] == pytest.approx(3)
+    assert Rising("trunc", FIRST).of(cells([-2.5], [0.0])).value[0] == -2
 
 
 def test_an_extreme_passes_over_what_is_missing() -> None:

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tacit.plan.answers.applied import Curve, Extreme
+from tacit.plan.answers.applied import Extreme, Rising
 from tacit.plan.answers.bends import HALF_A_STEP, reach_of
 from tacit.plan.answers.cases import Choice
 from tacit.plan.answers.chosen import among
@@ -45,7 +45,7 @@ FORMULAS: dict[str, Formula] = {
     "at most": Choice((Condition("<=", (COUNT, Constant(10))),), (SUM, Constant(-40))),
     "less": Choice((Condition("<", (Constant(10), COUNT)),), (SUM, Constant(-40))),
     "at least": Choice((Condition(">=", (COUNT, Constant(10))),), (SUM, Constant(-40))),
-    "root": Curve("sqrt", COUNT),
+    "root": Rising("sqrt", COUNT),
     "one inside another": Choice((_above(10),), (Choice((_above(3, SUM),), (SUM, Constant(60))), Constant(0))),
     "greatest with a constant": Extreme(False, (COUNT, Constant(10))),
     "least with a constant": Extreme(True, (COUNT, Constant(10))),
@@ -53,8 +53,8 @@ FORMULAS: dict[str, Formula] = {
     "remainder": Operation("%", COUNT, Constant(5)),
     "floor": Apply("floor", Operation("*", COUNT, Constant(Fraction(1, 4)))),
     "sign": Apply("sign", Operation("-", COUNT, Constant(10))),
-    "exponential": Curve("exp", Operation("/", COUNT, Constant(3))),
-    "logarithm": Curve("ln", COUNT),
+    "exponential": Rising("exp", Operation("/", COUNT, Constant(3))),
+    "logarithm": Rising("ln", COUNT),
 }
 
 
@@ -120,8 +120,8 @@ def test_a_quotient_by_a_noisy_zero_may_be_anything() -> None:
 
 
 def test_a_logarithm_of_what_may_be_zero_has_no_bound() -> None:
-    assert _reach(_at(Curve("ln", COUNT), 1.0), 1.0) > 1e6
-    assert _reach(_at(Curve("ln", COUNT), 1e6), 1.0) == pytest.approx(WITHIN * (1 + HALF_A_STEP) / 1e6, rel=1e-4)
+    assert _reach(_at(Rising("ln", COUNT), 1.0), 1.0) > 1e6
+    assert _reach(_at(Rising("ln", COUNT), 1e6), 1.0) == pytest.approx(WITHIN * (1 + HALF_A_STEP) / 1e6, rel=1e-4)
 
 
 def test_conditions_on_keys_are_certain() -> None:
@@ -165,7 +165,7 @@ def test_remainders_near_a_multiple_hold_their_level_summed_up_point_by_point(si
 
 
 def test_a_curve_is_off_by_its_steeper_chord() -> None:
-    found = _at(Curve("exp", COUNT), 3.0)
+    found = _at(Rising("exp", COUNT), 3.0)
     off = WITHIN * (1 + HALF_A_STEP)
     assert _reach(found, 1.0) == pytest.approx(math.exp(3 + off) - math.exp(3))
 
@@ -173,8 +173,8 @@ def test_a_curve_is_off_by_its_steeper_chord() -> None:
 def test_a_root_near_zero_is_off_by_the_root_of_what_it_is_taken_of() -> None:
     """The slope of a root has no bound there: sqrt(var_pop(x)) said 0 +/- 1.6e15, and stddev_pop(x) 0 +/- 50."""
     off = WITHIN * (1 + HALF_A_STEP)
-    assert _reach(_at(Curve("sqrt", COUNT), 0.0), 1.0) == pytest.approx(math.sqrt(off))
-    assert _reach(_at(Curve("sqrt", COUNT), 1.0), 1.0) == pytest.approx(1.0)
+    assert _reach(_at(Rising("sqrt", COUNT), 0.0), 1.0) == pytest.approx(math.sqrt(off))
+    assert _reach(_at(Rising("sqrt", COUNT), 1.0), 1.0) == pytest.approx(1.0)
 
 
 def test_a_condition_that_may_be_null_in_truth_may_lead_to_the_next_branch() -> None:

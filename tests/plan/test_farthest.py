@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tacit.plan.answers.applied import Curve, Extreme
+from tacit.plan.answers.applied import Extreme, Rising
 from tacit.plan.answers.cases import Choice
 from tacit.plan.answers.conditions import Test as Condition
 from tacit.plan.answers.farthest import farthest, range_of
@@ -63,7 +63,7 @@ def test_what_is_made_of_such_values_lies_in_a_range_too(rows: np.ndarray) -> No
         (Apply("ceil", mean), (-3, 5), float(np.ceil(average))),
         (Apply("round", mean, 1), (-3, 5), round(average, 1)),
         (Apply("round", mean, -1), (-10, 10), float(np.floor(average / 10 + 0.5) * 10)),
-        (Curve("sqrt", spread(False)), (0, 4), float(rows.std())),
+        (Rising("sqrt", spread(False)), (0, 4), float(rows.std())),
         (missing, (-10, 5), average),
         (missing, (-10, 5), -10.0),
         (Extreme(True, (mean, Constant(2))), (-3, 5), min(average, 2.0)),

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from tacit.errors import QuestionError
 from tacit.plan.sources.scope import Place, Scope, quoted, table_columns
 from tacit.plan.values.clock import add_months
-from tacit.plan.values.float_functions import curve, width_bucket
+from tacit.plan.values.float_functions import rising, width_bucket
 from tacit.plan.values.intervals import Interval
 from tacit.plan.values.translate import value_of
 from tacit.plan.values.value import Number, Text, Truth, constant
@@ -174,9 +174,9 @@ def test_a_curve_is_the_curve_to_the_grid(function: str, step: str) -> None:
         exact = place * grid
         if function == "exp" and exact > 34:
             with pytest.raises(QuestionError, match="up to 34"):
-                curve(function, number)
+                rising(function, number)
             continue
-        found = curve(function, number)
+        found = rising(function, number)
         (raw,) = duckdb.execute(f"SELECT {found.sql.sql(dialect='duckdb')}").fetchall()[0]
         defined = exact >= 0 if function == "sqrt" else exact > 0 if function != "exp" else True
         if not defined:

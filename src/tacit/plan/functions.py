@@ -15,7 +15,7 @@ from typing import Protocol, TypeAlias
 from sqlglot import exp
 
 from tacit.errors import QuestionError
-from tacit.plan.answers.applied import Curve, Extreme, Wording
+from tacit.plan.answers.applied import Extreme, Rising, Wording
 from tacit.plan.answers.formulas import Apply, Formula
 from tacit.plan.values import arithmetic, clock, dates, float_functions, texts
 from tacit.plan.values.choices import extreme
@@ -101,7 +101,7 @@ def _of_number(function: str, value: Callable[[Number], Value]) -> OnRow:
     return lambda given: value(_plain(function, given[0]))
 
 
-def _of_moment(function: str, value: Callable[[Number], Value]) -> OnRow:
+def _of_time(function: str, value: Callable[[Number], Value]) -> OnRow:
     return lambda given: value(_number(function, given[0]))
 
 
@@ -110,11 +110,11 @@ def _of_text(function: str, value: Callable[[Text], Value]) -> OnRow:
 
 
 def _part(function: str) -> OnRow:
-    return _of_moment(function, lambda moment: dates.part(function, moment))
+    return _of_time(function, lambda moment: dates.part(function, moment))
 
 
-def _curve(function: str) -> OnRow:
-    return _of_number(function, lambda number: float_functions.curve(function, number))
+def _rising(function: str) -> OnRow:
+    return _of_number(function, lambda number: float_functions.rising(function, number))
 
 
 def _letters(function: str) -> OnRow:
@@ -162,7 +162,7 @@ def _substring(given: list[Value]) -> Value:
 
 
 def _bent(node: tree.Call, reads: Reads) -> Formula:
-    return Curve(node.function, reads.number(node.arguments[0]))
+    return Rising(node.function, reads.number(node.arguments[0]))
 
 
 def _stepped(node: tree.Call, reads: Reads) -> Formula:
@@ -213,17 +213,17 @@ TABLE: tuple[Meaning, ...] = (
     Meaning("week", _part("week")),
     Meaning("date_trunc", _date_trunc),
     Meaning("date_diff", _date_diff),
-    Meaning("last_day", _of_moment("last_day", clock.last_day)),
-    Meaning("epoch", _of_moment("epoch", clock.epoch)),
+    Meaning("last_day", _of_time("last_day", clock.last_day)),
+    Meaning("epoch", _of_time("epoch", clock.epoch)),
     Meaning("strftime", lambda given: texts.formatted(_number("strftime", given[0]), _word(given[1]))),
     Meaning("interval", _interval),
     Meaning("width_bucket", _width_bucket),
     Meaning("trunc", _of_number("trunc", arithmetic.whole_part), _bent),
-    Meaning("sqrt", _curve("sqrt"), _bent),
-    Meaning("ln", _curve("ln"), _bent),
-    Meaning("log10", _curve("log10"), _bent),
-    Meaning("log2", _curve("log2"), _bent),
-    Meaning("exp", _curve("exp"), _bent),
+    Meaning("sqrt", _rising("sqrt"), _bent),
+    Meaning("ln", _rising("ln"), _bent),
+    Meaning("log10", _rising("log10"), _bent),
+    Meaning("log2", _rising("log2"), _bent),
+    Meaning("exp", _rising("exp"), _bent),
     Meaning("magnitude", lambda given: magnitude(given[0])),
     Meaning("lower", _letters("lower"), _worded),
     Meaning("upper", _letters("upper"), _worded),

@@ -17,13 +17,23 @@ import numpy as np
 from tacit.plan.answers.bends import FARTHEST, reach_of, reaching, stepped
 from tacit.plan.answers.cases import mixed
 from tacit.plan.answers.formulas import Cells, Constant, Estimate, Floats, Formula, KeyFormula, as_it_reads, either
-
-_LEAST_ROOT = 1e-9
+from tacit.plan.answers.roots import LEAST_ROOT
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
-    """sqrt, ln, log10, log2, exp or trunc of a number, with its slope."""
+class Shape:
+    """A function that rises: its value, its slope, and what is special about it."""
+
+    value: Callable[[Floats], Floats]
+    slope: Callable[[Floats], Floats]
+    from_zero: bool = False  # it has a value at zero, and none below
+    everywhere: bool = False  # it has a value at every number
+    jumps: bool = False  # its values are whole numbers, with nothing between them
+
+
+@dataclass(frozen=True, slots=True)
+class Rising:
+    """A function of `RISING` (sqrt, ln, log10, log2, exp or trunc) of a number, with its slope."""
 
     function: str
     inside: Formula
@@ -32,13 +42,17 @@ class Curve:
     def measures(self) -> frozenset[int]:
         return self.inside.measures
 
+    @property
+    def shape(self) -> Shape:
+        return RISING[self.function]
+
     def of(self, cells: Cells) -> Estimate:
         inner = self.inside.of(cells)
         with np.errstate(all="ignore"):
-            value, slope = CURVES[self.function](inner.value)
+            value, slope = self.shape.value(inner.value), self.shape.slope(inner.value)
         value = np.where(np.isfinite(value), value, np.nan)
         slope = np.where(np.isfinite(slope), slope, 0.0)
-        if self.function == "trunc":
+        if self.shape.jumps:
             far = stepped((inner.slopes, inner.far), 1.0, cells.spreads, cells.within, cells.steps)
             return Estimate(value, inner.slopes, far, doubtful=inner.doubtful, decided=inner.decided)
         if not cells.spreads or not cells.within or not inner.noisy:
@@ -49,41 +63,36 @@ class Curve:
         with np.errstate(all="ignore"):  # near zero the slope of a root has no bound, and what it reaches has one
             found = inner.carried(value, np.where(off > 0, np.minimum(slope, reached / off), slope))
         far = reaching((found.slopes, found.far), reached, *noise)
-        doubtful = None if self.function == "exp" else np.abs(inner.value) <= off
+        doubtful = None if self.shape.everywhere else np.abs(inner.value) <= off
         return Estimate(value, found.slopes, far, doubtful=either(found.doubtful, doubtful), decided=inner.decided)
 
     def _reached(self, inside: Floats, value: Floats, slope: Floats, off: Floats) -> Floats:
-        """How far off the curve is at the most where the number inside is off by at most so much.
+        """How far off the function is at the most where the number inside is off by at most so much.
 
-        All curves rise, so that is the larger of f(x + r) - f(x) and f(x) - f(x - r). A logarithm of what may be zero
+        It rises, so that is the larger of f(x + r) - f(x) and f(x) - f(x - r). A logarithm of what may be zero
         has no bound; a root of it is taken as that of zero.
         """
         with np.errstate(all="ignore"):
-            low = np.maximum(inside - off, 0.0) if self.function == "sqrt" else inside - off
-            ends = [np.abs(CURVES[self.function](end)[0] - value) for end in (low, inside + off)]
+            low = np.maximum(inside - off, 0.0) if self.shape.from_zero else inside - off
+            ends = [np.abs(self.shape.value(end) - value) for end in (low, inside + off)]
             farthest = np.where(np.isfinite(ends), ends, FARTHEST).max(axis=0)
-        # far from where it bends the chord is the curve, and differences are rounding
+        # far from where it bends the chord is the function, and differences are rounding
         return np.where(off > 1e-9 * np.abs(inside), farthest, slope * off)
 
 
-def _root(x: Floats) -> tuple[Floats, Floats]:
-    value = np.sqrt(x)
-    return value, 0.5 / np.maximum(value, _LEAST_ROOT)
-
-
-def _logarithm(base: float) -> Callable[[Floats], tuple[Floats, Floats]]:
+def _logarithm(base: float) -> Shape:
     scale = 1.0 / math.log(base)
-    return lambda x: (np.log(x) * scale, scale / np.where(x > 0, x, np.nan))
+    return Shape(lambda x: np.log(x) * scale, lambda x: scale / np.where(x > 0, x, np.nan))
 
 
-CURVES: Mapping[str, Callable[[Floats], tuple[Floats, Floats]]] = MappingProxyType(
+RISING: Mapping[str, Shape] = MappingProxyType(
     {
-        "sqrt": _root,
+        "sqrt": Shape(np.sqrt, lambda x: 0.5 / np.maximum(np.sqrt(x), LEAST_ROOT), from_zero=True),
         "ln": _logarithm(math.e),
         "log10": _logarithm(10.0),
         "log2": _logarithm(2.0),
-        "exp": lambda x: (np.exp(x), np.exp(x)),
-        "trunc": lambda x: (np.trunc(x), np.ones_like(x)),
+        "exp": Shape(np.exp, np.exp, everywhere=True),
+        "trunc": Shape(np.trunc, np.ones_like, everywhere=True, jumps=True),
     }
 )
 

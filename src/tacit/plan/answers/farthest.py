@@ -17,7 +17,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.plan.answers.applied import Curve, Extreme
+from tacit.plan.answers.applied import Extreme, Rising
 from tacit.plan.answers.cases import Choice
 from tacit.plan.answers.floats import as_float
 from tacit.plan.answers.formulas import Apply, Constant, Formula, Mean, Variance
@@ -44,11 +44,14 @@ def range_of(formula: Formula) -> tuple[float, float] | None:
         return _around([range_of(value) for value in formula.known])
     if isinstance(formula, Extreme):
         return _around([range_of(part) for part in formula.parts])
-    inside = range_of(formula.inside) if isinstance(formula, (Root, Squared, Apply, Curve)) else None
+    inside = range_of(formula.inside) if isinstance(formula, (Root, Squared, Apply, Rising)) else None
     if inside is None:
         return None
-    if isinstance(formula, Root) or (isinstance(formula, Curve) and formula.function == "sqrt"):
+    if isinstance(formula, Root):
         return float(np.sqrt(max(inside[0], 0.0))), float(np.sqrt(max(inside[1], 0.0)))
+    if isinstance(formula, Rising) and formula.shape.from_zero:
+        low, high = formula.shape.value(np.maximum(inside, 0.0)).tolist()
+        return low, high
     if isinstance(formula, Squared):
         return 0.0, max(inside[0] ** 2, inside[1] ** 2)
     if isinstance(formula, Apply) and formula.function in ("floor", "ceil", "round"):  # to a step beyond at the most

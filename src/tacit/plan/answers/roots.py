@@ -14,7 +14,8 @@ import numpy as np
 from tacit.plan.answers.bends import WITHIN_95, WITHIN_99
 from tacit.plan.answers.formulas import Cells, Estimate, Floats, Formula
 
-_LEAST_ROOT = 1e-9
+LEAST_ROOT = 1e-9
+"""Below this a root is taken for this much where its slope is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def root_slope(x: Floats, deviation: Floats, within: float = 0.0) -> Floats:
         fall = root - np.sqrt(np.maximum(x - off, 0.0))
         rise = np.sqrt(x + off) - root
         chord = np.maximum(fall, rise) / off
-        plain = 0.5 / np.maximum(root, _LEAST_ROOT)
+        plain = 0.5 / np.maximum(root, LEAST_ROOT)
         # far from zero the chord is the curve, and differences of roots are rounding
         return np.asarray(np.where((off > 1e-9 * x) & np.isfinite(chord), chord, plain))
 

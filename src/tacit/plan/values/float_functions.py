@@ -29,7 +29,7 @@ _MOST_BUCKETS = 10_000
 _LOGARITHMS = {"ln": math.e, "log10": 10.0, "log2": 2.0}
 
 
-def curve(function: str, number: Number) -> Number:
+def rising(function: str, number: Number) -> Number:
     """sqrt, exp, or a logarithm."""
     try:
         if function == "sqrt":
