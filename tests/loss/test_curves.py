@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.loss import compose, events
-from tacit.loss.curves import added_noise, discrete_gaussian
+from tacit.loss.curves import discrete_gaussian, gaussian
 from tacit.loss.curves import event_curve as curves
 from tacit.loss.curves.event_curve import Direction, delta_curve, smallest_epsilon
 from tacit.loss.events import Event
@@ -131,7 +131,7 @@ def test_wide_discrete_gaussian_noise_lies_between_its_own_curve_and_a_little_mo
     for sigma, shift in ((40, 3), (200, 1)):
         law = truth.discrete_gaussian(shift, sigma, 12 * sigma)
         for epsilon in (0.0, 0.01, 0.1, 0.3):
-            bound = added_noise.rounded_gaussian(shift * shift, Fraction(sigma), 1, np.array([epsilon]))[0]
+            bound = discrete_gaussian.delta_curve_by_rounding(Fraction(sigma), shift * shift, np.array([epsilon]), 1)[0]
             exact = truth.delta(law, epsilon)
             assert exact <= bound <= float(exact) * 1.02 + 1e-30
 
@@ -475,3 +475,33 @@ def test_small_discrete_gaussians_at_huge_epsilons_neither_overflow_nor_fall_bel
             excess = [weight[x] - factor * weight[x + shift] for x in range(-1_100, 1_100 - shift)]
             delta = mpmath.fsum(each for each in excess if each > 0) / mpmath.fsum(weight.values())
             assert discrete_gaussian.log_delta_of_shift(sigma, shift, epsilon) >= mpmath.log(delta) - 1e-12
+
+
+@pytest.mark.parametrize("theta", [0.7, 0.3, 1e-2, 1e-6, 1e-15, 1e-300])
+def test_rounding_to_integers_stays_within_the_theta_that_its_variance_is_for(theta: float) -> None:
+    """The sum over all integers itself, by Poisson summation, at its largest (x = 0) and its smallest (x = 1/2)."""
+    c = 2 * mpmath.pi**2 * mpmath.mpf(discrete_gaussian.rounding_variance(theta))
+    assert 2 * mpmath.fsum(mpmath.exp(-c * m * m) for m in range(1, 60)) <= theta
+    assert 2 * mpmath.fsum((-1) ** (m + 1) * mpmath.exp(-c * m * m) for m in range(1, 60)) <= theta
+    assert 2 * mpmath.exp(-c) / (1 - mpmath.exp(-3 * c)) <= theta
+
+
+@pytest.mark.parametrize("sigma", [Fraction(1), Fraction(7, 4), Fraction(20)])
+def test_running_sums_cover_the_far_tail_where_little_is_left_of_them(sigma: Fraction) -> None:
+    for multiple in (36.9, 37.05, 37.2, 38.5, 50.0):
+        epsilon = multiple / float(sigma) + 1 / float(2 * sigma**2)
+        bound = float(discrete_gaussian.delta_curve(Fraction(1), sigma, 1, np.array([epsilon]))[0])
+        with mpmath.workdps(400):
+            law = truth.discrete_gaussian(1, sigma, math.ceil(60 * sigma))
+            assert truth.delta(law, epsilon) <= bound <= 1e-290
+
+
+def test_one_epsilon_and_many_get_the_same_curve() -> None:
+    epsilons = np.array([0.01, 0.3, 1.0, 2.5])
+    for mu in (1e-7, 1e-3, 0.4, 6.0):
+        single = [math.exp(gaussian.log_delta(mu, epsilon)) for epsilon in epsilons.tolist()]
+        np.testing.assert_allclose(gaussian.delta_curve(mu, epsilons), single, rtol=1e-9, atol=1e-280)
+    for sigma, shift in ((1.0, 1), (3.5, 2), (100.0, 40)):
+        one = [math.exp(discrete_gaussian.log_delta_of_shift(sigma, shift, epsilon)) for epsilon in epsilons.tolist()]
+        curve = discrete_gaussian.delta_curve_of_shift(Fraction(sigma), shift, epsilons)
+        np.testing.assert_allclose(curve, one, rtol=1e-6, atol=1e-280)

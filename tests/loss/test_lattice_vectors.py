@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tacit.loss import calibrate, events
-from tacit.loss.curves.added_noise import rounded_gaussian
+from tacit.loss.curves.discrete_gaussian import delta_curve_by_rounding
 from tacit.loss.curves.event_curve import delta_curve
 from tacit.loss.curves.lattice_vectors import _laws, delta
 
@@ -76,7 +76,7 @@ def test_prices_and_calibration_are_tighter_than_by_rounding_and_hold() -> None:
     for sigma, sensitivity in ((Fraction(1), Fraction(3, 2)), (Fraction(3), Fraction(2)), (Fraction(6), Fraction(4))):
         event = events.DiscreteGaussian(sensitivity, sigma, 10)
         found = delta_curve(event, EPSILONS)
-        loose = rounded_gaussian(math.floor(sensitivity**2), sigma, 10, EPSILONS)
+        loose = delta_curve_by_rounding(sigma, math.floor(sensitivity**2), EPSILONS, 10)
         assert np.all(found <= loose)
         assert found[3] < 0.97 * loose[3]
     for sensitivity, epsilon, target in ((Fraction(3, 2), 2, "1e-6"), (2, 3, "1e-5")):

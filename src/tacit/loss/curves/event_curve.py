@@ -32,7 +32,7 @@ import numpy as np
 
 from tacit.loss import events
 from tacit.loss.accountants import zcdp
-from tacit.loss.curves import added_noise
+from tacit.loss.curves import discrete_gaussian, gaussian, laplace
 from tacit.loss.curves.repeated_response import RepeatedResponse, with_delta
 from tacit.loss.curves.shuffled_bits import shuffled_bits
 from tacit.loss.curves.shuffling import Clones, shuffled
@@ -115,22 +115,22 @@ def _(event: events.Concentrated, epsilons: Floats, direction: Direction) -> Flo
 
 @above.register
 def _(event: events.Laplace, epsilons: Floats, direction: Direction) -> Floats:
-    return added_noise.laplace(event.sensitivity, event.scale, epsilons)
+    return laplace.delta_curve(event.sensitivity, event.scale, epsilons)
 
 
 @above.register
 def _(event: events.DiscreteLaplace, epsilons: Floats, direction: Direction) -> Floats:
-    return added_noise.discrete_laplace(event.sensitivity, event.scale, epsilons)
+    return laplace.discrete_delta_curve(event.sensitivity, event.scale, epsilons)
 
 
 @above.register
 def _(event: events.Gaussian, epsilons: Floats, direction: Direction) -> Floats:
-    return added_noise.gaussian(float_up(event.sensitivity / event.sigma), epsilons)
+    return gaussian.delta_curve(float_up(event.sensitivity / event.sigma), epsilons)
 
 
 @above.register
 def _(event: events.DiscreteGaussian, epsilons: Floats, direction: Direction) -> Floats:
-    exact = added_noise.discrete_gaussian(event.sensitivity, event.sigma, event.dimensions, epsilons)
+    exact = discrete_gaussian.delta_curve(event.sensitivity, event.sigma, event.dimensions, epsilons)
     rho = Fraction(math.floor(event.sensitivity**2)) / (2 * event.sigma**2)
     return np.minimum(exact, zcdp.delta_curve(float_up(rho), epsilons))
 

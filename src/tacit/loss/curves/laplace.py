@@ -1,4 +1,4 @@
-"""How much Laplace noise (epsilon, delta) needs, for continuous and for integer noise.
+"""The exact privacy curve of Laplace noise, and how much of it (epsilon, delta) needs; continuous and on integers.
 
 Theorem 1 (continuous). Laplace noise on a number that moves by S has, with r = S/scale, the curve
     delta(eps) = 1 - exp((eps - r)/2)  for 0 <= eps <= r, and 0 above.
@@ -12,9 +12,10 @@ This is *more* than the continuous curve of the same ratio (its greatest loss ha
 are calibrated apart.
 
 Both hold for vectors of that L1 sensitivity: one coordinate moving by s1 + s2 costs at least as much as two moving by
-s1 and s2 (the proof is at the top of `closed_forms`).
+s1 and s2 (the proof is at the top of `closed_forms`). Both laws are log-concave, so a half line tells most and a larger
+shift costs more: the pair at the full sensitivity dominates.
 
-Promise: the ratios returned are never above the largest that meets the target.
+Promise: the curves are never below the true delta, the ratios never above the largest that meets the target.
 """
 
 from __future__ import annotations
@@ -22,7 +23,29 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from tacit.loss.numbers.rounding import UNIT, float_down
+import numpy as np
+
+from tacit.loss.numbers.outward import UNIT, Floats, float_down, float_up
+
+
+def delta_curve(sensitivity: Fraction, scale: Fraction, epsilons: Floats) -> Floats:
+    """The first theorem's delta at each of `epsilons` >= 0, rounded up."""
+    top = float_up(sensitivity / scale)
+    exponent = np.minimum(epsilons - top, 0.0) / 2
+    return -np.expm1(exponent - UNIT * top * (exponent < 0)) * (1 + 16 * UNIT)
+
+
+def discrete_delta_curve(shift: int, scale: Fraction, epsilons: Floats) -> Floats:
+    """The second theorem's delta at each of `epsilons` >= 0, rounded up."""
+    top = float_up(shift / scale)
+    wide, rate = float(scale), float(1 / scale)
+    ratio = math.exp(-rate)
+    # The last x whose loss passes. A threshold that rounding moved by one loses only a term whose ratio is
+    # exp(epsilon) up to that rounding.
+    last = np.clip(np.ceil((shift - epsilons * wide) / 2) - 1, -1, shift)
+    inside = -np.expm1(-(last + 1) * rate) - ratio * np.expm1(np.minimum(epsilons - (shift - last - 1) * rate, rate))
+    slack = 16 * UNIT * (inside + top * (1 + ratio))
+    return np.where(epsilons < top, np.maximum(inside + slack, 0.0) / (1 + ratio), 0.0)
 
 
 def largest_ratio(epsilon: Fraction, delta: Fraction) -> Fraction:

@@ -9,8 +9,8 @@ therefore the worst. Its losses are (s^2 - 2 s x)/(2 sigma^2), and completing th
     E_P[exp(z L)] = exp(z (z + 1) s^2/(2 sigma^2)) Theta(z s)/Theta(0),   Theta(y) = sum over integers x of
     exp(-(x+y)^2/(2 sigma^2)).
 
-Several coordinates move. Let sigma^2 = s0^2 + s1^2, t = 2 sum_k exp(-2 pi^2 s1^2 k^2) and tau = d log((1 + t)/(1 - t)).
-The second theorem of the module `discrete_gaussian`, where it is proved, gives with mu^2 = n/s0^2
+Several coordinates move. Let sigma^2 = s0^2 + s1^2, t the theta of the second theorem of the module
+`discrete_gaussian`, where it is proved, and tau = d log((1 + t)/(1 - t)). It gives with mu^2 = n/s0^2
     delta(epsilon) <= (1 + t)^d delta_Gaussian(epsilon - tau) <= exp(tau) delta_Gaussian(epsilon - 2 tau),
 as 1 + t <= (1 + t)/(1 - t) and a curve falls in epsilon               (GaussianShift with slack tau).
 s1 is chosen so that tau is about 1e-12. On the real axis the moments are at most those of the continuous Gaussian with
@@ -27,34 +27,33 @@ from fractions import Fraction
 import numpy as np
 
 from tacit.loss.curves.atoms import Atoms, exponential_sum
+from tacit.loss.curves.discrete_gaussian import integer_distance, only_shift, rounding_variance
 from tacit.loss.curves.transforms import FIXED, SLOPE, TINY, Array, GaussianShift, Transform, raised
 
 _WIDE = 64  # from this sigma on smoothing costs less than 0.04 % of mu^2 and needs no lattice
 _NARROW = 4
-_SLACK = 1e-12
+_SLACK = 1.055e-12
 _DIRECT = 1.5  # below this sigma the sum has few terms; above, its Fourier dual has three
 _REACH = 9.25
 
 
 def discrete_gaussian(sensitivity: Fraction, sigma: Fraction, dimensions: int) -> Transform | None:
     """The transform of discrete Gaussian noise, or None where only real orders are known."""
-    squared = math.floor(sensitivity**2)
-    shift = math.isqrt(squared)
-    if shift == 0:
+    squared = integer_distance(sensitivity)
+    if squared == 0:
         return Transform()
-    if sigma < _WIDE and (dimensions == 1 or squared < 2):
-        return LatticeGaussian(shift, float(sigma))
-    if dimensions == 1:
+    shift = only_shift(squared, dimensions)
+    if shift is not None:
+        if sigma < _WIDE:
+            return LatticeGaussian(shift, float(sigma))
         squared = shift**2
     return _smoothed(squared, sigma, dimensions) if sigma >= _NARROW else None
 
 
 def _smoothed(squared: int, sigma: Fraction, dimensions: int) -> GaussianShift:
-    exponent = math.log(4.0 * dimensions / _SLACK)
-    t = 2.001 * math.exp(-exponent)
-    rounding = Fraction(exponent / (2.0 * math.pi**2) * (1.0 + 1e-12))
+    t = _SLACK / (2.0 * dimensions)
     return GaussianShift(
-        mu_squared=raised(float(squared / (sigma**2 - rounding))),
+        mu_squared=raised(float(squared / (sigma**2 - Fraction(rounding_variance(t))))),
         slack=raised(dimensions * 2.0 * t / (1.0 - t)),
         axis_mu_squared=raised(float(squared / sigma**2)),
     )
