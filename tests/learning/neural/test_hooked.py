@@ -8,14 +8,16 @@ import pytest
 import torch
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from torch import nn
 
 from tacit.learning.neural.gradients.forms import room_for
 from tacit.learning.neural.gradients.hooked import book_keeping, not_understood
 from tacit.learning.neural.gradients.per_sample import one_by_one, per_sample
 from tacit.learning.neural.modules.rehearsal import is_static
+from tacit.learning.neural.people.batches import Chunk
 from tacit.learning.neural.sums.clipping import AUTOMATIC, FLAT, add_clipped, weights
 from tests.effort import EXAMPLES
-from tests.learning.neural.nets import builds
+from tests.learning.neural.nets import builds, entropy
 
 EACH = max(3, EXAMPLES // 13)
 
@@ -46,6 +48,48 @@ def test_norms_are_those_of_each_person_alone(name: str, data: st.DataObject) ->
         add_clipped(total, found, clip, kind, room_for(max(sizes)))
         assert torch.allclose(total, own.double() @ explicit, rtol=1e-4, atol=1e-5 * clip)
         assert torch.all(own.double() * lengths <= clip * (1 + 1e-6))
+
+
+IMAGES = [name for name in sorted(builds()) if name.startswith(("conv2d", "group", "instance"))]
+
+
+@pytest.mark.parametrize("name", IMAGES)
+@settings(max_examples=EACH, phases=[Phase.generate])
+@given(data=st.data())
+def test_channels_last_change_no_gradient(name: str, data: st.DataObject) -> None:
+    torch.manual_seed(data.draw(st.integers(0, 2**31)))
+    module, loss, chunk = builds()[name](lambda low, high: data.draw(st.integers(low, high)))
+    first, last = (book_keeping(module, loss, channels_last=each)(chunk) for each in (False, True))
+    own = torch.rand(chunk.people)
+    for left, right in zip(first, last, strict=True):
+        assert left.shape == right.shape
+        near = {"rtol": 1e-4, "atol": 1e-5 * (1 + float(left.rows().abs().max()))}
+        assert torch.allclose(left.rows(), right.rows(), **near)
+        assert torch.allclose(left.bounded()[0], right.bounded()[0], **near)
+        assert torch.allclose(left.weighted(own), right.weighted(own), **near)
+        some = torch.arange(chunk.people) == 0
+        alone = right.without(some)
+        assert torch.allclose(alone.weighted(own), alone.rows()[0].double() * own[0].double(), **near)
+        assert not alone.rows()[1:].any()
+
+
+@pytest.mark.parametrize("channels", [1, 3, 40])
+def test_many_channels_and_positions_have_one_gradient_in_every_layout(channels: int) -> None:
+    """Small weights are made person by person, large ones stay two factors: the layout changes neither."""
+    torch.manual_seed(2)
+    module = nn.Sequential(
+        nn.Conv2d(channels, 5, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2, 1),
+        nn.Conv2d(5, 70, 5),
+        nn.Flatten(),
+        nn.Linear(280, 2),
+    )
+    people = Chunk(4, (torch.randn(4, channels, 7, 7),), torch.tensor([0, 1, 1, 0]), torch.ones(4))
+    found, true = book_keeping(module, entropy, channels_last=True)(people), one_by_one(module, entropy)(people)
+    for left, right in zip(found, true, strict=True):
+        assert torch.allclose(left.rows(), right.rows(), rtol=1e-4, atol=1e-5)
+        assert torch.allclose(left.weighted(torch.ones(4)), right.weighted(torch.ones(4)), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["linear", "conv2d", "tied", "transformer"])

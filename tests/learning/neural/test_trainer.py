@@ -6,6 +6,7 @@ import copy
 import math
 import pickle
 from fractions import Fraction
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -273,6 +274,22 @@ def test_shortened_products_are_refused() -> None:
             trainer()
     finally:
         torch.set_float32_matmul_precision("highest")
+
+
+@pytest.mark.parametrize("place", ["", ".mkldnn", ".mkldnn.matmul", ".mkldnn.conv"])
+@pytest.mark.parametrize("short", ["bf16", "tf32"])
+def test_products_shortened_by_the_newer_settings_are_refused(place: str, short: str) -> None:
+    own = attrgetter(f"backends{place}")(torch)
+    try:
+        own.fp32_precision = short
+    except RuntimeError:
+        pytest.skip("this torch has no such setting")
+    try:
+        with pytest.raises(ParameterError, match="precision of products"):
+            trainer()
+    finally:
+        own.fp32_precision = "none"
+    trainer()
 
 
 def test_neighbours_differ_by_no_more_than_the_sensitivity() -> None:

@@ -47,7 +47,7 @@ from tacit.learning.neural.sums.adaptive import followed, multiplier_beside_coun
 from tacit.learning.neural.sums.alone import exact_grid
 from tacit.learning.neural.sums.clipping import ADAPTIVE, AUTOMATIC, checked
 from tacit.learning.neural.sums.grid import Grid, grid_for
-from tacit.learning.neural.sums.summing import Summing, SummingAlone
+from tacit.learning.neural.sums.summing import Summing, SummingAlone, keep_freed_memory
 from tacit.loss import Budget
 
 _LEAST_CLIP: Final = Fraction(1, 1 << 16)
@@ -165,6 +165,7 @@ class PrivateTrainer:
             self._grid_at = lambda clip: exact_grid(clip, multiplier, sum(sizes))
             alone = one_by_one(self.module, self._loss)
             return SummingAlone(alone, self._people, self._places, sizes, self._kind, moved)
+        keep_freed_memory()
         found: Rehearsed = rehearsed(self.module, self._loss, self._people, self._fitting, still)
         self.notes, self._places = found.notes, found.places
         error = block_error(self._places) + found.double_error

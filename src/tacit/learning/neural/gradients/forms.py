@@ -18,6 +18,7 @@ from typing import Any, Final, TypeAlias
 import torch
 
 from tacit.learning.neural.floats import TOGETHER, VANISHING, block_of, double_error, norm_factor, spread
+from tacit.learning.neural.gradients.products import is_wide, product
 
 Known: TypeAlias = dict[tuple[Any, ...], Any]
 """Upper bounds of norms by the tensor that they are of, while it is held."""
@@ -25,6 +26,8 @@ _SMALL: Final = 1 << 14
 """Numbers of a parameter up to which a gradient for each person is made, where that is less work."""
 _LONG: Final = 1 << 21
 """Numbers of a parameter above which blocks are added one by one, to hold less."""
+_SHORT: Final = 1 << 12
+"""Numbers of a parameter up to which the blocks of a whole chunk are made at once."""
 
 
 class Form(ABC):
@@ -92,14 +95,30 @@ class RankOne(Form):
 
     def add_to(self, total: Any, weights: Any, room: Any) -> None:
         """Products of blocks in float32."""
-        weighted = torch.empty((TOGETHER * block_of(len(self.b)), self.b.shape[1]))
+        if len(total) > _SHORT and is_wide():
+            self._add_wide(total, weights)
+            return
+        weighted: list[Any] = []  # the first part is the longest
 
         def product(part: slice, many: int, out: Any) -> None:
-            own = torch.mul(self.b[part], weights[part, None], out=weighted[: part.stop - part.start])
+            if not weighted:
+                weighted.append(torch.empty((part.stop - part.start, self.b.shape[1])))
+            own = torch.mul(self.b[part], weights[part, None], out=weighted[0][: part.stop - part.start])
             a, b = (each.reshape(many, -1, each.shape[1]) for each in (self.a[part], own))
             torch.bmm(b.mT, a, out=out.view(many, *self.shape))
 
         _add_blocks(total, room, len(self.b), product)
+
+    def _add_wide(self, total: Any, weights: Any) -> None:
+        """The same, block after block, by the faster product."""
+        length = block_of(len(self.b))
+        for part, _ in groups(len(self.b), TOGETHER):
+            blocks = zip(*(each[part].split(length) for each in (self.a, self.b, weights)), strict=True)
+            products = (product((b * w[:, None]).mT, a.mT) for a, b, w in blocks)
+            group = next(products)
+            for each in products:
+                group.add_(each)
+            total.add_(group.view(-1))
 
     def rows(self) -> Any:
         """The outer products."""
@@ -209,11 +228,14 @@ class PerPerson(Form):
     """A computed tensor for each person."""
 
     own: Any  # N x shape
+    order: tuple[int, ...] | None = None
+    """Which axes of a person's tensor the parameter's are, where they are not in its order."""
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
         """That of the parameter."""
-        return tuple(self.own.shape[1:])
+        sizes = tuple(self.own.shape[1:])
+        return sizes if self.order is None else tuple(sizes[axis] for axis in self.order)
 
     def bounded(self) -> tuple[Any, Any]:
         """Short stretches in float32, their squares in float64."""
@@ -234,11 +256,16 @@ class PerPerson(Form):
             own, w = flat[part].reshape(many, -1, flat.shape[1]), weights[part].view(many, 1, -1)
             torch.bmm(w, own, out=out.view(many, 1, -1))
 
-        _add_blocks(total, room, len(flat), product)
+        if self.order is None:
+            _add_blocks(total, room, len(flat), product)
+            return
+        moved = torch.zeros_like(total)
+        _add_blocks(moved, room, len(flat), product)
+        total.view(self.shape).add_(self._ordered(moved.view(self.own.shape[1:])))
 
     def rows(self) -> Any:
         """Themselves."""
-        return self.own.flatten(1)
+        return self.own.flatten(1) if self.order is None else torch.stack([*map(self._ordered, self.own)]).flatten(1)
 
     def bits_of(self, person: int) -> list[Any]:
         """What is one person's own."""
@@ -246,7 +273,11 @@ class PerPerson(Form):
 
     def without(self, kept: Any) -> PerPerson:
         """Zeros for the others."""
-        return PerPerson(_zeroed(self.own, kept))
+        return PerPerson(_zeroed(self.own, kept), self.order)
+
+    def _ordered(self, one: Any) -> Any:
+        """A person's tensor, with the parameter's order of axes."""
+        return one if self.order is None else one.permute(self.order)
 
 
 _STRETCH: Final = 1 << 12
@@ -326,16 +357,22 @@ def room_for(numbers: int) -> Any:
 
 
 def _add_blocks(total: Any, room: Any, people: int, product: Callable[[slice, int, Any], None]) -> None:
-    """Add the products of all blocks: those of a group in float32, the groups' sums in float64."""
+    """Add the products of all blocks: those of a group in float32, the groups' sums in float64.
+
+    Short lines are made all at once, since calls would cost more than they do, and each is a group of its own.
+    """
     if not len(total):
         return
-    together = min(TOGETHER, len(room) // len(total))
-    lines = room[: together * len(total)].view(together, -1)
+    short = len(total) <= _SHORT
+    together = min(people if short else TOGETHER, len(room) // len(total))
+    added = torch.empty(0 if short else len(total))
     for part, many in groups(people, together):
-        product(part, many, lines[:many])
-        for line in lines[1:many]:
-            lines[0].add_(line)
-        total.add_(lines[0])
+        lines = room[: many * len(total)].view(many, -1)
+        product(part, many, lines)
+        if short:
+            total.add_(lines.sum(dim=0, dtype=torch.float64))
+            continue
+        total.add_(lines[0] if many == 1 else torch.sum(lines, dim=0, out=added))
 
 
 def _zeroed(tensor: Any, kept: Any) -> Any:

@@ -17,8 +17,9 @@ import torch
 
 from tacit.errors import TacitError
 from tacit.learning.neural.gradients.attention import attending, is_attention
+from tacit.learning.neural.gradients.convolution import is_image_layer, with_channels_last
 from tacit.learning.neural.gradients.forms import Form, PerPerson
-from tacit.learning.neural.gradients.layers import fitting
+from tacit.learning.neural.gradients.layers import fitting, multiplying
 from tacit.learning.neural.gradients.recurrent import is_recurrent, stepping
 from tacit.learning.neural.gradients.tape import Tape, running
 from tacit.learning.neural.people.batches import Chunk
@@ -42,12 +43,14 @@ def not_understood(module: Any) -> list[str]:
     return sorted(set(found))
 
 
-def book_keeping(module: Any, loss: Callable[[Any, Any], Any]) -> Callable[[Chunk], list[Form]]:
-    """The gradients of each chunk, by the tape."""
+def book_keeping(
+    module: Any, loss: Callable[[Any, Any], Any], *, channels_last: bool = False
+) -> Callable[[Chunk], list[Form]]:
+    """The gradients of each chunk, by the tape; images with their channels last, where the module can have them so."""
     order = trained(module)
 
     def gradients(chunk: Chunk) -> list[Form]:
-        tape = Tape(module, chunk.people)
+        tape = Tape(module, chunk.people, channels_last=channels_last)
         with running(tape, _prepared):
             losses = row_losses(loss(module(*chunk.inputs), chunk.target), chunk.rows)
             if not losses.requires_grad:
@@ -84,10 +87,17 @@ def _prepared(tape: Tape) -> list[Callable[[], None]]:
             layer.forward = attending(tape, layer) if is_attention(layer) else stepping(tape, layer)
             undo.append(partial(delattr, layer, "forward"))
             continue
+        if tape.channels_last and is_image_layer(layer):
+            layer.forward = with_channels_last(layer)
+            undo.append(partial(delattr, layer, "forward"))
         understood = fitting(layer)
         if understood is None or id(layer) in inside:
             continue
         if not any(tape.trains(each) for each in layer.parameters(recurse=False)):
+            continue
+        if isinstance(layer, torch.nn.Linear):
+            layer.forward = multiplying(tape, layer)
+            undo.append(partial(delattr, layer, "forward"))
             continue
 
         def hook(layer: Any, fed: Any, output: Any, understood: Any = understood) -> Any:

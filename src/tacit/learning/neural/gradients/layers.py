@@ -26,6 +26,15 @@ def linear(tape: Tape, layer: Any, fed: Any, output: Any) -> Made:
     return tape.product(layer.weight, layer.bias, fed)
 
 
+def multiplying(tape: Tape, layer: Any) -> Callable[[Any], Any]:
+    """The forward pass of a linear layer, by the faster product, which reports to the tape."""
+
+    def forward(input: Any) -> Any:  # as torch names it
+        return tape.linear(input, layer.weight, layer.bias)
+
+    return forward
+
+
 def embedding(tape: Tape, layer: Any, fed: Any, output: Any) -> Made:
     """Lines of a table. The line of `padding_idx` does not learn."""
 

@@ -20,6 +20,7 @@ from torch.nn import functional
 
 from tacit.errors import TacitError
 from tacit.learning.neural.gradients.forms import Form, PerPerson, joined, outer
+from tacit.learning.neural.gradients.products import linear
 
 Made: TypeAlias = Callable[[Any], list[tuple[Any, Form]]]
 """From the slopes of an output to (parameter, form) pairs."""
@@ -38,8 +39,8 @@ class Use:
 class Tape:
     """The uses of one pass, for `people` people with the same number of rows each."""
 
-    def __init__(self, module: Any, people: int) -> None:
-        self.module, self.people = module, people
+    def __init__(self, module: Any, people: int, *, channels_last: bool = False) -> None:
+        self.module, self.people, self.channels_last = module, people, channels_last
         self.uses: list[Use] = []
         self._trained = {id(each) for each in module.parameters() if each.requires_grad}
 
@@ -61,7 +62,7 @@ class Tape:
     def linear(self, fed: Any, weight: Any, bias: Any, part: tuple[int, int] | None = None) -> Any:
         """x W' + b, remembered; with `part`, of these lines of W and b only."""
         lines = slice(None) if part is None else slice(*part)
-        output = functional.linear(fed, weight[lines], None if bias is None else bias[lines])
+        output = linear(fed, weight[lines], None if bias is None else bias[lines])
         own = fed.detach()
         return self.record(output, own, self.product(weight, bias, own, part))
 

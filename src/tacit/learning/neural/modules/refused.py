@@ -57,13 +57,24 @@ def single_precision(module: Any) -> None:
             raise parameters.refuse(f"dtype of parameter {name!r}", allowed, str(each.dtype), "Use module.float().")
         if each.device.type != "cpu":
             raise parameters.refuse(f"device of parameter {name!r}", "the processor", str(each.device))
-    if torch.get_float32_matmul_precision() != "highest":
-        hint = 'Use torch.set_float32_matmul_precision("highest").'
-        raise parameters.refuse(
-            "precision of products", "float32 that is not shortened", torch.get_float32_matmul_precision(), hint
-        )
+    found = _shortened()
+    if found is not None:
+        hint = 'Use torch.set_float32_matmul_precision("highest"), and leave fp32_precision of torch.backends as it is.'
+        raise parameters.refuse("precision of products", "float32 that is not shortened", found, hint)
     if torch.is_autocast_enabled("cpu"):
         raise TacitError("torch.autocast is on. Mixed precision has no bound here: train outside of it.")
+
+
+def _shortened() -> str | None:
+    """What float32 is shortened to in products, by either of the two settings that torch has for it."""
+    own = torch.backends.mkldnn
+    for place in (torch.backends, own, *(getattr(own, kind, None) for kind in ("matmul", "conv", "rnn"))):
+        found = str(getattr(place, "fp32_precision", "none"))
+        if found not in ("none", "ieee"):
+            return found
+    # torch does not say the one where the other was used
+    older = str(torch.get_float32_matmul_precision())
+    return None if older == "highest" else older
 
 
 def _hooks(layer: Any) -> bool:

@@ -60,7 +60,7 @@ def rehearsed(
         gradients = per_sample(module, loss)
         notes = (f"Gradients person by person, which is slower: {', '.join(strange)} is not understood as a product.",)
     else:
-        gradients = book_keeping(module, loss)
+        gradients = _kept_books(module, loss, changed(people.made_up(_FEW)))
 
     def tried(chunk: Chunk) -> list[Form]:
         return gradients(changed(chunk))
@@ -72,6 +72,15 @@ def rehearsed(
         except (RuntimeError, ValueError, TypeError, IndexError) as wrong:
             raise TacitError(f"The module or the loss fails on made-up people of these shapes: {wrong}") from wrong
     return Rehearsed(gradients, notes, fitting, error)
+
+
+def _kept_books(module: Any, loss: Callable[[Any, Any], Any], chunk: Chunk) -> Gradients:
+    """Book-keeping with the channels of images last, unless the module looks at numbers in the order they lie in."""
+    last = book_keeping(module, loss, channels_last=True)
+    with _quiet(module), contextlib.suppress(RuntimeError, ValueError, TypeError, IndexError):
+        last(chunk)
+        return last
+    return book_keeping(module, loss)
 
 
 def is_static(module: Any) -> bool:

@@ -27,7 +27,18 @@ from tacit.learning.neural.sums.alone import exact_sum
 from tacit.learning.neural.sums.clipping import add_clipped
 from tacit.learning.neural.sums.grid import Grid
 
+_LARGE: Final = 31 << 20  # glibc learns from pieces of at most 32 MiB
 _FAILURES: Final = (IndexError, RuntimeError)  # as torch has them
+
+
+def keep_freed_memory() -> None:
+    """Have tensors that are freed between two chunks stay with the process.
+
+    The C library gives larger pieces back to the system at once, and the next chunk would ask for them again, page by
+    page: a tenth of a step. It keeps those up to the size of a large one that was freed before, so one is, untouched.
+    To be called first: what others have freed could serve a later one, and nothing would be learnt.
+    """
+    torch.empty(_LARGE, dtype=torch.uint8)
 
 
 class Summing:
@@ -50,12 +61,10 @@ class Summing:
 
     def total(self, chosen: NDArray[np.int64], clip: Fraction, grid: Grid) -> tuple[Any, int]:
         """The sum over those chosen, which the next one overwrites; and the people within the norm less the others."""
-        self._whole.zero_()
-        opened = within = 0
+        opened = within = spans = 0
         for chunk in self._people.chunks(chosen, self._places, self._chunk_room):
             if opened == self._together:  # what is open is rounded to the grid, and exact from then on
-                self._whole += grid.round_(self._open)
-                opened = 0
+                spans, opened = self._rounded(grid, spans), 0
             if not opened:
                 self._open.zero_()
             chunk, forms = self._safe(self._changed(chunk))
@@ -64,8 +73,17 @@ class Summing:
             within += signed(lengths, chunk, float(clip))
             opened += 1
         if opened:
-            self._whole += grid.round_(self._open)
-        return self._whole, within
+            spans = self._rounded(grid, spans)
+        return (self._whole if spans else self._whole.zero_()), within
+
+    def _rounded(self, grid: Grid, spans: int) -> int:
+        """Add what is open to the whole, or make it the whole where it is the first; how many spans there are."""
+        own = grid.round_(self._open)
+        if spans:
+            self._whole += own
+        else:
+            self._whole, self._open = own, self._whole
+        return spans + 1
 
     def _safe(self, chunk: Chunk) -> tuple[Chunk, list[Form]]:
         """Gradients of a chunk; of those whom torch fails at, none."""

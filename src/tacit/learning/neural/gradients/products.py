@@ -1,0 +1,67 @@
+"""Products of float32 matrices, by the faster of the two libraries that torch brings.
+
+torch hands float32 products to MKL, which on many processors uses half of their width, while its convolutions go to
+oneDNN, which uses all of it. The product of oneDNN that torch's compiler calls is called here where it is there.
+
+Promise: what comes back is fed weight' + bias, rounded as the theorem of `floats` assumes: in any order, fused or not,
+and never through shorter numbers (`refused.single_precision`). Which library it is follows from the machine and torch's
+build, never from rows. One that is not right on made-up numbers is not used.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final
+
+import torch
+from torch.nn import functional
+
+_NEAR: Final = 2.0**-20
+"""Of the sum of sizes: more than any order of so few roundings, much less than one of shorter numbers."""
+
+
+def linear(fed: Any, weight: Any, bias: Any) -> Any:
+    """fed weight' + bias, which slopes of the output go through to what was fed, and to nothing else."""
+    return _Linear.apply(fed, weight, bias)  # type: ignore[no-untyped-call]
+
+
+def product(fed: Any, weight: Any, bias: Any = None) -> Any:
+    """fed weight' + bias, without slopes."""
+    if is_wide() and fed.numel() and weight.numel():
+        return torch.ops.mkldnn._linear_pointwise(fed, weight, bias, "none", [], "")
+    return functional.linear(fed, weight, bias)
+
+
+class _Linear(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, fed: Any, weight: Any, bias: Any) -> Any:
+        ctx.save_for_backward(weight)
+        return product(fed, weight, bias)
+
+    @staticmethod
+    def backward(ctx: Any, slopes: Any) -> Any:
+        (weight,) = ctx.saved_tensors
+        return product(slopes, weight.mT), None, None
+
+
+@cache
+def is_wide() -> bool:
+    """Whether oneDNN's product is in this build of torch, and right on this machine, as it is called here."""
+    if not torch.backends.mkldnn.is_available() or not hasattr(torch.ops.mkldnn, "_linear_pointwise"):
+        return False
+    made = torch.Generator().manual_seed(0)
+    fed, weight = (torch.randn(shape, generator=made) for shape in ((96, 80), (48, 80)))
+    bias = torch.randn(48, generator=made)
+    cases = ((fed, weight, bias), (fed, weight, None), (fed.mT, weight.new_ones(7, 96), None), (weight, fed, None))
+    try:
+        return all(_is_right(*case) for case in (*cases, (fed, weight.T.contiguous().T, bias)))
+    except (RuntimeError, TypeError, NotImplementedError):  # a build in which it takes something else
+        return False
+
+
+def _is_right(fed: Any, weight: Any, bias: Any) -> bool:
+    found = torch.ops.mkldnn._linear_pointwise(fed, weight, bias, "none", [], "")
+    shift = torch.zeros(()) if bias is None else bias
+    true = fed.double() @ weight.double().T + shift.double()
+    sizes = fed.double().abs() @ weight.double().abs().T + shift.double().abs()
+    return found.dtype == torch.float32 and bool(torch.all((found.double() - true).abs() <= _NEAR * sizes))
