@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from tacit.engines import registration
+from tacit.engines.duckdb import registration
 from tacit.engines.secret import Secret
 from tacit.engines.sources import Relation
 from tacit.loss.budget import Budget

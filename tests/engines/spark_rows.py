@@ -18,10 +18,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from tacit.engines import cleaning
 from tacit.engines.quoting import identifier
 from tacit.engines.registration import plain_number
-from tacit.engines.spark import cleaning as spark_cleaning
 from tacit.engines.spark import describing
+from tacit.engines.spark.cleaning import WORDS
 from tacit.engines.spark.engine import Session
 from tacit.engines.spark.registration import in_backticks
 from tacit.errors import EngineError
@@ -79,11 +80,12 @@ def cleaned(session: Session, path: Path, reading: CsvReading) -> Counter[tuple[
     found = describing.describe(policy, session.worker)
     describing.check_values(policy, found, session.worker)
     relation = found["t"].relation
-    codes = [spark_cleaning.key(relation.types["who"], identifier("who"), False)]
+    codes = [cleaning.key(relation.types["who"], identifier("who"), False, WORDS)]
     for column in COLUMNS:
         name = identifier(column.name)
         value = plain_number(reading, name) if column.kind == "integer" else name
-        codes.append(spark_cleaning.bound(column, spark_cleaning.read(column, relation.types[column.name], value)))
+        typed = cleaning.read(column, relation.types[column.name], value, WORDS)
+        codes.append(cleaning.bound(column, typed, WORDS))
     listed = ", ".join(f"{code} AS k{place}" for place, code in enumerate(codes))
     sql = in_backticks(f"SELECT {listed} FROM {relation.sql}")
     return Counter(map(tuple, session.worker.ask({"task": "look", "sql": sql, "most": 10_000}, 600.0)["rows"]))

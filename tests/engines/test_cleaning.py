@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.engines import cleaning
+from tacit.engines.duckdb.cleaning import WORDS
 from tacit.engines.quoting import double, greatest_double_to, least_double_from
 from tacit.policy import Column, Facts, anything, between, one_of
 from tacit.policy.check import HOLDS
@@ -26,8 +27,8 @@ def clean(column: Column, engine_type: str, values: list[Any]) -> list[Any]:
     """What the values become, in order."""
     CONNECTION.execute(f"CREATE OR REPLACE TEMP TABLE v (i INTEGER, raw {engine_type})")
     CONNECTION.executemany("INSERT INTO v VALUES (?, ?)", list(enumerate(values)))
-    typed = cleaning.read(column, engine_type, "raw")
-    query = f"SELECT {cleaning.bound(column, 'typed')} FROM (SELECT i, {typed} AS typed FROM v) ORDER BY i"
+    typed = cleaning.read(column, engine_type, "raw", WORDS)
+    query = f"SELECT {cleaning.bound(column, 'typed', WORDS)} FROM (SELECT i, {typed} AS typed FROM v) ORDER BY i"
     return [value for (value,) in CONNECTION.execute(query).fetchall()]
 
 
@@ -173,4 +174,4 @@ def test_what_a_value_becomes(facts: Facts, kind: Any, engine_type: str, pairs: 
 
 
 def test_the_engine_can_read_exactly_what_the_policy_check_allows() -> None:
-    assert {(kind, source) for kind, sources in HOLDS.items() for source in sources} == set(cleaning._READERS)
+    assert {(kind, source) for kind, sources in HOLDS.items() for source in sources} == set(WORDS.readers)

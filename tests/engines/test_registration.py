@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from tacit.engines import registration
+from tacit.engines.duckdb import registration
 from tacit.engines.secret import Secret
 from tacit.engines.sources import Relation
 from tacit.errors import PolicyError

@@ -18,11 +18,10 @@ from sqlglot import exp
 
 from tacit.engines.engine import Engine
 from tacit.plan import Query
-from tacit.plan.sources.scope import quoted, table_columns
+from tacit.plan.sources.scope import COPY, quoted, table_columns
 from tacit.policy import Policy, Table
 
 _MOST: Final = 10_000
-_COPY: Final = "tacit_copy"
 _MOST_PAIRED: Final = 6  # columns of which no one tells rows apart; of these, pairs are counted
 
 
@@ -60,7 +59,7 @@ def _alike(table: Table, sets: Sequence[tuple[str, ...]], engine: Engine) -> dic
     for place, names in enumerate(sets):
         keys = [columns[name].sql.copy() for name in names]
         alike = exp.select(exp.alias_(exp.Count(this=exp.Star()), "n"))
-        alike = alike.from_(exp.table_(quoted(table.name), db=_COPY, alias=quoted(table.name)))
+        alike = alike.from_(exp.table_(quoted(table.name), db=COPY, alias=quoted(table.name)))
         for key in keys:
             alike = alike.where(exp.not_(exp.Is(this=exp.paren(key.copy()), expression=exp.Null())))
         alike = alike.group_by(*keys) if keys else alike
@@ -76,7 +75,7 @@ def _alike(table: Table, sets: Sequence[tuple[str, ...]], engine: Engine) -> dic
 def _values(table: str, column: str, engine: Engine) -> list[str | None]:
     """Every value of a public column, None where one is missing; or one more than can be listed."""
     key = exp.column(exp.to_identifier(column, quoted=True))
-    source = exp.table_(exp.to_identifier(table, quoted=True), db=_COPY)
+    source = exp.table_(exp.to_identifier(table, quoted=True), db=COPY)
     query = exp.select(exp.alias_(key, "k0")).distinct().from_(source).limit(_MOST + 2)
     # opened here, because nobody's row is in it
     keys = engine.run(Query(query, ("k0",), (), None)).open_for(lambda found, _: [value for (value,) in found])

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from tacit.engines import quoting
+from tacit.engines.duckdb.registration import DuckDBFlavour
 from tacit.engines.quality import Quality, Reader, table_quality
-from tacit.engines.registration import DuckDBFlavour
 from tacit.engines.secret import Secret
 from tacit.errors import EngineError
 from tacit.policy.policy import Policy

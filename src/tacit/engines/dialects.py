@@ -22,11 +22,10 @@ from sqlglot import exp
 
 from tacit.engines.spark import dialect as spark_dialect
 from tacit.engines.widths import is_wide
+from tacit.plan.sources.anchors import NOBODY
+from tacit.plan.sources.scope import COPY
 
 Dialect = Literal["duckdb", "postgres", "spark"]
-COPY: Final = "tacit_copy"
-NOBODY: Final = "nobody"
-"""The mark that a plan puts on the constant that stands for a unit that is nobody's."""
 _C: Final = "C"
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tacit.engines import quoting
+from tacit.engines import cleaning, quoting
 from tacit.engines.registration import Flavour, unit_and_columns
 from tacit.engines.sources import Relation
 from tacit.policy.columns import Column
@@ -107,7 +107,8 @@ def table_quality(reader: Reader, policy: Policy, table: Table, relations: Mappi
         parts += [f"{raw} IS NOT NULL AS p{place}", f"{read} AS t{place}"]
     typed = f"SELECT {', '.join(parts)} FROM {relations[table.name].sql} AS tacit_row{joins}"
     bounds = [
-        f"{reader.flavour.bound(table.columns[name], f't{place}')} AS b{place}" for place, name in enumerate(names)
+        f"{cleaning.bound(table.columns[name], f't{place}', reader.flavour.words)} AS b{place}"
+        for place, name in enumerate(names)
     ]
     rows_of = f"(SELECT tacit_typed.*{_listed(bounds)} FROM ({typed}) AS tacit_typed) AS tacit_quality"
     counts = ["count(*)", "count(*) FILTER (WHERE tacit_key IS NULL)"]

@@ -12,56 +12,36 @@ called the first does not matter, since they are the same. Should two different 
 their order is arbitrary, which still touches this unit alone.
 
 The argument is the same on every engine, so its SQL is written here once; a `Flavour` says what an engine words in its
-own way.
+own way. It stands with the tables that the engine makes in the `registration` of its own folder, and PostgreSQL's in
+`postgres.copy`.
 """
 
 # ruff: noqa: S608  # this is where SQL is written; names and values come from the policy, through `quoting`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Final, Protocol
 
 from tacit.engines import cleaning, quoting
-from tacit.engines.secret import Secret
+from tacit.engines.cleaning import Words
 from tacit.engines.sources import Relation, fits_64_bits
 from tacit.errors import PolicyError
-from tacit.policy.columns import LONGEST_TEXT, Column
+from tacit.policy.columns import Column
 from tacit.policy.policy import Policy, Table
 from tacit.policy.reading import CsvReading
 from tacit.policy.units import ColumnUnit, PathUnit, RowUnit
 
-SCHEMA: Final = "tacit_copy"
-ROWS: Final = "tacit_rows"
-"""In DuckDB: where the rows of private tables are, of which the copy shows those that are somebody's."""
-RANK: Final = "tacit_rank"
-_END: Final = "tacit_end"
 ROW: Final = "tacit_row"
 """How a source's row is called where it is read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """One step of the registration, and the table it is for."""
-
-    table: str
-    sql: str
 
 
 class Flavour(Protocol):
     """What an engine words in its own way. Every expression is total: it has a value, or NULL, on every row."""
 
-    def read(self, column: Column, engine_type: str, expression: str) -> str:
-        """The source's value in the plain type that `bound` expects for this column."""
-        ...
-
-    def bound(self, column: Column, value: str) -> str:
-        """The grid value, or text, of what `read` gave."""
-        ...
-
-    def key(self, engine_type: str, expression: str, whole: bool) -> str:
-        """A unit or join key in a form that is equal when the keys are: 64-bit integers, or canonical text."""
+    @property
+    def words(self) -> Words:
+        """How columns are read and bounded."""
         ...
 
     def digest(self, values: str) -> str:
@@ -75,91 +55,6 @@ class Flavour(Protocol):
     def number(self) -> str:
         """A whole number for every row of a query, each once."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class DuckDBFlavour:
-    """DuckDB's words."""
-
-    secret: Secret
-
-    def read(self, column: Column, engine_type: str, expression: str) -> str:
-        """Casts that give NULL where they cannot."""
-        return cleaning.read(column, engine_type, expression)
-
-    def bound(self, column: Column, value: str) -> str:
-        """Clamped or dropped, and rounded."""
-        return cleaning.bound(column, value)
-
-    def key(self, engine_type: str, expression: str, whole: bool) -> str:
-        """Whole numbers as they are; others as text."""
-        return cleaning.key(engine_type, expression, whole)
-
-    def digest(self, values: str) -> str:
-        """64 bits."""
-        return f"hash({values})"
-
-    def order(self, table: str) -> str:
-        """64 bits of an MD5."""
-        key = quoting.text(self.secret.key_for(f"rank of {table}"))
-        return f"md5_number_lower({key} || tacit_digest || ':' || tacit_twin)"
-
-    def number(self) -> str:
-        """1, 2, 3, ..."""
-        return "row_number() OVER ()"
-
-
-def statements(policy: Policy, relations: Mapping[str, Relation], secret: Secret) -> Iterator[Statement]:
-    """Every step, in order, that fills an empty DuckDB database with the working copy."""
-    first = next(iter(policy.tables))
-    yield Statement(first, f"CREATE SCHEMA {SCHEMA}")
-    flavour = DuckDBFlavour(secret)
-    dense = not units_are_whole(policy, relations)
-    if dense:
-        yield Statement(first, _dense_units(policy, relations, flavour))
-    yield Statement(first, f"CREATE SCHEMA {ROWS}")
-    for name, table in policy.tables.items():
-        body = copy_of(policy, name, relations, flavour, dense=dense)
-        there = quoting.identifier(SCHEMA, name)
-        if table.public:
-            yield Statement(name, f"CREATE TABLE {there} AS {body}")
-            continue
-        rows = quoting.identifier(ROWS, name)
-        # In all blocks but the last the mark is one constant, so an engine sees without looking that nobody's rows are
-        # not there; a condition on ranks would read a whole column more.
-        columns = f"tacit_unit, {RANK}{names_of(table, lead=', ')}"
-        yield Statement(name, f"CREATE TABLE {rows} AS SELECT *, CAST(0 AS TINYINT) AS {_END} FROM ({body}) AS tacit_t")
-        yield Statement(name, f"INSERT INTO {rows} ({columns}, {_END}) {_ends(table)}")
-        yield Statement(name, f"CREATE VIEW {there} AS SELECT {columns} FROM {rows} WHERE {_END} = 0")
-
-
-def _ends(table: Table) -> str:
-    """Rows that are nobody's, marked 1, with the least and the greatest of what each column can hold, and with NULL.
-
-    An engine that keeps the least and the greatest value of every column plans by them: one person with a value that
-    no other has would change how a question is answered for everybody. With these rows they are what the policy says.
-    """
-    least, greatest, missing = [str(-(2**63)), "0"], [str(2**63 - 1), "0"], ["0", "0"]
-    for column in table.columns.values():
-        low, high = _ends_of(column)
-        least.append(low)
-        greatest.append(high)
-        missing.append("NULL" if column.nullable else low)
-    return "VALUES " + ", ".join(f"({', '.join(row)}, 1)" for row in (least, greatest, missing))
-
-
-def _ends_of(column: Column) -> tuple[str, str]:
-    values = column.grid_values
-    if column.kind == "text":
-        if values is None:
-            return "''", f"repeat('\U0010ffff', {LONGEST_TEXT})"
-        texts = sorted(map(str, values))
-        return quoting.text(texts[0]), quoting.text(texts[-1])
-    if values is not None:
-        numbers = [int(value) for value in values]
-        return str(min(numbers)), str(max(numbers))
-    low, high = column.grid_lower, column.grid_upper
-    return str(-(2**63) if low is None else low), str(2**63 - 1 if high is None else high)
 
 
 def copy_of(policy: Policy, name: str, relations: Mapping[str, Relation], flavour: Flavour, *, dense: bool) -> str:
@@ -258,7 +153,7 @@ def _as_read(table: Table, relation: Relation, column: Column, flavour: Flavour)
     found = quoting.identifier(ROW, relation.name_of(column.name))
     if column.kind in ("integer", "real"):
         found = plain_number(table.source.reading, found)
-    return flavour.read(column, _type(table, relation, column.name), found)
+    return cleaning.read(column, _type(table, relation, column.name), found, flavour.words)
 
 
 def plain_number(reading: CsvReading, text: str) -> str:
@@ -274,10 +169,9 @@ def plain_number(reading: CsvReading, text: str) -> str:
 
 def bounded_rows(table: Table, typed: str, flavour: Flavour, dense: bool, fence: str = "") -> str:
     parts = ["tacit_key", "tacit_units.id AS tacit_unit" if dense else "tacit_key AS tacit_unit"]
-    parts += [
-        f"{flavour.bound(column, quoting.identifier('tacit_typed', name))} AS {quoting.identifier(name)}"
-        for name, column in table.columns.items()
-    ]
+    for name, column in table.columns.items():
+        bounded = cleaning.bound(column, quoting.identifier("tacit_typed", name), flavour.words)
+        parts.append(f"{bounded} AS {quoting.identifier(name)}")
     joins = " JOIN tacit_units ON tacit_units.key = tacit_key" if dense else ""
     kept = [f"{quoting.identifier(name)} IS NOT NULL" for name, column in table.columns.items() if not column.nullable]
     if not table.public:
@@ -299,7 +193,7 @@ def _unit(
     unit = table.unit
     if isinstance(unit, ColumnUnit):
         column = quoting.identifier(row, relation.name_of(unit.column))
-        own = flavour.key(_type(table, relation, unit.column), column, plain)
+        own = cleaning.key(_type(table, relation, unit.column), column, plain, flavour.words)
         return own, own, ""
     if not isinstance(unit, PathUnit) or isinstance(policy.unit_of(name).unit, RowUnit):
         raise PolicyError(
@@ -313,7 +207,8 @@ def _unit(
     whole = fits_64_bits(ours) and fits_64_bits(theirs)
     their_row = f"tacit_row_{unit.table}"
     least, greatest, joins = _unit(policy, unit.table, relations, flavour, plain, their_row)
-    met = flavour.key(theirs, quoting.identifier(their_row, their_relation.name_of(unit.their_key)), whole)
+    their_key = quoting.identifier(their_row, their_relation.name_of(unit.their_key))
+    met = cleaning.key(theirs, their_key, whole, flavour.words)
     led = (
         f"SELECT {met} AS key, {least} AS first_owner, {greatest} AS last_owner "
         f"FROM {their_relation.sql} AS {quoting.identifier(their_row)}{joins}"
@@ -322,7 +217,7 @@ def _unit(
         f"SELECT key, min(first_owner) AS first_owner, max(last_owner) AS last_owner FROM ({led}) AS tacit_owners "
         "WHERE key IS NOT NULL AND first_owner IS NOT NULL GROUP BY key"
     )
-    mine = flavour.key(ours, quoting.identifier(row, relation.name_of(unit.key)), whole)
+    mine = cleaning.key(ours, quoting.identifier(row, relation.name_of(unit.key)), whole, flavour.words)
     return f"{step}.first_owner", f"{step}.last_owner", f" JOIN ({owners}) AS {step} ON {step}.key = {mine}"
 
 
@@ -340,15 +235,9 @@ def units_of(policy: Policy, relations: Mapping[str, Relation], flavour: Flavour
     return f"SELECT DISTINCT key FROM ({keys}) AS tacit_keys WHERE key IS NOT NULL"
 
 
-def _dense_units(policy: Policy, relations: Mapping[str, Relation], flavour: Flavour) -> str:
-    return (
-        "CREATE TEMP TABLE tacit_units AS SELECT key, row_number() OVER (ORDER BY key) AS id "
-        f"FROM ({units_of(policy, relations, flavour)}) AS tacit_distinct"
-    )
-
-
 def _root_key(table: Table, relation: Relation, column: str, flavour: Flavour) -> str:
-    return flavour.key(_type(table, relation, column), quoting.identifier(relation.name_of(column)), False)
+    name = quoting.identifier(relation.name_of(column))
+    return cleaning.key(_type(table, relation, column), name, False, flavour.words)
 
 
 def _type(table: Table, relation: Relation, column: str) -> str:

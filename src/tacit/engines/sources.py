@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 _INTEGERS: Final = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _WIDE_INTEGERS: Final = ("UBIGINT", "HUGEINT", "UHUGEINT")
+LARGEST_WHOLE: Final[Mapping[str, int]] = {"DOUBLE": 2**53, "FLOAT": 2**24}
+"""From here on a floating point number stands for several whole ones."""
 _ENDINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "csv": (".csv", ".csv.gz", ".tsv", ".tsv.gz"),
     "json": (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz"),

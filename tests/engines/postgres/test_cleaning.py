@@ -14,9 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tacit.engines.postgres import cleaning
+from tacit.engines import cleaning
+from tacit.engines.postgres.cleaning import WORDS
 from tacit.engines.postgres.connection import connect
 from tacit.engines.postgres.sources import _TYPES
+from tacit.engines.sources import kind_of
 from tacit.policy import Column, Facts, anything, auto, between, one_of
 from tacit.policy.cells import cell_of
 from tacit.policy.check import HOLDS
@@ -121,8 +123,9 @@ def clean(connection: psycopg.Connection[Any]) -> Clean:
             marks = f"INSERT INTO v VALUES (%s, CAST(%s::text AS {kind}))"
             rows = [(i, None if value is None else _written(value)) for i, value in enumerate(values)]
             cursor.executemany(marks, rows)  # type: ignore[arg-type]
-        typed = cleaning.read(column, _TYPES[kind], "raw")
-        query = f"SELECT {cleaning.bound(column, 'typed')} FROM (SELECT i, {typed} AS typed FROM v) AS t ORDER BY i"
+        typed = cleaning.read(column, _TYPES[kind], "raw", WORDS)
+        bounded = cleaning.bound(column, "typed", WORDS)
+        query = f"SELECT {bounded} FROM (SELECT i, {typed} AS typed FROM v) AS t ORDER BY i"
         found = psycopg.RawCursor(connection).execute(query).fetchall()  # type: ignore[arg-type]
         return [value for (value,) in found]
 
@@ -179,7 +182,7 @@ def columns_of(kind: Any) -> list[Column]:
 def test_no_value_of_any_type_makes_cleaning_fail_and_all_end_within_bounds(
     clean: Clean, kind: Any, source: str
 ) -> None:
-    if cleaning.kind_of(_TYPES[source]) not in HOLDS[kind]:
+    if kind_of(_TYPES[source]) not in HOLDS[kind]:
         return
     for column in columns_of(kind):
         for value in clean(column, source, VALUES.get(source, TEXTS)):
@@ -236,7 +239,7 @@ def test_times_are_read_to_the_microsecond_in_utc(clean: Clean) -> None:
 
 def test_a_unit_is_the_same_whatever_type_holds_its_number(connection: psycopg.Connection[Any]) -> None:
     def key(kind: str, value: str) -> Any:
-        written = cleaning.key(_TYPES[kind], "raw", whole=False)
+        written = cleaning.key(_TYPES[kind], "raw", False, WORDS)
         sql = f"SELECT {written} FROM (SELECT CAST('{value}' AS {kind}) AS raw) AS t"
         return psycopg.RawCursor(connection).execute(sql).fetchone()[0]  # type: ignore[arg-type, index]
 

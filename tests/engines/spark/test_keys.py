@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tacit.engines import cleaning
 from tacit.engines.secret import Secret
-from tacit.engines.spark import cleaning as spark_cleaning
 from tacit.engines.spark import describing
 from tacit.engines.spark import keys as spark_keys
+from tacit.engines.spark.cleaning import WORDS
 from tacit.engines.spark.engine import Session, SparkEngine
 from tacit.errors import PolicyError, TacitError
 from tacit.loss.budget import Budget
@@ -108,7 +109,7 @@ def test_of_every_type_there_are_as_many_keys_as_spark_counts(spark: Session) ->
     )
     command(spark, f"CREATE OR REPLACE TEMPORARY VIEW every_type AS {rows}")
     found = describing.look_at("t", Source("spark", MASTER, "every_type"), ".", spark.worker, "every_type_seen")
-    keys = {name: spark_cleaning.key(found.relation.types[name], name, False) for name in kinds}
+    keys = {name: cleaning.key(found.relation.types[name], name, False, WORDS) for name in kinds}
     pairs = ", ".join(f"count(DISTINCT {n}), count(DISTINCT {n}, {keys[n]}), count(DISTINCT {keys[n]})" for n in kinds)
     ((*counts,),) = command(spark, f"SELECT {pairs} FROM every_type_seen")
     for place, (name, kind) in enumerate(kinds.items()):

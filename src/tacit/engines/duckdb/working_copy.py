@@ -20,12 +20,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from tacit.engines import keys, leases, quoting, sources
+from tacit.engines import leases, quoting, sources
 from tacit.engines.duckdb import frames as frames_of
+from tacit.engines.duckdb import keys
 from tacit.engines.duckdb.interrupts import as_keyboard_interrupts, execute
-from tacit.engines.registration import ROWS, SCHEMA, statements
+from tacit.engines.duckdb.registration import ROWS, statements
 from tacit.engines.secret import Secret
 from tacit.errors import EngineError, PolicyError
+from tacit.plan.sources.scope import COPY
 from tacit.policy.check import Schema, check
 from tacit.policy.policy import Policy
 
@@ -64,7 +66,7 @@ def path_of(policy: Policy) -> Path:
         root = _MEMORY if os.access(_MEMORY, os.W_OK) else None
         return Path(tempfile.mkdtemp(prefix="tacit-", dir=root)) / "copy.duckdb"
     path = Path(sources.resolved(policy.working_copy, policy.directory))
-    if path.stem in (SCHEMA, ROWS):
+    if path.stem in (COPY, ROWS):
         raise PolicyError(
             f"working_copy: a file called {path.name!r} would hide the schema inside it. Call it otherwise."
         )

@@ -4,7 +4,7 @@ Promise: the copy is complete or not there, and all its tables are of one moment
 policy's `working_copy` and a random part, so that nobody can plant one in its place, processes that build at the same
 time do not meet, and a plan never reads another copy than the one it was registered with. What it is a copy of (the
 policy's name, a digest of its tables, the sources' fingerprint, when it was taken) stands in the schema's comment: it
-is found in the catalogue, and what is found is read only if it is exactly ours (`postgres_ours`).
+is found in the catalogue, and what is found is read only if it is exactly ours (`postgres.ours`).
 
 Copies that are not current any more are removed when the policy is opened, whoever still uses them: people may have
 been erased since. Of sources that cannot be watched every opening takes a copy; one that another process still works
@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from tacit.engines import quoting
+from tacit.engines.cleaning import Words
 from tacit.engines.duckdb.working_copy import Progress, digest
 from tacit.engines.postgres import cleaning as postgres_cleaning
 from tacit.engines.postgres import older as postgres_older
@@ -41,11 +42,11 @@ from tacit.engines.postgres.sources import (
     relations_of,
     schema_of,
 )
-from tacit.engines.registration import SCHEMA, copy_of
+from tacit.engines.registration import copy_of
 from tacit.engines.secret import Secret
 from tacit.errors import EngineError, PolicyError
+from tacit.plan.sources.scope import COPY
 from tacit.policy.check import Schema, check
-from tacit.policy.columns import Column
 from tacit.policy.policy import Policy
 
 if TYPE_CHECKING:
@@ -87,17 +88,10 @@ class PostgresFlavour:
     secret: str
     short: bool = True
 
-    def read(self, column: Column, engine_type: str, expression: str) -> str:
+    @property
+    def words(self) -> Words:
         """Looked at before it is cast."""
-        return postgres_cleaning.read(column, engine_type, expression)
-
-    def bound(self, column: Column, value: str) -> str:
-        """Clamped or dropped, and rounded."""
-        return postgres_cleaning.bound(column, value)
-
-    def key(self, engine_type: str, expression: str, whole: bool) -> str:
-        """Whole numbers as they are; others as text."""
-        return postgres_cleaning.key(engine_type, expression, whole, short=self.short)
+        return postgres_cleaning.WORDS if self.short else postgres_cleaning.WITH_LONG_KEYS
 
     def digest(self, values: str) -> str:
         """64 bits; whole numbers and text have the same hash on every server."""
@@ -127,7 +121,7 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A schema that says it is a copy of this policy, and belongs to somebody who may say so."""
+    """A schema marked as this policy's copy whose owner is trusted."""
 
     schema: str
     ours: bool
@@ -138,7 +132,7 @@ class _Found:
 
 def prefix(policy: Policy) -> str:
     """How the schemas of this policy's copies begin."""
-    name = SCHEMA if policy.working_copy is None else policy.working_copy
+    name = COPY if policy.working_copy is None else policy.working_copy
     room = _LONGEST_NAME - 1 - 2 * _RANDOM
     words = [column for table in policy.tables.values() for column in table.columns]
     for word, most in ((name, room), *((word, _LONGEST_NAME) for word in (*policy.tables, *words))):

@@ -6,14 +6,15 @@ millionth as that one: both are beyond every bound, and their microseconds would
 else, and days that are not in the calendar, are NULL.
 """
 
-# ruff: noqa: S608  # this is where SQL is written; expressions come from `postgres_cleaning`
+# ruff: noqa: S608  # this is where SQL is written; expressions come from `postgres.cleaning`
 
 from __future__ import annotations
 
 from typing import Final
 
+from tacit.policy.dates import DAY
+
 _EPOCH: Final = "DATE '1970-01-01'"
-_DAY: Final = 86_400_000_000
 _MOMENT: Final = (
     "'^ *([0-9]{4})[-/]([0-9]{1,2})[-/]([0-9]{1,2})"
     "(?:[ T]([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2})(?:[.]([0-9]{1,9}))?)?"
@@ -46,13 +47,13 @@ def micros_of_timestamp(expression: str, engine_type: str) -> str:
 def micros_of_date(expression: str, _: str) -> str:
     """The midnight on which a date begins."""
     day = f"CAST(least(greatest({expression} - {_EPOCH}, -100000000), 100000000) AS BIGINT)"
-    return f"CASE WHEN isfinite({expression}) THEN {day} * {_DAY} END"
+    return f"CASE WHEN isfinite({expression}) THEN {day} * {DAY} END"
 
 
 def micros_of_text(expression: str, _: str) -> str:
     """The time written in a text."""
     seconds = "hour * 3600 + minute * 60 + second - zone * (zone_hour * 3600 + zone_minute * 60)"
-    micros = f"{_DAYS} * {_DAY} + CAST({seconds} AS BIGINT) * 1000000 + micro"
+    micros = f"{_DAYS} * {DAY} + CAST({seconds} AS BIGINT) * 1000000 + micro"
     return f"(SELECT CASE WHEN {_IN_CALENDAR} THEN {micros} END FROM {_parts(expression)})"
 
 

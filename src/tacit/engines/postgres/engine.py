@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlglot import exp
 
-from tacit.engines.dialects import COPY, Place, text
+from tacit.engines.dialects import Place, text
 from tacit.engines.duckdb.working_copy import Progress
 from tacit.engines.engine import Pushed, Run
 from tacit.engines.exact import Exact
@@ -40,10 +40,11 @@ from tacit.engines.postgres.session import Fetched, Session
 from tacit.engines.postgres.sparing import Sparing, sparing_copy_of
 from tacit.engines.process import FAILED, Limits
 from tacit.engines.quoting import identifier
-from tacit.engines.registration import RANK, copy_of
+from tacit.engines.registration import copy_of
 from tacit.engines.secret import Secret
 from tacit.engines.sources import Relation
 from tacit.errors import EngineError
+from tacit.plan.sources.scope import COPY, RANK
 from tacit.policy.check import Schema, check
 from tacit.policy.policy import Policy
 

@@ -13,10 +13,9 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from tacit.engines import quoting
-from tacit.engines.postgres.cleaning import LARGEST_WHOLE
 from tacit.engines.postgres.connection import address_of, connect, resolved
 from tacit.engines.postgres.units import Found, distinct_names, refuse_units
-from tacit.engines.sources import Relation, kind_of, named_columns
+from tacit.engines.sources import LARGEST_WHOLE, Relation, kind_of, named_columns
 from tacit.errors import EngineError, PolicyError
 from tacit.policy.check import Schema
 from tacit.policy.policy import Policy, Source

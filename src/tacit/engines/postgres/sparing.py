@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from tacit.engines.registration import (
-    RANK,
     ROW,
     Flavour,
     bounded_rows,
@@ -26,6 +25,7 @@ from tacit.engines.registration import (
     with_ranks,
 )
 from tacit.engines.sources import Relation
+from tacit.plan.sources.scope import RANK
 from tacit.policy.policy import Policy
 from tacit.policy.units import ColumnUnit, RowUnit
 

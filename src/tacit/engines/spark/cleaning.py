@@ -1,9 +1,9 @@
 """Cleaning in Spark SQL: a source's column as whole numbers on the policy's grid, or as text.
 
-Promise: the same as `cleaning` gives in DuckDB, and total in the same way: whatever a value is, the expression gives a
-value of the stated range or NULL. Casts are TRY_CASTs, which give NULL where a plain one would raise; sessions have
-ANSI mode off besides, so that arithmetic raises nothing either. NaN and infinities are NULL; Spark's NaN equals itself
-and sorts above everything, so it is asked for first.
+Promise: that of `engines.cleaning`: whatever a value is, the expression gives a value of the stated range or NULL, the
+same as in DuckDB. Casts are TRY_CASTs, which give NULL where a plain one would raise; sessions have ANSI mode off
+besides, so that arithmetic raises nothing either. NaN and infinities are NULL; Spark's NaN equals itself and sorts
+above everything, so it is asked for first.
 
 Spark's floor of a double is a BIGINT that stops at the ends of 64 bits; below 2**53 it is exact, from there on a double
 is whole already, and from 2**63 on it is replaced by a constant on the same side, beyond every bound there can be.
@@ -12,22 +12,19 @@ Days are counted in the proleptic Gregorian calendar, as everywhere in Spark sin
 
 from __future__ import annotations
 
-import datetime
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
-from tacit.engines import quoting
-from tacit.engines.readers import reader_of, readers
+from tacit.engines.cleaning import Range, Words, between
+from tacit.engines.readers import readers
 from tacit.engines.sources import kind_of
 from tacit.engines.spark import quoting as spark
 from tacit.errors import PolicyError
-from tacit.policy.columns import LONGEST_TEXT, Column, Outside
+from tacit.policy.columns import LONGEST_TEXT
+from tacit.policy.dates import DAY, FIRST_DAY, LAST_DAY
 
-_FIRST_DAY: Final = datetime.date.min.toordinal() - datetime.date(1970, 1, 1).toordinal()
-_LAST_DAY: Final = datetime.date.max.toordinal() - datetime.date(1970, 1, 1).toordinal()
-_DAY: Final = 86_400_000_000
 _TYPES: Final[Mapping[str, str]] = {
     "tinyint": "TINYINT",
     "smallint": "SMALLINT",
@@ -53,37 +50,13 @@ def engine_type(spark_type: str) -> str:
     return _TYPES.get(spark_type, f"Spark's {spark_type}")
 
 
-def read(column: Column, engine_type: str, expression: str) -> str:
-    """The source's value in the plain type that `bound` expects for this column."""
-    return reader_of(_READERS, column, engine_type)(expression)
-
-
-def bound(column: Column, value: str) -> str:
-    """The grid value, or text, of what `read` gave."""
-    if column.kind == "text":
-        return _listed_text(column, value)
-    if column.kind == "real":
-        return _real(column, value)
-    inside = f"TRY_CAST({value} AS BIGINT)"
-    if column.grid_values is not None:
-        listed = ", ".join(spark.whole(int(each)) for each in column.grid_values)
-        return f"CASE WHEN {value} IN ({listed}) THEN {inside} END"
-    lower, upper, outside = _whole_range(column)
-    if lower is None or upper is None:
-        return inside
-    return _between(value, spark.whole(lower), spark.whole(upper), lower, upper, inside, outside)
-
-
-def key(engine_type: str, expression: str, whole: bool) -> str:
-    """A unit or join key in a form that is equal when the keys are: 64-bit integers, or canonical text."""
-    if whole:
-        return f"CAST({expression} AS BIGINT)"
+def _key(engine_type: str, expression: str) -> str:
     if re.fullmatch(r"DECIMAL\(\d+,0\)", engine_type):
         return f"CAST({expression} AS STRING)"
     if engine_type == _BINARY:
         return f"hex({expression})"
     if engine_type.startswith("DECIMAL") or kind_of(engine_type) is None:
-        raise PolicyError(f"A unit or the key that leads to it cannot be a {engine_type}.")  # `spark_keys` says more
+        raise PolicyError(f"A unit or the key that leads to it cannot be a {engine_type}.")  # `spark.keys` says more
     if kind_of(engine_type) == "real":
         # Files hold whole numbers as doubles once one is missing: 7.0 is the same unit as 7.
         number = f"CAST({expression} AS DOUBLE)"
@@ -95,39 +68,24 @@ def key(engine_type: str, expression: str, whole: bool) -> str:
     return f"CAST({expression} AS STRING)"
 
 
-def _real(column: Column, value: str) -> str:
-    lower, upper = column.grid_lower, column.grid_upper
-    if lower is None or upper is None:
-        raise PolicyError(f"Column {column.name!r}: a real column needs a range.")
-    scaled = f"({value} * {spark.double(float(1 / column.step))})"
-    lowest = spark.double(quoting.least_double_from(Fraction(column.lower)))  # type: ignore[arg-type]
-    highest = spark.double(quoting.greatest_double_to(Fraction(column.upper)))  # type: ignore[arg-type]
-    ranged = _between(value, lowest, highest, lower, upper, _rounded(scaled), column.outside)
-    return f"CASE WHEN {_finite(value)} THEN {ranged} END"
+def _real(value: str, scaled: str, _: Fraction, ends: Range) -> str:
+    return f"CASE WHEN {_finite(value)} THEN {between(value, ends, _rounded(scaled))} END"
 
 
-def _between(value: str, lowest: str, highest: str, lower: int, upper: int, inside: str, outside: Outside) -> str:
-    below, above = ("NULL", "NULL") if outside == "drop" else (spark.whole(lower), spark.whole(upper))
-    return (
-        f"CASE WHEN {value} IS NULL THEN NULL WHEN {value} < {lowest} THEN {below} "
-        f"WHEN {value} > {highest} THEN {above} ELSE {inside} END"
-    )
+def _wide(value: int) -> str:
+    return f"CAST('{value:d}' AS {spark.WIDE})"
 
 
-def _whole_range(column: Column) -> tuple[int | None, int | None, Outside]:
-    if column.bounded or column.kind == "integer":
-        return column.grid_lower, column.grid_upper, column.outside
-    # Days and times that Python's own calendar cannot hold could never be shown: they count as missing.
-    if column.kind == "date":
-        return _FIRST_DAY, _LAST_DAY, "drop"
-    return _FIRST_DAY * _DAY, (_LAST_DAY + 1) * _DAY - 1, "drop"
+def _among(value: str, numbers: Sequence[int]) -> str:
+    return f"{value} IN ({', '.join(map(spark.whole, numbers))})"
 
 
-def _listed_text(column: Column, value: str) -> str:
-    if column.values is None:
-        return f"substring({value}, 1, {LONGEST_TEXT:d})"  # one person's long text must not take longer than another's
-    listed = ", ".join(spark.text(str(each)) for each in column.values)
-    return f"CASE WHEN {value} IN ({listed}) THEN {value} END"
+def _narrow(value: str) -> str:
+    return f"TRY_CAST({value} AS BIGINT)"
+
+
+def _cut(value: str) -> str:
+    return f"substring({value}, 1, {LONGEST_TEXT:d})"
 
 
 _INFINITE: Final = spark.double(float("inf"))
@@ -145,50 +103,50 @@ def _rounded(number: str) -> str:
     return f"floor({number}) + CASE WHEN {number} - CAST(floor({number}) AS DOUBLE) >= 0.5D THEN 1L ELSE 0L END"
 
 
-def _integer(expression: str) -> str:
+def _integer(expression: str, _: str) -> str:
     return f"CAST({expression} AS BIGINT)"
 
 
-def _whole_of_real(expression: str) -> str:
-    number = _double(expression)
+def _whole_of_real(expression: str, _: str) -> str:
+    number = _double(expression, "")
     return (
         f"CASE WHEN NOT {_finite(number)} THEN NULL WHEN {number} >= {_TOO_FAR} THEN {_FAR} "
         f"WHEN {number} < -{_TOO_FAR} THEN -{_FAR} ELSE CAST({_rounded(number)} AS {spark.WIDE}) END"
     )
 
 
-def _whole_of_text(expression: str) -> str:
+def _whole_of_text(expression: str, _: str) -> str:
     return f"TRY_CAST({expression} AS {spark.WIDE})"
 
 
-def _double(expression: str) -> str:
+def _double(expression: str, _: str) -> str:
     return f"TRY_CAST({expression} AS DOUBLE)"
 
 
-def _zero_or_one(expression: str) -> str:
+def _zero_or_one(expression: str, _: str) -> str:
     return f"CASE WHEN {expression} = 1 THEN 1L WHEN {expression} = 0 THEN 0L END"
 
 
-def _truth(expression: str) -> str:
+def _truth(expression: str, _: str) -> str:
     return f"CASE WHEN TRY_CAST({expression} AS BOOLEAN) THEN 1L WHEN NOT TRY_CAST({expression} AS BOOLEAN) THEN 0L END"
 
 
-def _days(expression: str) -> str:
+def _days(expression: str, _: str) -> str:
     return f"CAST(unix_date(TRY_CAST({expression} AS DATE)) AS BIGINT)"
 
 
-def _microseconds(expression: str) -> str:
+def _microseconds(expression: str, _: str) -> str:
     # Text without an offset, and a timestamp without a zone, are UTC: the session's zone.
     return f"unix_micros(TRY_CAST({expression} AS TIMESTAMP))"
 
 
-def _microseconds_of_date(expression: str) -> str:
+def _microseconds_of_date(expression: str, _: str) -> str:
     # Multiplied here, on days that Python's calendar has: a cast of a day too far out would overflow.
     day = f"unix_date({expression})"
-    return f"CASE WHEN {day} BETWEEN {_FIRST_DAY} AND {_LAST_DAY} THEN CAST({day} AS BIGINT) * {_DAY} END"
+    return f"CASE WHEN {day} BETWEEN {FIRST_DAY} AND {LAST_DAY} THEN CAST({day} AS BIGINT) * {DAY} END"
 
 
-def _string(expression: str) -> str:
+def _string(expression: str, _: str) -> str:
     # Bytes that are no UTF-8 would fail on their way out, which would tell that they are there.
     return f"make_valid_utf8(CAST({expression} AS STRING))"
 
@@ -208,4 +166,18 @@ _READERS: Final = readers(
     micros_of_date=_microseconds_of_date,
     micros_of_text=_microseconds,
     text=_string,
+)
+WORDS: Final = Words(
+    readers=_READERS,
+    key=_key,
+    whole=spark.whole,
+    wide=_wide,
+    double=spark.double,
+    text=spark.text,
+    cut=_cut,
+    finite=_finite,
+    among=_among,
+    narrow=_narrow,
+    narrow_or_null=_narrow,
+    real=_real,
 )

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from tacit.engines.sources import LARGEST_WHOLE
 from tacit.errors import PolicyError
 from tacit.policy.policy import Policy
 from tacit.policy.units import ColumnUnit, PathUnit
@@ -37,7 +38,7 @@ _FAMILIES: Final = (
     (re.compile(r"timestamp"), "timestamp"),
     (re.compile(r"timestamp_ntz"), "timestamp_ntz"),
 )
-_LARGEST: Final = {"float": 2**24, "double": 2**53}
+_LARGEST: Final = {name.lower(): limit for name, limit in LARGEST_WHOLE.items()}
 ALLOWED: Final = "whole numbers, text, binary, boolean, date or timestamp"
 
 

@@ -7,7 +7,7 @@ units are numbered in a table that is written down before it is used, as a numbe
 differently.
 """
 
-# ruff: noqa: S608  # this is where SQL is written; names and values come from the policy, through `spark_quoting`
+# ruff: noqa: S608  # this is where SQL is written; names and values come from the policy, through `spark.quoting`
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from tacit.engines.cleaning import Words
 from tacit.engines.registration import copy_of, units_are_whole, units_of
 from tacit.engines.secret import Secret
 from tacit.engines.sources import Relation
-from tacit.engines.spark import cleaning, quoting
-from tacit.policy.columns import Column
+from tacit.engines.spark import quoting
+from tacit.engines.spark.cleaning import WORDS
 from tacit.policy.policy import Policy, Table
 
 
@@ -29,17 +30,10 @@ class SparkFlavour:
 
     secret: Secret
 
-    def read(self, column: Column, engine_type: str, expression: str) -> str:
+    @property
+    def words(self) -> Words:
         """Casts that give NULL where they cannot."""
-        return cleaning.read(column, engine_type, expression)
-
-    def bound(self, column: Column, value: str) -> str:
-        """Clamped or dropped, and rounded."""
-        return cleaning.bound(column, value)
-
-    def key(self, engine_type: str, expression: str, whole: bool) -> str:
-        """Whole numbers as they are; others as text."""
-        return cleaning.key(engine_type, expression, whole)
+        return WORDS
 
     def digest(self, values: str) -> str:
         """64 bits."""

@@ -18,12 +18,10 @@ from tacit.plan.draft import Draft, changed
 from tacit.plan.sources.join_tables import Joined, join_tables
 from tacit.plan.sources.names import Names, listed
 from tacit.plan.sources.open_selects import open_rows
-from tacit.plan.sources.scope import RANK, UNIT, Opened, Place, column_of, quoted, table_columns
+from tacit.plan.sources.scope import COPY, RANK, UNIT, Opened, Place, column_of, quoted, table_columns
 from tacit.plan.values.value import Value
 from tacit.policy import ColumnUnit, Policy, Table
 from tacit.question import tree
-
-SCHEMA = "tacit_copy"
 
 
 def open_sources(draft: Draft) -> Draft:
@@ -191,7 +189,7 @@ def _read(table: Table, alias: str, rows: int | None) -> exp.Expr:
 
 def whole_table(table: Table, alias: str) -> exp.Table:
     """The table of the working copy."""
-    schema = exp.Identifier(this=SCHEMA, quoted=False)
+    schema = exp.Identifier(this=COPY, quoted=False)
     return exp.Table(this=quoted(table.name), db=schema, alias=exp.TableAlias(this=quoted(alias)))
 
 

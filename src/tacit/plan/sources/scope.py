@@ -19,6 +19,8 @@ from tacit.policy import Column, Table
 from tacit.policy.cells import LAST
 from tacit.question import tree
 
+COPY = "tacit_copy"
+"""The schema that a plan reads: for each table of the policy one of its name, as registration leaves it."""
 UNIT = "tacit_unit"
 RANK = "tacit_rank"
 _MEANINGS: Mapping[str, Meaning] = {

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tacit.engines import quoting
-from tacit.engines.sources import Relation, kind_of
+from tacit.engines.sources import LARGEST_WHOLE, Relation, kind_of
 from tacit.errors import PolicyError
 from tacit.policy.policy import Policy
 from tacit.policy.units import ColumnUnit, PathUnit
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 _WHOLE: Final = "whole numbers"
 _DOUBLE: Final = "doubles"
 _TEXT: Final = "text"
-_LARGEST_WHOLE: Final = {"DOUBLE": 2**53, "FLOAT": 2**24}
 _HOW: Final = "Store it alike in both: as text, or as a whole number (Int64 in pandas)."
 
 
@@ -90,7 +89,7 @@ def check_types(policy: Policy, relations: Mapping[str, Relation]) -> None:
 def _family(engine_type: str) -> str:
     """Types of one family name a thing by the same text."""
     name = engine_type.upper()
-    if name in _LARGEST_WHOLE:
+    if name in LARGEST_WHOLE:
         return _DOUBLE
     if kind_of(name) in ("integer", "real"):
         return _WHOLE  # decimals too: they are named by their digits, without zeros at the end
@@ -100,7 +99,7 @@ def _family(engine_type: str) -> str:
 def _check_doubles(connection: DuckDBPyConnection, relations: Mapping[str, Relation], key: Key) -> None:
     engine_type = _type(relations, key)
     column = quoting.identifier(relations[key.table].name_of(key.column))
-    limit = _LARGEST_WHOLE[engine_type.upper()]
+    limit = LARGEST_WHOLE[engine_type.upper()]
     if _any(connection, relations, key, f"isfinite({column}) AND abs({column}) >= {limit}"):
         raise PolicyError(
             f"tables.{key.table}.unit: {key} is stored as {engine_type}, and holds values of {limit:,} and beyond, "
