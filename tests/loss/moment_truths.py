@@ -8,7 +8,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 
-from tacit.loss.curves.log_moments import Direction
+from tacit.loss.curves.directions import Direction
 
 mpmath.mp.dps = 30
 

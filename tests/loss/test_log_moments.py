@@ -12,8 +12,9 @@ import pytest
 from tacit.errors import ParameterError
 from tacit.loss import events
 from tacit.loss.curves import atoms, log_moments
+from tacit.loss.curves.directions import Direction
 from tacit.loss.curves.event_curve import delta_curve
-from tacit.loss.curves.log_moments import Direction, infinite_mass, log_moment, real_bound, transform
+from tacit.loss.curves.log_moments import infinite_mass, log_moment, real_bound, transform
 from tacit.loss.curves.transforms import total_log_moment
 from tacit.loss.events import Event
 from tests.loss.moment_truths import (

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from tacit.loss import events
-from tacit.loss.curves.log_moments import Direction, infinite_mass, log_moment, transform
+from tacit.loss.curves.directions import Direction
+from tacit.loss.curves.log_moments import infinite_mass, log_moment, transform
 from tests.loss.moment_truths import (
     DIRECTIONS,
     LINE,

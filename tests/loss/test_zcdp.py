@@ -10,6 +10,8 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tacit.loss import events
 from tacit.loss.accountants import conversion, zcdp
@@ -152,9 +154,19 @@ def test_the_conversion_constant_is_the_largest_gain_over_all_losses() -> None:
     for order in (1.001, 1.5, 2.0, 10.0, 1000.0):
         y = np.linspace(1e-9, 60 / (order - 1) if order < 2 else 60, 2_000_001)
         largest = float(np.max(-np.expm1(-y) * np.exp(-(order - 1) * y)))
-        constant = math.exp(float(conversion.log_constant(np.array([order]))[0]))
+        constant = math.exp(float(conversion.log_constant(np.array([order - 1]))[0]))
         assert largest <= constant * (1 + 1e-12)
         assert constant == pytest.approx(largest, rel=1e-4)
+
+
+@given(st.floats(-320, 15))
+def test_the_conversion_constant_is_rounded_up_by_a_hair_at_every_order(power: float) -> None:
+    gap = 10**power
+    with mpmath.workdps(400):
+        c = mpmath.mpf(gap)
+        exact = -c * mpmath.log1p(1 / c) - mpmath.log1p(c)
+        for found in (conversion.log_constant(gap), conversion.log_constant(np.array([gap]))[0]):
+            assert exact <= found <= exact * (1 - mpmath.mpf("1e-14")) + mpmath.mpf("1e-290")
 
 
 def test_a_bounded_range_choice_costs_less_than_a_response() -> None:

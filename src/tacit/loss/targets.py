@@ -1,8 +1,8 @@
 """What a target (epsilon, delta) leaves room for: the largest Renyi divergence of an order, the largest rho.
 
 The theorem of `conversion` (a divergence D of order a implies (eps, delta) when
-delta >= exp((a - 1)(D - eps)) (1 - 1/a)^(a - 1)/a), solved for D at a target:
-    D <= eps + (log delta + log a + (a - 1) log(a/(a - 1))) / (a - 1).
+delta >= exp((a - 1)(D - eps)) C, with its constant C = (1 - 1/a)^(a - 1)/a), solved for D at a target:
+    D <= eps + (log delta - log C) / (a - 1).
 For rho-zCDP, D = a rho at every order, so any order gives a bound and the search for the best one cannot do harm.
 
 Promise: a divergence or rho is never above what the theorem allows at its order, an epsilon never below.
@@ -17,20 +17,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.loss.numbers.outward import Floats
-from tacit.loss.numbers.rounding import UNIT, dyadic_up, float_down, float_up, fraction_log_down
+from tacit.loss.accountants.conversion import log_constant
+from tacit.loss.numbers.outward import Floats, down
+from tacit.loss.numbers.rounding import dyadic_up, float_down, float_up, fraction_log_down
 
 _LEAST, _MOST = -14.0, 34.0  # the range searched for log(a - 1); an end is as sound as the middle
 
 
-def _log_constant(less_one: float) -> float:
-    """-log C >= 0 of the theorem at a - 1: log a + (a - 1) log(a/(a - 1)), which grows with a."""
-    return math.log1p(less_one) + less_one * math.log1p(1 / less_one)
-
-
 def divergence_within(order: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction:
     """The largest Renyi divergence of this order that implies (epsilon, delta > 0), rounded down; may be negative."""
-    gain = fraction_log_down(delta) + _log_constant(float_down(order - 1)) * (1 - 16 * UNIT)
+    gain = down(fraction_log_down(delta) - log_constant(float_down(order - 1)))
     return epsilon + Fraction(gain) / (order - 1)
 
 
@@ -45,7 +41,7 @@ def best_order(epsilon: Fraction, delta: Fraction) -> Fraction:
     Any order above 1 is sound; this one is a short dyadic, close enough to the best to lose less than a millionth.
     """
     target, log_delta = float_down(epsilon), fraction_log_down(delta)
-    return _short(_highest(lambda x: (target + (log_delta + _constants(x)) / x) / (1 + x)))
+    return _short(_highest(lambda x: (target + (log_delta - log_constant(x)) / x) / (1 + x)))
 
 
 def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
@@ -61,13 +57,9 @@ def epsilon_of_concentrated(rho: Fraction, delta: Fraction) -> Fraction:
     if rho == 0:
         return Fraction(0)
     above, log_delta = float_up(rho), fraction_log_down(delta)
-    order = _short(_highest(lambda x: (log_delta + _constants(x)) / x - (1 + x) * above))
+    order = _short(_highest(lambda x: (log_delta - log_constant(x)) / x - (1 + x) * above))
     implied = epsilon_of_divergence(order, order * rho, delta)
     return dyadic_up(implied) if implied else implied
-
-
-def _constants(less_one: Floats) -> Floats:
-    return np.log1p(less_one) + less_one * np.log1p(1 / less_one)
 
 
 def _highest(room: Callable[[Floats], Floats]) -> float:

@@ -49,10 +49,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tacit import parameters
+from tacit.loss.accountants.conversion import log_constant
 from tacit.loss.accountants.inversion import Inverse, Rounding
-from tacit.loss.accountants.line import ORDERS, Line, Target, choose, fits, log_constant
+from tacit.loss.accountants.line import ORDERS, Line, Target, choose, fits
 from tacit.loss.curves import log_moments
-from tacit.loss.curves.log_moments import Direction
+from tacit.loss.curves.directions import Direction
 from tacit.loss.curves.transforms import Array, Transform, total_log_moment
 from tacit.loss.events import Event
 from tacit.loss.guarantees import adds_or_removes

@@ -27,13 +27,12 @@ import numpy as np
 
 from tacit.loss.curves import event_curve
 from tacit.loss.curves.attained import attained
-from tacit.loss.curves.event_curve import Direction
+from tacit.loss.curves.directions import OTHER, Direction
 from tacit.loss.events import Event
 from tacit.loss.guarantees import guarantee
 from tacit.loss.numbers.outward import UNIT, Floats, float_up
 
 _OVERSTATED = 2.0**-26
-_OTHER: dict[Direction, Direction] = {"remove": "add", "add": "remove"}
 _FAR = 1e6
 
 
@@ -59,7 +58,7 @@ def short_binary(step: float) -> float:
 
 def from_above(event: Event, step: float, direction: Direction, tail: float) -> Measure:
     """A measure whose curve is nowhere below the event's."""
-    right, left = _values(event, step, direction, tail), _values(event, step, _OTHER[direction], tail)
+    right, left = _values(event, step, direction, tail), _values(event, step, OTHER[direction], tail)
     right[0] = left[0] = min(right[0], left[0])
     return _connected(right, left, step, float(right[-1]), sign=1)
 
@@ -67,10 +66,10 @@ def from_above(event: Event, step: float, direction: Direction, tail: float) -> 
 def from_below(event: Event, step: float, direction: Direction, tail: float) -> Measure:
     """A measure whose curve is nowhere above that of some release described by `event`."""
     event = attained(event)
-    right, left = _values(event, step, direction, tail), _values(event, step, _OTHER[direction], tail)
+    right, left = _values(event, step, direction, tail), _values(event, step, OTHER[direction], tail)
     right[0] = left[0] = min(right[0], left[0])
     told = float(event_curve.delta_curve(event, np.array([_FAR]), direction)[0])
-    back = float(event_curve.delta_curve(event, np.array([_FAR]), _OTHER[direction])[0])
+    back = float(event_curve.delta_curve(event, np.array([_FAR]), OTHER[direction])[0])
     growth = math.expm1(step)
     middle = max(0.0, _middle(right, left, growth, sign=1))
     low_right, low_left = (

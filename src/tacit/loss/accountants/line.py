@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tacit.loss.accountants.conversion import log_constant
 from tacit.loss.curves.transforms import Array, Transform
 
 TIGHT = 1e-6
@@ -35,11 +36,6 @@ ORDERS: Array = np.geomspace(1e-2, 1e11, 192)
 
 _COUNTS: Array = np.unique(np.geomspace(24, 6144, 45).astype(int))
 _WIDENING: Array = np.geomspace(1.0, 400.0, 90)
-
-
-def log_constant(orders: Array) -> Array:
-    """log sup_y (1 - exp(-y)) exp(-c y), reached at exp(-y) = c/(c + 1)."""
-    return np.asarray(-orders * np.log1p(1.0 / orders) - np.log1p(orders))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +85,7 @@ class Target:
 
     def log_moment(self, tilt: float) -> float:
         nearest = int(np.argmin(np.abs(ORDERS - tilt)))
-        return float(self.bounds[nearest] - log_constant(ORDERS[nearest]))
+        return float(self.bounds[nearest] - log_constant(float(ORDERS[nearest])))
 
     def cancellation(self, tilt: float) -> float:
         return self.log_moment(tilt) - tilt * self.low - self.log_delta

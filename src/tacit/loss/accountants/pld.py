@@ -22,7 +22,8 @@ from tacit.loss import events
 from tacit.loss.accountants import discretise, lattice, planning, zcdp
 from tacit.loss.accountants.discretise import Measure
 from tacit.loss.accountants.planning import Plan, pure_epsilon
-from tacit.loss.curves.event_curve import Direction, is_symmetric
+from tacit.loss.curves.directions import Direction
+from tacit.loss.curves.event_curve import is_symmetric
 from tacit.loss.events import Event
 from tacit.loss.numbers.outward import UNIT, Floats, log_up, up
 from tacit.loss.numbers.rounding import sqrt_up

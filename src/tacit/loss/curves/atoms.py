@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tacit.loss.curves.directions import Direction
 from tacit.loss.curves.transforms import FIXED, SLOPE, TINY, Array, Transform, even_step, raised
 
 _RAISED = 2.0**-46
@@ -93,7 +94,7 @@ class Atoms(Transform):
     def axis_roundoff(self) -> tuple[float, float, float]:
         return FIXED + len(self.losses), SLOPE * (float(np.abs(self.losses).max()) + 1.0), 0.0
 
-    def sampled(self, rate: float, direction: str) -> Atoms:
+    def sampled(self, rate: float, direction: Direction) -> Atoms:
         """The pair after Poisson sampling at a rate strictly between 0 and 1."""
         keep, take = math.log1p(-rate), math.log(rate)
         if direction == "remove":

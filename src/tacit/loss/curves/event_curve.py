@@ -26,13 +26,13 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import singledispatch
-from typing import Literal, TypeAlias
 
 import numpy as np
 
 from tacit.loss import events
 from tacit.loss.accountants import zcdp
 from tacit.loss.curves import discrete_gaussian, gaussian, laplace
+from tacit.loss.curves.directions import OTHER, Direction
 from tacit.loss.curves.repeated_response import RepeatedResponse, with_delta
 from tacit.loss.curves.shuffled_bits import shuffled_bits
 from tacit.loss.curves.shuffling import Clones, shuffled
@@ -41,8 +41,6 @@ from tacit.loss.guarantees import adds_or_removes, guarantee, replaces
 from tacit.loss.numbers.outward import UNIT, Floats, float_down, float_up
 from tacit.loss.simplify import flatten
 
-Direction: TypeAlias = Literal["remove", "add"]
-_OTHER: dict[Direction, Direction] = {"remove": "add", "add": "remove"}
 _ROUND = 1 + 32 * UNIT
 
 
@@ -55,7 +53,7 @@ def delta_curve(event: Event, epsilons: Floats, direction: Direction = "remove")
         result[positive] = above(event, points[positive], direction)
         if not positive.all():
             mirrored = -points[~positive]
-            result[~positive] = -np.expm1(-mirrored) + np.exp(-mirrored) * above(event, mirrored, _OTHER[direction])
+            result[~positive] = -np.expm1(-mirrored) + np.exp(-mirrored) * above(event, mirrored, OTHER[direction])
             result[~positive] *= _ROUND
     # a bound that came out as no number says nothing: 1
     return np.where(np.isnan(result), 1.0, np.clip(result, 0.0, 1.0))

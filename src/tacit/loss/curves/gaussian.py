@@ -20,13 +20,11 @@ one number takes microseconds in plain floats, many of them take arrays; what th
 from __future__ import annotations
 
 import math
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from tacit.loss.numbers.outward import UNIT, Floats, special
-
-Real = TypeVar("Real", float, Floats)
+from tacit.loss.numbers.outward import UNIT, Floats, Real, special
 
 UNDERFLOW = 1e-300
 """Added to a curve: covers what became zero in it."""

@@ -23,21 +23,19 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import singledispatch
-from typing import Literal, TypeAlias
 
 import numpy as np
 
 from tacit.loss import events
 from tacit.loss.curves import atoms
 from tacit.loss.curves.closed_forms import BoundedRange, DiscreteLaplaceShift, LaplaceShift, Response
+from tacit.loss.curves.directions import Direction
 from tacit.loss.curves.lattice_gaussian import LatticeGaussian, discrete_gaussian
 from tacit.loss.curves.sampled_gaussian import SampledGaussian
 from tacit.loss.curves.transforms import Array, GaussianShift, RealAxisOnly, Transform, raised
 from tacit.loss.events import Event
 from tacit.loss.numbers.rounding import float_up
 from tacit.parameters import refuse
-
-Direction: TypeAlias = Literal["remove", "add"]
 
 _CELLS = 1024  # chords of a density before it is sampled
 _POINTS = 512  # chords of a privacy curve, on each side of epsilon 0

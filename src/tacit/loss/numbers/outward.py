@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ __all__ = [
     "ULPS",
     "UNIT",
     "Floats",
+    "Real",
     "down",
     "exp_down",
     "exp_up",
@@ -43,6 +44,8 @@ __all__ = [
 ]
 
 Floats: TypeAlias = NDArray[np.float64]
+Real = TypeVar("Real", float, Floats)
+"""One number, or an array of them: the same formula for both."""
 
 ULPS = 8
 """Steps of one double granted to exp, log, expm1, log1p and tanh."""
