@@ -19,14 +19,14 @@ half.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from tacit.loss.accountants import basic
 from tacit.loss.accountants.basic import Priced
 from tacit.loss.accountants.conversion import left_after
 from tacit.loss.curves.repeated_response import all_told
-from tacit.loss.numbers.outward import ULPS, exp_up, expm1_up, float_up, log_down, product_up, sum_up, up
+from tacit.loss.numbers.outward import ULPS, UNIT, exp_up, expm1_up, float_up, log_down, product_up, sum_up, up
 from tacit.loss.simplify import Entries
 from tacit.parameters import Number, open_probability, positive, probability, refuse, whole
 
@@ -88,7 +88,21 @@ def epsilon(entries: Entries, delta: float) -> float:
 
 def delta(entries: Entries, epsilon: float) -> float:
     """The unequal theorem at `epsilon`: exp of minus the squared excess over the mean, over twice the squares."""
-    return min(_delta_of(parts, epsilon) for parts in tried(entries))
+    return best_delta(entries, epsilon, _delta_of)
+
+
+def best_delta(entries: Entries, epsilon: float, left_of: Callable[[Sequence[Priced], float], float]) -> float:
+    """The least delta at `epsilon` over the total deltas tried for those events that need one.
+
+    `left_of` prices what remains of the parts at `epsilon` once their own deltas are set aside.
+    """
+    found = 1.0
+    released = basic.unbounded(entries)
+    for share in SHARES if released else (0.0,):
+        parts = basic.priced(entries, share / max(1, released))
+        aside = told(parts)
+        found = min(found, (aside + (1 - aside) * left_of(parts, epsilon)) * (1 + 8 * UNIT))
+    return found
 
 
 def parted(entries: Entries, delta: float) -> tuple[list[Priced], float | None]:
@@ -103,13 +117,6 @@ def parted(entries: Entries, delta: float) -> tuple[list[Priced], float | None]:
     return parts, left_after(told(parts), delta)
 
 
-def tried(entries: Entries) -> Iterator[list[Priced]]:
-    """The events as (epsilon, delta), for each total delta to try for those that need one."""
-    released = basic.unbounded(entries)
-    for share in SHARES if released else (0.0,):
-        yield basic.priced(entries, share / max(1, released))
-
-
 def told(parts: Sequence[Priced]) -> float:
     """The probability that any of the parts' set-aside events happens, rounded up."""
     spared = sum_up(-part.count * math.log1p(-float_up(part.delta)) if part.delta < 1 else math.inf for part in parts)
@@ -117,9 +124,8 @@ def told(parts: Sequence[Priced]) -> float:
 
 
 def _delta_of(parts: Sequence[Priced], epsilon: float) -> float:
-    aside = told(parts)
     if unequal(parts, 0.0) <= epsilon:
-        return aside
+        return 0.0
     slack = 1.0
     drift = unequal(parts, 1.0)
     sizes = [(float_up(part.epsilon), part.count) for part in parts if isinstance(part.epsilon, Fraction)]
@@ -129,4 +135,4 @@ def _delta_of(parts: Sequence[Priced], epsilon: float) -> float:
         slack = exp_up(-guess * (1 - 2.0**-40))
         while slack < 1 and unequal(parts, slack) > epsilon:
             slack = min(1.0, slack * (1 + 2.0**-30))
-    return min(1.0, (aside + (1 - aside) * slack) * (1 + 2.0**-50))
+    return slack

@@ -21,11 +21,11 @@ import numpy as np
 
 from tacit.loss import events
 from tacit.loss.accountants import pld
-from tacit.loss.accountants.advanced import parted, told, tried
+from tacit.loss.accountants.advanced import best_delta, parted
 from tacit.loss.accountants.basic import Priced
 from tacit.loss.curves.repeated_response import RepeatedResponse
 from tacit.loss.events import Event
-from tacit.loss.numbers.outward import UNIT, float_up
+from tacit.loss.numbers.outward import float_up
 from tacit.loss.numbers.rounding import dyadic_up
 from tacit.loss.simplify import Entries
 
@@ -53,7 +53,7 @@ def epsilon(entries: Entries, delta: float) -> float:
 
 def delta(entries: Entries, epsilon: float) -> float:
     """The least delta at `epsilon`, from the events' (epsilon, delta) alone."""
-    return min(_delta_of(parts, epsilon) for parts in tried(entries))
+    return best_delta(entries, epsilon, _delta_of)
 
 
 def _delta_of(parts: Sequence[Priced], epsilon: float) -> float:
@@ -63,11 +63,8 @@ def _delta_of(parts: Sequence[Priced], epsilon: float) -> float:
     at_least = max(epsilon, 0.0)
     if len(coins) == 1:
         size, count = next(iter(coins.items()))
-        inner = float(RepeatedResponse.of(float_up(size), count).delta(np.array([at_least]))[0])
-    else:
-        inner = pld.delta(_pure(coins), at_least) if coins else 0.0
-    aside = told(parts)
-    return min(1.0, (aside + (1 - aside) * inner) * (1 + 8 * UNIT))
+        return float(RepeatedResponse.of(float_up(size), count).delta(np.array([at_least]))[0])
+    return pld.delta(_pure(coins), at_least) if coins else 0.0
 
 
 def _coins(parts: Sequence[Priced]) -> dict[Fraction, int] | None:
