@@ -27,6 +27,7 @@ from tacit.engines.exact import Columns, Keys
 from tacit.errors import QuestionError
 from tacit.plan import Plan
 from tacit.plan.plan import Query
+from tacit.policy.dates import EPOCH
 from tacit.question import read_with_select
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ _EVERY: Final = re.compile(r"\s*(\d+)\s*(day|week|hour)s?\s*")
 _TIMES: Final = ("date", "timestamp")
 _PERIOD: Final = "period"
 _CELLS_AT_ONCE: Final = 1 << 16
-_EPOCH: Final = dt.datetime(1970, 1, 1)
 _TICK: Final = dt.timedelta(microseconds=1)
 
 
@@ -170,7 +170,7 @@ class Periods:
 
     def _number(self, moment: dt.datetime) -> int:
         """A moment as the copy keeps it: days or millionths of a second since 1970."""
-        return (moment - _EPOCH) // (dt.timedelta(days=1) if self._kind == "date" else _TICK)
+        return (moment - EPOCH) // (dt.timedelta(days=1) if self._kind == "date" else _TICK)
 
     def _between(self, start: dt.datetime, end: dt.datetime) -> Plan:
         """The plan of one stretch of time; the same cells, and no more sensitive than what was paid for."""

@@ -32,6 +32,7 @@ from tacit import parameters
 from tacit.errors import ParameterError, PolicyError
 from tacit.parameters import written
 from tacit.policy import cells
+from tacit.policy.dates import EPOCH
 
 LONGEST_TEXT = 1_000
 """The most characters of a text that the working copy holds; longer ones are cut."""
@@ -44,7 +45,7 @@ OUTSIDE: Final[tuple[Outside, ...]] = get_args(Outside)
 LARGEST_INTEGER: Final = 2**62
 """Bounds of integers stay below this, so that a difference of two grid values fits in 64 bits."""
 
-_EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_UTC_EPOCH: Final = EPOCH.replace(tzinfo=datetime.UTC)
 _REAL_STEPS: Final = 24
 _DOUBLE_BITS: Final = 52
 
@@ -134,9 +135,9 @@ class Column:
         if isinstance(exact, Fraction):
             return (exact / self.step + Fraction(1, 2)).__floor__()
         if isinstance(exact, datetime.datetime):
-            return (exact - _EPOCH) // datetime.timedelta(microseconds=1)
+            return (exact - _UTC_EPOCH) // datetime.timedelta(microseconds=1)
         if isinstance(exact, datetime.date):
-            return exact.toordinal() - _EPOCH.date().toordinal()
+            return exact.toordinal() - EPOCH.toordinal()
         return int(exact)
 
     def from_grid(self, value: int | str) -> Scalar:
@@ -149,8 +150,8 @@ class Column:
             "integer": int,
             "real": lambda number: number * self.step,
             "boolean": bool,
-            "date": lambda days: _EPOCH.date() + datetime.timedelta(days=days),
-            "timestamp": lambda micros: _EPOCH + datetime.timedelta(microseconds=micros),
+            "date": lambda days: EPOCH.date() + datetime.timedelta(days=days),
+            "timestamp": lambda micros: _UTC_EPOCH + datetime.timedelta(microseconds=micros),
         }
         return convert[self.kind](value)
 

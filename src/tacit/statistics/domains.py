@@ -25,10 +25,10 @@ import numpy as np
 
 from tacit import parameters
 from tacit.plan.row_plan import Asked, Cut, OrMissing, Variable, missing_code
+from tacit.policy.dates import EPOCH
 from tacit.statistics.source import Opened, Whole
 
 MOST_CELLS = 1 << 20
-_EPOCH = datetime.datetime(1970, 1, 1)
 Bins: TypeAlias = int | Sequence[Any] | None
 
 
@@ -121,9 +121,9 @@ def reading(variable: Variable, code: int | str | None) -> Any:
     if variable.meaning == "boolean":
         return bool(code)
     if variable.meaning == "date":
-        return _EPOCH.date() + datetime.timedelta(days=code)
+        return EPOCH.date() + datetime.timedelta(days=code)
     if variable.meaning == "timestamp":
-        return _EPOCH + datetime.timedelta(microseconds=code)
+        return EPOCH + datetime.timedelta(microseconds=code)
     return _number(code * variable.step)
 
 
@@ -202,9 +202,9 @@ def cut_at(variable: Variable, edges: tuple[Fraction, ...]) -> Domain:
 def edge_of(variable: Variable, edge: Any) -> Fraction:
     """An edge as it was written, in the unit of codes times step."""
     if isinstance(edge, datetime.datetime) and variable.meaning == "timestamp":
-        return Fraction((edge - _EPOCH) // datetime.timedelta(microseconds=1))
+        return Fraction((edge - EPOCH) // datetime.timedelta(microseconds=1))
     if isinstance(edge, datetime.date) and variable.meaning == "date":
-        return Fraction((edge - _EPOCH.date()).days)
+        return Fraction((edge - EPOCH.date()).days)
     return parameters.rational(f"bins of {variable.name!r}", edge)
 
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from tacit import parameters
 from tacit.errors import QuestionError
 from tacit.plan.row_plan import Cut, Variable
+from tacit.policy.dates import EPOCH
 from tacit.statistics.domains import MOST_CELLS, Bins, Domain, domain_of, limits_of
 from tacit.statistics.source import Source
 
@@ -31,7 +32,6 @@ _FEW: Final = 128  # so many whole numbers are cells of their own
 _BINS: Final = 32
 _MOST_COLUMNS: Final = 64
 MISSING: Final = "missing"  # what a cell of missing values is called
-_EPOCH: Final = datetime.datetime(1970, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +79,9 @@ class Field:
     def value(self, code: int) -> Any:
         """A whole number of steps as it reads."""
         if self.kind == "date":
-            return _EPOCH.date() + datetime.timedelta(days=code)
+            return EPOCH.date() + datetime.timedelta(days=code)
         if self.kind == "timestamp":
-            return _EPOCH + datetime.timedelta(microseconds=code)
+            return EPOCH + datetime.timedelta(microseconds=code)
         return int(code * self.step) if self.kind == "integer" else float(code * self.step)
 
     def inside(self, cells: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:

@@ -41,9 +41,8 @@ from tacit.plan.columns import KeyColumn, RawKey
 from tacit.plan.plan import KnownKeys, OutputPlan, Plan, UnknownKeys
 from tacit.plan.together import unbundled
 from tacit.plan.values.dates import calendar_date, microseconds
+from tacit.policy.dates import EPOCH, FIRST_DAY, LAST_DAY
 
-_EPOCH = datetime.datetime(1970, 1, 1)
-_FIRST_DAY, _LAST_DAY = ((each - _EPOCH.date()).days for each in (datetime.date.min, datetime.date.max))
 _FIRST_TIME, _LAST_TIME = (microseconds(each) for each in (datetime.datetime.min, datetime.datetime.max))
 """The ends of Python's calendar; a key beyond them reads as the end."""
 
@@ -193,9 +192,9 @@ def read_key(column: KeyColumn, raw: RawKey) -> Any:
     if raw is None or isinstance(raw, str) or (column.meaning == "number" and column.step == 1):
         return raw
     if column.meaning == "date":
-        return calendar_date(max(_FIRST_DAY, min(_LAST_DAY, int(raw))))
+        return calendar_date(max(FIRST_DAY, min(LAST_DAY, int(raw))))
     if column.meaning == "timestamp":
-        return _EPOCH + datetime.timedelta(microseconds=max(_FIRST_TIME, min(_LAST_TIME, int(raw))))
+        return EPOCH + datetime.timedelta(microseconds=max(_FIRST_TIME, min(_LAST_TIME, int(raw))))
     if column.meaning == "boolean":
         return bool(raw)
     exact = raw * column.step

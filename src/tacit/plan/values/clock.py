@@ -20,7 +20,6 @@ from sqlglot import exp
 from tacit.errors import QuestionError
 from tacit.plan.values import arithmetic
 from tacit.plan.values.dates import (
-    DAY,
     as_date,
     as_timestamp,
     calendar_date,
@@ -32,6 +31,7 @@ from tacit.plan.values.dates import (
 )
 from tacit.plan.values.intervals import Interval
 from tacit.plan.values.value import Number, bare, cast_to, constant, floor_division
+from tacit.policy.dates import DAY
 
 CLOCK: Mapping[str, int] = MappingProxyType(
     {"hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000, "millisecond": 1_000, "microsecond": 1}

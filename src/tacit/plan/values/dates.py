@@ -17,10 +17,8 @@ from sqlglot import exp
 from tacit.errors import QuestionError
 from tacit.plan.values.intervals import Interval
 from tacit.plan.values.value import Number, bare, cast_to, enclosed, floor_division
+from tacit.policy.dates import DAY, EPOCH, FIRST_DAY, LAST_DAY
 
-DAY = 86_400_000_000
-_EPOCH = datetime.date(1970, 1, 1)
-_FIRST, _LAST = (datetime.date(1, 1, 1) - _EPOCH).days, (datetime.date(9999, 12, 31) - _EPOCH).days
 _MOST_POINTS = 2_000
 _RANGES: Mapping[str, Interval] = MappingProxyType(
     {
@@ -39,17 +37,17 @@ _TIMES = {"hour": (3_600_000_000, 24), "minute": (60_000_000, 60), "second": (1_
 
 def days(moment: datetime.date) -> int:
     """A date on the grid."""
-    return (moment - _EPOCH).days
+    return (moment - EPOCH.date()).days
 
 
 def microseconds(moment: datetime.datetime) -> int:
     """A time (UTC) on the grid."""
-    return (moment - datetime.datetime(1970, 1, 1)) // datetime.timedelta(microseconds=1)
+    return (moment - EPOCH) // datetime.timedelta(microseconds=1)
 
 
 def calendar_date(day: int) -> datetime.date:
     """The date of a grid number."""
-    return _EPOCH + datetime.timedelta(days=day)
+    return EPOCH.date() + datetime.timedelta(days=day)
 
 
 def as_date(number: Number, function: str) -> Number:
@@ -59,7 +57,7 @@ def as_date(number: Number, function: str) -> Number:
         number = replace(number, sql=sql, bounds=bounds, wide=wide, meaning="date", points=None)
     if number.meaning != "date":
         raise QuestionError(f"{function} needs a date or a time. It was given a {number.meaning}.")
-    if not number.stated or number.bounds.low < _FIRST or number.bounds.high > _LAST:
+    if not number.stated or number.bounds.low < FIRST_DAY or number.bounds.high > LAST_DAY:
         raise QuestionError(f"{function} needs a date with bounds (years 1 to 9999) in the policy: date_between.")
     return number
 
@@ -118,7 +116,7 @@ def _starts(unit: str, bounds: Interval) -> tuple[int, ...] | None:
         return None
     starts = [_start(unit, bounds.low)]
     # the longest period from a first day on always ends within the next period
-    while (following := starts[-1] + longest) <= _LAST and _start(unit, following) <= bounds.high:
+    while (following := starts[-1] + longest) <= LAST_DAY and _start(unit, following) <= bounds.high:
         starts.append(_start(unit, following))
     return tuple(starts)
 

@@ -19,10 +19,11 @@ from types import MappingProxyType
 from tacit.errors import QuestionError
 from tacit.plan.sources.scope import Scope
 from tacit.plan.values.comparisons import as_moment
-from tacit.plan.values.dates import DAY
+from tacit.plan.values.dates import calendar_date
 from tacit.plan.values.translate import value_of
 from tacit.plan.values.value import Nothing, Number, Text, Value
 from tacit.policy.check import did_you_mean
+from tacit.policy.dates import DAY, EPOCH
 from tacit.question import tree
 
 _MIRROR = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -204,11 +205,11 @@ def _shown(exact: Fraction) -> str:
 
 
 def _day(exact: Fraction) -> str:
-    return str(datetime.date(1970, 1, 1) + datetime.timedelta(days=int(exact)))
+    return str(calendar_date(int(exact)))
 
 
 def _time(exact: Fraction) -> str:
-    return str(datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=int(exact)))
+    return str(EPOCH + datetime.timedelta(microseconds=int(exact)))
 
 
 _DATES: Mapping[str, Callable[[Fraction], str]] = MappingProxyType({"date": _day, "timestamp": _time})

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.policy.dates import DAY, EPOCH
 from tacit.statistics.source import Whole
 from tacit.synthesis.cells import Field
 from tacit.synthesis.drawn import read_codes, read_values, with_missing
@@ -34,7 +35,6 @@ _MOST_POINTS: Final = 1 << 20
 _EACH: Final = (64, 16, 8, 4, 2)  # points of a piece: as many as there is room for
 _ROWS: Final = 1 << 19
 SEED: Final = 0
-_EPOCH: Final = datetime.datetime(1970, 1, 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,8 +125,8 @@ def code_of(field: Field, constant: Any) -> tuple[int, ...] | None:
         moment = _moment(constant)
         if moment is None:
             return None
-        exact = Fraction((moment - _EPOCH) // datetime.timedelta(microseconds=1))
-        exact = exact / 86_400_000_000 if field.kind == "date" else exact
+        exact = Fraction((moment - EPOCH) // datetime.timedelta(microseconds=1))
+        exact = exact / DAY if field.kind == "date" else exact
     elif isinstance(constant, (int, Fraction)) and not isinstance(constant, bool):
         exact = Fraction(constant) / field.step
     else:
