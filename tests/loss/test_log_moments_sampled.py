@@ -12,7 +12,7 @@ import pytest
 
 from tacit.loss import events
 from tacit.loss.curves.directions import Direction
-from tacit.loss.curves.log_moments import infinite_mass, log_moment, transform
+from tacit.loss.curves.log_moments import transform
 from tests.loss.moment_truths import (
     DIRECTIONS,
     LINE,
@@ -21,6 +21,7 @@ from tests.loss.moment_truths import (
     mass_moment,
     sampled,
 )
+from tests.loss.moments import infinite_mass, log_moment
 
 # -- Poisson sampling ------------------------------------------------------------------------------
 

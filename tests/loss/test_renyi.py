@@ -218,16 +218,6 @@ def test_known_totals_are_approached_from_above(entries: dict[Event, int], at_le
     assert renyi.delta(entries, found) == pytest.approx(1e-6, rel=1e-4)
 
 
-def test_the_best_order_is_the_one_a_filter_should_fix() -> None:
-    entries: dict[Event, int] = {events.Gaussian(1, 10): 100}
-    order = renyi.best_order(entries, 1e-6)
-    fixed = 100 * renyi.at_order(events.Gaussian(1, 10), order)[0]
-    constant = (math.log(1e6) + (order - 1) * math.log1p(-1 / order) - math.log(order)) / (order - 1)
-    assert fixed + constant == pytest.approx(renyi.epsilon(entries, 1e-6), rel=1e-9)
-    with pytest.raises(ParameterError):
-        renyi.best_order({events.Approximate(1, "0.1"): 1}, 0.05)
-
-
 def test_deltas_set_aside_are_paid_first() -> None:
     entries: dict[Event, int] = {events.Approximate("0.1", "1e-7"): 5, events.Gaussian(1, 10): 3}
     aside = float(1 - (1 - Fraction("1e-7")) ** 5)

@@ -1,16 +1,12 @@
 """Advanced composition: many small epsilons add up like their squares.
 
-Theorem (Dwork, Rothblum and Vadhan 2010), `stated`. K mechanisms, each (e, d), adaptively chosen, satisfy
-(e', K d + s) for every slack s > 0, with  e' = sqrt(2 K log(1/s)) e + K e (exp(e) - 1).
-Corollary, `each_epsilon`: for a total e' <= 1,  e = e'/(2 sqrt(2 K log(1/s)))  for each is enough: the first term is
-e'/2, and the second, with exp(e) - 1 <= 2 e for e <= 1, is at most e'^2/(4 log(1/s)), again e'/2 where s <= exp(-1/2).
-
-Theorem for unequal epsilons (Kairouz, Oh and Viswanath 2015, Theorem 3.5; re-derived), `unequal`. Mechanisms (e_i, d_i)
-satisfy, for every slack s, delta = 1 - (1 - s) prod (1 - d_i) at
+Theorem (Kairouz, Oh and Viswanath 2015, Theorem 3.5; re-derived), `unequal`. Mechanisms (e_i, d_i), adaptively chosen,
+satisfy, for every slack s > 0, delta = 1 - (1 - s) prod (1 - d_i) at
     epsilon = sum of e_i tanh(e_i/2) + sqrt(2 log(1/s) sum of e_i^2).
 Proof: outside the d_i each is dominated by a coin with loss +-e_i of mean e_i tanh(e_i/2); Hoeffding's inequality
-bounds the probability of a larger total, which bounds delta. It is never worse than `stated`, as
-tanh(e/2) <= exp(e) - 1, and the plain sum is taken where that is less. The accountant uses it.
+bounds the probability of a larger total, which bounds delta. The plain sum is taken where that is less. It is never
+worse than what was first known for K mechanisms (e, d) (Dwork, Rothblum and Vadhan 2010), delta = K d + s at
+sqrt(2 K log(1/s)) e + K e (exp(e) - 1), as tanh(e/2) <= exp(e) - 1.
 
 Events without an epsilon of their own get half of what is left of delta, in equal shares; the slack gets the other
 half.
@@ -26,37 +22,11 @@ from tacit.loss.accountants import basic
 from tacit.loss.accountants.basic import Priced
 from tacit.loss.accountants.conversion import left_after
 from tacit.loss.curves.repeated_response import all_told
-from tacit.loss.numbers.outward import ULPS, UNIT, exp_up, expm1_up, float_up, log_down, product_up, sum_up, up
+from tacit.loss.numbers.outward import ULPS, UNIT, exp_up, float_up, log_down, product_up, sum_up, up
 from tacit.loss.simplify import Entries
-from tacit.parameters import Number, open_probability, positive, probability, refuse, whole
 
 SHARES = tuple(10.0**-power for power in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30))
 """Total deltas tried for events that need one, when the target is an epsilon."""
-
-
-def stated(epsilon: Number, delta: Number, count: int, slack: Number) -> tuple[float, float]:
-    """(epsilon, delta) of `count` mechanisms that are (epsilon, delta) each, as Dwork, Rothblum and Vadhan state it."""
-    each = float_up(positive("epsilon", epsilon))
-    told = probability("delta", delta)
-    spare = open_probability("slack", slack)
-    times = whole("count", count, least=1)
-    level = -log_down(float(spare)) * (1 + 2.0**-51)
-    spread = product_up(up(math.sqrt(up(2 * times * level, 2))), each)
-    drift = product_up(product_up(float(times), each), expm1_up(each))
-    return sum_up([spread, drift]), min(1.0, float_up(times * told + spare))
-
-
-def each_epsilon(epsilon: Number, count: int, slack: Number) -> float:
-    """The epsilon each of `count` mechanisms may have for a total `epsilon` <= 1, by the corollary; rounded down."""
-    total = positive("epsilon", epsilon)
-    if total > 1:
-        raise refuse("epsilon", "at most 1 for this corollary", epsilon, "Invert the accountant instead.")
-    spare = open_probability("slack", slack)
-    if spare > Fraction(3, 5):
-        raise refuse("slack", "at most 0.6 for this corollary", slack)
-    times = whole("count", count, least=1)
-    level = -log_down(float(spare)) * (1 + 2.0**-51)
-    return float(total) / (2 * math.sqrt(2 * times * level)) * (1 - 2.0**-49)
 
 
 def unequal(parts: Sequence[Priced], slack: float) -> float:

@@ -4,7 +4,7 @@ Theorem (Zhu, Dong and Wang 2022). If every event's curve lies below the curve o
 adaptive composition of the events lies below that of the product pairs. So each event's curve (`curves`) is put on
 one grid from above (`discretise`), the measures are composed by a tilted Fourier transform (`lattice`), and what was
 truncated, folded or rounded is added: `epsilon` and `delta` are rigorous upper bounds. The same from below gives
-`epsilon_lower` and `delta_lower`: what some releases described by the events do lose (`attained`). For added noise in
+`epsilon_lower`: what some releases described by the events do lose (`attained`). For added noise in
 one dimension, pure and (epsilon, delta) bounds, randomised response, and their Poisson samples the two ends are within
 parts in a million of each other. Parameters must be fixed in advance: a tight total is not a stopping rule.
 """
@@ -62,15 +62,6 @@ def epsilon_lower(entries: Entries, delta: float) -> float:
     if plan is None:
         return 0.0
     return max(_Lower.of(merged, plan, side).epsilon(delta) for side in _sides(merged))
-
-
-def delta_lower(entries: Entries, epsilon: float) -> float:
-    """What some releases described by the entries lose at `epsilon` >= 0: a lower bound of every sound delta."""
-    merged = _merged(entries)
-    plan = planning.for_epsilon(merged, max(epsilon, 0.0)) if merged else None
-    if plan is None:
-        return 0.0
-    return max(_Lower.of(merged, plan, side).delta(max(epsilon, 0.0)) for side in _sides(merged))
 
 
 def delta_curve(entries: Entries, epsilons: Floats, direction: Direction) -> Floats:

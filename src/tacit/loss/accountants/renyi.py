@@ -207,30 +207,15 @@ def delta(entries: Entries, epsilon: float) -> float:
     return min(1.0, (aside + (1 - aside) * math.exp(log_delta)) * (1 + 16 * UNIT) + 1e-300)
 
 
-def best_order(entries: Entries, delta: float) -> float:
-    """The order that gives the least epsilon at `delta`: what a filter may fix in advance."""
-    aside = total(entries, np.array([2.0]))[1]
-    left = conversion.left_after(aside, delta)
-    if not left or left >= 1:
-        raise refuse("delta", f"between the {aside} that the events set aside and 1", delta)
-    log_delta = math.log(left)
-    return _search(lambda orders: conversion.epsilons(total(entries, orders)[0], orders, log_delta))[0]
-
-
 def _over_orders(bound: Callable[[Floats], Floats]) -> float:
-    return _search(bound)[1]
-
-
-def _search(bound: Callable[[Floats], Floats]) -> tuple[float, float]:
-    """(order, bound) of the least bound found: the best of a wide grid, refined around it."""
+    """The least bound found: the best of a wide grid, refined around it."""
     orders = _ORDERS
     found = bound(orders)
-    order, least = math.nan, math.inf
+    least = math.inf
     for _ in range(4):
         best = int(np.argmin(found))
-        if found[best] <= least:
-            order, least = float(orders[best]), float(found[best])
+        least = min(least, float(found[best]))
         near = orders[max(best - 1, 0)], orders[min(best + 1, len(orders) - 1)]
         orders = 1 + np.geomspace(near[0] - 1, near[1] - 1, 17)
         found = bound(orders)
-    return order, min(least, float(np.min(found)))
+    return min(least, float(np.min(found)))

@@ -1,7 +1,6 @@
-"""The log moment of one event's privacy loss: `log_moment(event, z, direction)` = log E_P[exp(z L)], Re z > 0.
+"""The pair that prices an event: its `Transform` knows log E_P[exp(z L)], Re z > 0, where L = log dP/dQ.
 
-(P, Q) is a pair that dominates the event in the direction given ("remove": P is with the unit, Q without), L = log
-dP/dQ, and the expectation runs over finite losses; `infinite_mass` is the P-mass of the others. Which pair:
+(P, Q) dominates the event in the direction given ("remove": P is with the unit, Q without). Which pair:
 
 - Pure, Approximate, KeySelection, RandomizedResponse, Laplace, DiscreteLaplace, Gaussian, Exponential: closed forms,
   in `closed_forms`.
@@ -35,34 +34,10 @@ from tacit.loss.curves.sampled_gaussian import SampledGaussian
 from tacit.loss.curves.transforms import Array, GaussianShift, RealAxisOnly, Transform, raised
 from tacit.loss.events import Event
 from tacit.loss.numbers.rounding import float_up
-from tacit.parameters import refuse
 
 _CELLS = 1024  # chords of a density before it is sampled
 _POINTS = 512  # chords of a privacy curve, on each side of epsilon 0
 _FAINT = 1e-26  # a curve is followed until it falls below this; the rest counts as lost
-
-
-def log_moment(event: Event, z: Array, direction: Direction = "remove") -> Array:
-    """log E_P[exp(z L); L finite] for an array of real orders z > 0, or of points z on one vertical line Re z > 0."""
-    if not np.all(z.real > 0.0) or (np.iscomplexobj(z) and np.ptp(z.real) > 0.0):
-        raise refuse("z", "an array of numbers above 0, or of points on one vertical line to the right of 0", z)
-    pair = transform(event, direction)
-    if pair.concentration:
-        if np.iscomplexobj(z):
-            raise refuse("event", "one whose privacy loss is known off the real axis", event.kind)
-        return pair.real_bound(z)
-    return pair.log_moment(z) + pair.variance / 2.0 * z * (z + 1.0)
-
-
-def infinite_mass(event: Event, direction: Direction = "remove") -> float:
-    """The probability, rounded up, of an outcome that only one of the neighbours can give."""
-    return transform(event, direction).infinite
-
-
-def real_bound(event: Event, orders: Array, direction: Direction = "remove") -> Array:
-    """An upper bound of log E_P[exp(c L)] at real orders c, no larger than `log_moment`; known for every event."""
-    pair = transform(event, direction)
-    return pair.real_bound(orders) + pair.variance / 2.0 * orders * (orders + 1.0)
 
 
 @singledispatch

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from fractions import Fraction
 from functools import cache
 from typing import Any, TypeAlias, TypeVar
 
@@ -32,8 +31,6 @@ __all__ = [
     "expm1_up",
     "float_down",
     "float_up",
-    "fraction_exp_up",
-    "log1p_down",
     "log1p_up",
     "log_down",
     "log_up",
@@ -118,11 +115,6 @@ def log1p_up(value: float) -> float:
     return up(math.log1p(value), ULPS) if value > -1 else -math.inf
 
 
-def log1p_down(value: float) -> float:
-    """At most log(1 + value), for value >= -1."""
-    return down(math.log1p(value), ULPS) if value > -1 else -math.inf
-
-
 def sum_up(terms: Iterable[float]) -> float:
     """At least the exact sum (`fsum` rounds once); infinity where a term is or the sum overflows."""
     listed = list(terms)
@@ -137,8 +129,3 @@ def sum_up(terms: Iterable[float]) -> float:
 def product_up(first: float, second: float) -> float:
     """At least the product of two numbers that are not negative; nothing times infinity is nothing."""
     return 0.0 if first == 0 or second == 0 else up(first * second)
-
-
-def fraction_exp_up(exponent: Fraction) -> float:
-    """At least exp(exponent)."""
-    return exp_up(float_up(exponent))
