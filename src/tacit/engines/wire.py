@@ -90,3 +90,21 @@ def send(outgoing: BinaryIO, message: dict[str, Any]) -> None:
         packed = pack({"failed": True})
     outgoing.write(packed)
     outgoing.flush()
+
+
+def key(value: Any) -> int | str | None:
+    """A key of a result as it travels, or a TypeError."""
+    if isinstance(value, bool):
+        return int(value)
+    if value is None or isinstance(value, (int, str)):
+        return value
+    raise TypeError("a key is a whole number, text or NULL")
+
+
+def measure(value: Any) -> int:
+    """A measure of a result as it travels, or a TypeError. The sum of no values is NULL in SQL and 0 here."""
+    if value is None:
+        return 0
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise TypeError("a measure is a whole number")

@@ -93,8 +93,8 @@ def answer(connection: DuckDBPyConnection, request: dict[str, Any], foretold: Pa
             return _words(cursor.fetchnumpy(), request)
         rows = cursor.fetchall()
         by_name = {name: [row[index] for row in rows] for index, name in enumerate(kinds)}
-        keys = [[_key(value) for value in by_name[name]] for name in request["keys"]]
-        measures = [[_measure(value) for value in by_name[name]] for name in request["measures"]]
+        keys = [[wire.key(value) for value in by_name[name]] for name in request["keys"]]
+        measures = [[wire.measure(value) for value in by_name[name]] for name in request["measures"]]
         return {"rows": len(rows), "keys": keys, "measures": measures}
     except (duckdb.Error, MemoryError, KeyError, TypeError):
         return {"failed": True}
@@ -147,23 +147,6 @@ def _check_bounds(connection: DuckDBPyConnection, digest: str) -> None:
     """Refuse a copy of other tables, or under other bounds, than the one whose digest this is."""
     if connection.execute("SELECT digest FROM tacit_about").fetchall() != [(digest,)]:
         raise ValueError("another copy")
-
-
-def _key(value: Any) -> int | str | None:
-    if isinstance(value, bool):
-        return int(value)
-    if value is None or isinstance(value, (int, str)):
-        return value
-    raise TypeError("a key is a whole number, text or NULL")
-
-
-def _measure(value: Any) -> int:
-    # The sum of no values is NULL in SQL and 0 here.
-    if value is None:
-        return 0
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    raise TypeError("a measure is a whole number")
 
 
 if __name__ == "__main__":

@@ -118,8 +118,8 @@ class Worker:
         if not isinstance(rows, list):
             return _words(rows, request)
         names = {name: place for place, name in enumerate(frame.columns)}
-        keys = [[_key(row[names[name]]) for row in rows] for name in request["keys"]]
-        measures = [[_measure(row[names[name]]) for row in rows] for name in request["measures"]]
+        keys = [[wire.key(_plain(row[names[name]])) for row in rows] for name in request["keys"]]
+        measures = [[wire.measure(_plain(row[names[name]])) for row in rows] for name in request["measures"]]
         return {"rows": len(rows), "keys": keys, "measures": measures}
 
     def _stepped(self, request: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -285,23 +285,9 @@ def _words(table: Any, request: Mapping[str, Any]) -> dict[str, Any]:
     return {"rows": table.num_rows, "keys": keys, "measures": measures}
 
 
-def _key(value: Any) -> int | str | None:
-    if isinstance(value, bool):
-        return int(value)
-    if isinstance(value, Decimal):
-        return _measure(value)
-    if value is None or isinstance(value, (int, str)):
-        return value
-    raise TypeError("a key is a whole number, text or NULL")
-
-
-def _measure(value: Any) -> int:
-    # The sum of no values is NULL in SQL and 0 here.
-    if value is None:
-        return 0
-    if isinstance(value, (int, Decimal)) and not isinstance(value, bool) and value == int(value):
-        return int(value)
-    raise TypeError("a measure is a whole number")
+def _plain(value: Any) -> Any:
+    """What Spark holds as a decimal without a fraction as a whole number; anything else as it is."""
+    return int(value) if isinstance(value, Decimal) and value == int(value) else value
 
 
 def serve(incoming: BinaryIO, outgoing: BinaryIO, work: Callable[[Mapping[str, Any]], Worker] = Worker) -> None:
