@@ -83,8 +83,8 @@ class Worker:
     def foretell(self, message: dict[str, Any]) -> None:
         """Say what may be asked next; there is no reply. A worker that is busy or gone is not told.
 
-        One that has not read what it was told before is hardly waited for: it is ended, and the next question starts
-        another.
+        A worker that left its last message unread gets almost no grace period: it is ended, and the next question
+        starts another.
         """
         content = wire.pack(message)
         if len(content) > _AT_ONCE or not self._lock.acquire(blocking=False):

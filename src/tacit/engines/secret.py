@@ -52,7 +52,7 @@ class Secret:
                 file.flush()
                 os.fsync(file.fileno())
         except BaseException:
-            path.unlink()  # a file that holds part of a secret would be taken for a damaged one ever after
+            path.unlink()  # a file that holds part of a secret would be reported as damaged on every later start
             raise
         return cls(key)
 

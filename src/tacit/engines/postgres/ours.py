@@ -1,6 +1,6 @@
 """Is this schema a working copy that we built? Answered from the catalogue alone, before anything in it is read.
 
-Promise: nothing of a schema is touched that is not exactly as `postgres_copy` makes it. Whoever may create schemas can
+Promise: nothing of a schema is touched that is not exactly as `postgres.copy` makes it. Whoever may create schemas can
 plant one, with a view or a rule over a function of their own, and reading it would run that function with our rights;
 or plain tables with other rows, which no bound holds for. So a copy is one by its owner (we ourselves, a superuser, or
 who owns every source and could change the rows anyway; nobody can make another the owner of what they plant), by the

@@ -2,7 +2,7 @@
 
 Promise: `ask` returns rows or raises the one fixed `EngineError`, whatever went wrong. A connection on which something
 went wrong is not used again. What is asked within one `moment` sees the rows of one moment, whatever others write
-meanwhile: ranks, counts and rows of different moments would belong to no table at all. Who asks meanwhile waits.
+meanwhile: ranks, counts and rows of different moments would belong to no table at all. Questions asked meanwhile wait.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Units and keys in PostgreSQL: only types for which our form is equal exactly where the database says equal.
 
 A unit that the database counts as one must never be counted as several here: then one person's rows would be bounded
-several times over. So the types below are listed with the reason why `postgres_cleaning.key` gives the same form for
+several times over. So the types below are listed with the reason why the keys of `postgres.cleaning` are the same for
 two values exactly when `=` holds, and every other type is refused, with what to do.
 
 - smallint, integer, bigint: whole numbers. numeric: written without trailing zeros; NaN and infinities are missing.

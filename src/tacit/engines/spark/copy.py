@@ -35,7 +35,7 @@ from tacit.policy.check import Schema, check
 from tacit.policy.policy import Policy
 
 PREFIX: Final = "tacit-spark-"
-"""What folders of ours are called that lie among others'."""
+"""Prefix of our folders in shared directories."""
 VERSION: Final = 2
 _ABOUT: Final = "about.json"
 _BUILD: Final = "build-"

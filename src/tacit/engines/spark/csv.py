@@ -7,7 +7,7 @@ finds the first line of each kind that cannot be read, and registration is refus
 equal to the header is no row. A value that holds a line break cannot be read on Spark: Parquet can hold it.
 """
 
-# ruff: noqa: S608  # this is where SQL is written; names and values come from the policy, through `spark_quoting`
+# ruff: noqa: S608  # this is where SQL is written; names and values come from the policy, through `spark.quoting`
 
 from __future__ import annotations
 

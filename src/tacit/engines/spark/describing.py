@@ -6,7 +6,7 @@ text, formats in which one row decides how others are read, views that take rows
 looks at rows, for the owner who registers them, and refuses what cannot be read or told apart.
 """
 
-# ruff: noqa: S608  # this is where SQL is written; names and values come from the policy, through `spark_quoting`
+# ruff: noqa: S608  # this is where SQL is written; names and values come from the policy, through `spark.quoting`
 
 from __future__ import annotations
 

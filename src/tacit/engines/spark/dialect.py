@@ -15,7 +15,7 @@ One small function for each difference:
     LIKE             has the backslash as its escape: each one is doubled. Several pieces between % are written as a
                      pattern in which each is found once, the first place where it is: Spark's own goes back and tries
                      the next one, which for one text of a thousand letters is a million times.
-    texts            are written as bytes, see `spark_quoting`.
+    texts            are written as bytes, see `spark.quoting`.
     a join with few  says so (BROADCAST): Spark is told to think that whatever comes from files is large.
 
 What is not known to be narrow counts as wide: only speed depends on it, never the result.

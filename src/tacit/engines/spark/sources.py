@@ -3,7 +3,7 @@
 Promise: nothing here looks at a value. A source names the session (a master such as "local[4]" or "spark://host:7077",
 or "sc://host:15002" for Spark Connect), and in `table` either a table of its catalog ("shop.visits") or files
 ("data/visits.parquet", "s3a://bucket/visits/*.csv"): whatever has a slash or a known ending is files. CSV is read as
-text throughout, line by line (`spark_csv`); other formats are refused. Files of this machine have a fingerprint, in
+text throughout, line by line (`spark.csv`); other formats are refused. Files of this machine have a fingerprint, in
 which every file below a folder counts; other sources have none, and are registered anew each time.
 """
 
