@@ -153,3 +153,21 @@ def test_modules_learn_the_same_whether_or_not_a_chunk_was_tried_before() -> Non
     assert all(torch.equal(a, b) for a, b in zip(before, module.parameters(), strict=True))
     assert module[1].training
     assert all(each.grad is None for each in net().parameters())
+
+
+class Views(nn.Module):
+    """Looks at its numbers in the order they lie in, which channels last do not allow."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.image, self.last = nn.Conv2d(2, 3, 3), nn.Linear(48, 2)
+
+    def forward(self, x: Any) -> Any:
+        return self.last(torch.tanh(self.image(x)).view(-1, 48))
+
+
+def test_a_module_that_views_its_images_as_numbers_is_trained_with_channels_first() -> None:
+    X, y = np.random.default_rng(0).normal(size=(60, 2, 6, 6)), np.arange(60) % 2
+    own = trainer(Views(), data=(X, y), loss=entropy, size=60)
+    assert own.notes == ()
+    own.fit()

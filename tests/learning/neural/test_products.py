@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional
 
 from tacit.learning.neural.gradients import products
-from tacit.learning.neural.gradients.products import is_wide, linear, product
+from tacit.learning.neural.gradients.products import for_each, is_wide, linear, product
 
 SHAPES = [(8, 1, 1), (16, 3, 2), (72, 10, 7), (129, 33, 100), (216, 256, 10), (552, 64, 16), (1088, 784, 33)]
 
@@ -73,6 +73,23 @@ def test_no_bit_of_a_row_depends_on_the_others_or_on_its_place(shape: tuple[int,
     assert torch.equal(product(others, weight)[people // 2], whole[people // 2])
     others[0] = float("nan")
     assert torch.equal(product(others, weight)[people // 2], whole[people // 2])
+
+
+@pytest.mark.parametrize(
+    "shape", [(16, 48, 9, 2), (9, 13, 11, 3), (20, 300, 17, 1), (24, 25, 27, 6), (72, 64, 64, 192)]
+)
+@pytest.mark.parametrize("last", [False, True])
+def test_no_bit_of_somebodys_own_product_depends_on_the_place(shape: tuple[int, int, int, int], last: bool) -> None:
+    """Nine times two numbers do not fill a line of the cache; torch.bmm alone rounds them by where they stand."""
+    people, positions, inner, given = shape
+    torch.manual_seed(people)
+    a, b = torch.randn(people, positions, inner), torch.randn(people, positions, given)
+    left = b.mT if last else b.mT.contiguous()
+    found = for_each(left, a)
+    assert torch.allclose(found, torch.einsum("ntp,ntd->npd", b, a), rtol=1e-4, atol=1e-4)
+    for _ in range(3):
+        order = torch.randperm(people)
+        assert torch.equal(for_each(left[order], a[order]), found[order])
 
 
 def test_a_product_that_is_not_right_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from torch import nn
 from torch.nn import functional
 
 from tacit.learning.neural.gradients.forms import Form, PerPerson, outer
+from tacit.learning.neural.gradients.products import for_each
 from tacit.learning.neural.gradients.tape import Made, Tape
 
 
@@ -74,7 +75,8 @@ def _weight(tape: Tape, layer: Any, fed: Any, b: Any) -> Form:
             return PerPerson(form.own.reshape(-1, channels, *kernel), order=(0, 3, 1, 2))
         first = seen.reshape(rows, positions, *kernel).movedim(-1, 2).reshape(rows, positions, math.prod(kernel))
         return outer(tape.by_person(first), tape.by_person(b.mT))
-    own = b.reshape(rows, groups, channels // groups, positions) @ patches(fed, layer)
+    slopes = b.reshape(rows * groups, channels // groups, positions)
+    own = for_each(slopes, patches(fed, layer).flatten(0, 1))
     return PerPerson(own.reshape(tape.people, -1, *layer.weight.shape).sum(dim=1))
 
 

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeAlias
 import torch
 
 from tacit.learning.neural.floats import TOGETHER, VANISHING, block_of, double_error, norm_factor, spread
-from tacit.learning.neural.gradients.products import is_wide, product
+from tacit.learning.neural.gradients.products import for_each, is_wide, product
 
 Known: TypeAlias = dict[tuple[Any, ...], Any]
 """Upper bounds of norms by the tensor that they are of, while it is held."""
@@ -289,7 +289,7 @@ def outer(a: Any, b: Any) -> Form:
     if positions == 1:
         return RankOne(a[:, 0], b[:, 0])
     if inner * given <= _SMALL or inner * given <= positions * positions:
-        return PerPerson(b.mT @ a)
+        return PerPerson(for_each(b.mT, a))
     return Ghost(a, b)
 
 

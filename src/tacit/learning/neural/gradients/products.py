@@ -3,6 +3,9 @@
 torch hands float32 products to MKL, which on many processors uses half of their width, while its convolutions go to
 oneDNN, which uses all of it. The product of oneDNN that torch's compiler calls is called here where it is there.
 
+Products of each person's matrices are torch's. MKL rounds their sums by where a result begins in memory, so each begins
+at a line of the processor's cache: else a person's bits would depend on the place in the chunk.
+
 Promise: what comes back is fed weight' + bias, rounded as the theorem of `floats` assumes: in any order, fused or not,
 and never through shorter numbers (`refused.single_precision`). Which library it is follows from the machine and torch's
 build, never from rows. One that is not right on made-up numbers is not used.
@@ -16,13 +19,15 @@ from typing import Any, Final
 import torch
 from torch.nn import functional
 
+_LINE: Final = 16
+"""Numbers of float32 in a line of the processor's cache."""
 _NEAR: Final = 2.0**-20
 """Of the sum of sizes: more than any order of so few roundings, much less than one of shorter numbers."""
 
 
 def linear(fed: Any, weight: Any, bias: Any) -> Any:
     """fed weight' + bias, which slopes of the output go through to what was fed, and to nothing else."""
-    return _Linear.apply(fed, weight, bias)  # type: ignore[no-untyped-call]
+    return _Linear.apply(fed, weight, bias)
 
 
 def product(fed: Any, weight: Any, bias: Any = None) -> Any:
@@ -30,6 +35,14 @@ def product(fed: Any, weight: Any, bias: Any = None) -> Any:
     if is_wide() and fed.numel() and weight.numel():
         return torch.ops.mkldnn._linear_pointwise(fed, weight, bias, "none", [], "")
     return functional.linear(fed, weight, bias)
+
+
+def for_each(left: Any, right: Any) -> Any:
+    """The product of two matrices for each person, of whom none knows of the others."""
+    people, lines, numbers = len(left), left.shape[1], right.shape[2]
+    apart = -(-lines * numbers // _LINE) * _LINE
+    out = torch.empty(people * apart).as_strided((people, lines, numbers), (apart, numbers, 1))
+    return torch.bmm(left, right, out=out)
 
 
 class _Linear(torch.autograd.Function):

@@ -55,32 +55,28 @@ def rehearsed(
     strange = not_understood(module)
     if not strange and not is_static(module):
         strange = ["forward"]
-    notes: tuple[str, ...] = ()
-    if strange:
-        gradients = per_sample(module, loss)
-        notes = (f"Gradients person by person, which is slower: {', '.join(strange)} is not understood as a product.",)
-    else:
-        gradients = _kept_books(module, loss, changed(people.made_up(_FEW)))
 
-    def tried(chunk: Chunk) -> list[Form]:
-        return gradients(changed(chunk))
+    def tried(gradients: Gradients, *notes: str) -> Rehearsed:
+        """These, if they are right and nobody's depend on the others'; or a refusal."""
 
-    with _quiet(module):
+        def of_changed(chunk: Chunk) -> list[Form]:
+            return gradients(changed(chunk))
+
         try:
-            fitting, error = _fitting(tried, people, places(_held(tried, people)))
+            fitting, error = _fitting(of_changed, people, places(_held(of_changed, people)))
             _same_gradients(module, loss, gradients, people)
         except (RuntimeError, ValueError, TypeError, IndexError) as wrong:
             raise TacitError(f"The module or the loss fails on made-up people of these shapes: {wrong}") from wrong
-    return Rehearsed(gradients, notes, fitting, error)
+        return Rehearsed(gradients, notes, fitting, error)
 
-
-def _kept_books(module: Any, loss: Callable[[Any, Any], Any], chunk: Chunk) -> Gradients:
-    """Book-keeping with the channels of images last, unless the module looks at numbers in the order they lie in."""
-    last = book_keeping(module, loss, channels_last=True)
-    with _quiet(module), contextlib.suppress(RuntimeError, ValueError, TypeError, IndexError):
-        last(chunk)
-        return last
-    return book_keeping(module, loss)
+    with _quiet(module):
+        if strange:
+            words = f"Gradients person by person, which is slower: {', '.join(strange)} is not understood as a product."
+            return tried(per_sample(module, loss), words)
+        # faster, unless the module looks at numbers in the order they lie in, or this machine's kernels mix people so
+        with contextlib.suppress(TacitError):
+            return tried(book_keeping(module, loss, channels_last=True))
+        return tried(book_keeping(module, loss))
 
 
 def is_static(module: Any) -> bool:
