@@ -18,13 +18,18 @@ import numbers
 import re
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from tacit.errors import ParameterError
 
 Number: TypeAlias = int | float | Fraction | Decimal | str
 """What a caller may write for a public number; text such as "0.1" or "1/3" is read as written."""
 
+LEVEL: Final = "0.95"
+"""The confidence level of intervals for which nobody asks for another."""
+
+ROUNDOFF: Final = 2.0**-53
+"""The largest relative error of one operation on doubles, rounded to nearest: error bounds count in it."""
 
 _RATIO = re.compile(r"Fraction\((-?\d+), (\d+)\)")
 _BARE = re.compile(r"\b(?:Decimal\('([^']*)'\)|np\.\w+\(([-+\w.]+)\))")
@@ -127,6 +132,16 @@ def slip(name: str, value: Any) -> Fraction:
     if exact != 0 and not _LEAST_SLIP <= exact < 1:
         raise refuse(name, allowed, value)
     return exact
+
+
+def budget(epsilon: Any, delta: Any) -> tuple[Fraction, Fraction]:
+    """An epsilon and its delta, as a person wrote them.
+
+    >>> budget(0.1, 0)
+    (Fraction(1, 10), Fraction(0, 1))
+    """
+    chance = slip("delta", delta)
+    return price("epsilon", epsilon), chance
 
 
 def level(name: str, value: Any) -> Fraction:

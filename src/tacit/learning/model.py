@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -26,7 +26,9 @@ from tacit.learning.columns import Feature, Reals, vectors
 from tacit.learning.training import columns_of
 from tacit.statistics.estimating import StudyEstimate, estimate
 from tacit.statistics.finding import Finding
-from tacit.statistics.moments.additive import budget
+
+NETWORKS: Final = ("NeuralClassifier", "NeuralRegressor")
+"""The models of `neural/`, by name: who asks whether a model is one of them need not load torch."""
 
 
 class Model(BaseEstimator):
@@ -51,7 +53,7 @@ class Model(BaseEstimator):
         if self.epsilon is None:
             hint = "A model that is made of SecondMoments needs none; one that is fitted to data pays."
             raise parameters.refuse("epsilon", "given", None, hint)
-        return budget(self.epsilon, self.delta)
+        return parameters.budget(self.epsilon, self.delta)
 
     def _keep(self, finding: Finding | None, features: Sequence[Feature]) -> None:
         self._features = tuple(features)

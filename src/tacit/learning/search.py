@@ -44,7 +44,6 @@ from tacit.loss import compose, events
 from tacit.noise import BitSource
 from tacit.statistics.estimating import StudyEstimate, estimate
 from tacit.statistics.finding import Content, Finding, column
-from tacit.statistics.moments.additive import budget
 from tacit.statistics.prepaid import Prepaid, Replayed, price_within
 from tacit.statistics.selection.hyperparameters import best_run
 from tacit.statistics.selection.renyi_trials import epsilon_of_best
@@ -125,7 +124,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         candidates = self._candidates()
         if self.epsilon is None:
             raise parameters.refuse("epsilon", "given: the price of the whole search", None)
-        epsilon, delta = budget(self.epsilon, self.delta)
+        epsilon, delta = parameters.budget(self.epsilon, self.delta)
         known: list[Training] = []
         asked: list[Any] = []
 
@@ -252,7 +251,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         return self.best_estimator_.decision_function(X)
 
     def score(self, X: Any, y: Any) -> float:  # noqa: N803
-        """The best model's score on these rows: exact, for who holds them."""
+        """The best model's score on these rows: exact, so only for whoever holds these rows."""
         check_is_fitted(self)
         return float(self.best_estimator_.score(X, y))
 

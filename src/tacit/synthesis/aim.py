@@ -36,7 +36,6 @@ from tacit.curator import Price
 from tacit.curator.elsewhere import passed_on
 from tacit.noise import BitSource
 from tacit.parameters import Number
-from tacit.statistics.counts.counting_noise import budget
 from tacit.statistics.domains import Bins
 from tacit.statistics.source import Opened, Whole, source_of
 from tacit.synthesis import scoring
@@ -118,7 +117,7 @@ def aim(
     """
     source = source_of(data, bounds=bounds, values=values)
     told = None if source.is_clocked else progress
-    exact_epsilon, exact_delta = budget(epsilon, delta)
+    exact_epsilon, exact_delta = parameters.budget(epsilon, delta)
     layout, rules, before = ruled_layout(source, bins, values, constraints, prior, nulls)
     must_be_small(layout)
     most = parameters.whole("max_cells", max_cells, least=1)

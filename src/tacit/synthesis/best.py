@@ -19,7 +19,6 @@ from typing import Any, Final
 from tacit import parameters
 from tacit.curator.elsewhere import passed_on
 from tacit.parameters import Number
-from tacit.statistics.counts.counting_noise import budget
 from tacit.statistics.domains import Bins
 from tacit.statistics.source import source_of
 from tacit.synthesis.aim import Progress, aim
@@ -58,7 +57,7 @@ def best(
     ('sex', 'ward')
     """
     source = source_of(data, bounds=bounds, values=values)
-    _, exact_delta = budget(epsilon, delta)
+    _, exact_delta = parameters.budget(epsilon, delta)
     wanted: dict[str, Any] = {
         "epsilon": epsilon,
         "delta": delta,

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from tacit import parameters
 from tacit.curator.elsewhere import passed_on
 from tacit.mechanisms import Laplace
 from tacit.noise import BitSource
 from tacit.parameters import Number
-from tacit.statistics.counts.counting_noise import budget, least_noise, price_of, variance_of
+from tacit.statistics.counts.counting_noise import least_noise, price_of, variance_of
 from tacit.statistics.domains import Bins
 from tacit.statistics.source import Opened, source_of
 from tacit.synthesis.bought import edges_by_epsilon
@@ -56,7 +57,7 @@ def independent(
     (('sex',), 10)
     """
     source = source_of(data, bounds=bounds, values=values)
-    exact_epsilon, exact_delta = budget(epsilon, delta)
+    exact_epsilon, exact_delta = parameters.budget(epsilon, delta)
     layout, rules, before = ruled_layout(source, bins, values, constraints, prior, nulls)
     count, rows = len(layout.sizes), source.rows_per_unit
     edges, left = edges_by_epsilon(source, layout, exact_epsilon)

@@ -33,7 +33,6 @@ from tacit.loss.numbers.rounding import sqrt_up
 from tacit.mechanisms import Exponential, Gaussian
 from tacit.noise import BitSource
 from tacit.parameters import Number
-from tacit.statistics.counts.counting_noise import budget
 from tacit.statistics.domains import Bins
 from tacit.statistics.source import Opened, source_of
 from tacit.synthesis import scoring
@@ -138,7 +137,7 @@ def mst(
     (('sex', 'ward'), '1')
     """
     source = source_of(data, bounds=bounds, values=values)
-    exact_epsilon, exact_delta = budget(epsilon, delta)
+    exact_epsilon, exact_delta = parameters.budget(epsilon, delta)
     layout, rules, before = ruled_layout(source, bins, values, constraints, prior, nulls)
     must_be_small(layout)
     plan = plan_mst(

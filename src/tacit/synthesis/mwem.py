@@ -44,7 +44,6 @@ from tacit.loss.numbers.rounding import sqrt_up
 from tacit.mechanisms import Exponential, Gaussian
 from tacit.noise import BitSource
 from tacit.parameters import Number
-from tacit.statistics.counts.counting_noise import budget
 from tacit.statistics.domains import Bins
 from tacit.statistics.source import Opened, Whole, source_of
 from tacit.synthesis import scoring
@@ -130,7 +129,7 @@ def mwem(
     'mwem'
     """
     source = source_of(data, bounds=bounds, values=values)
-    exact_epsilon, exact_delta = budget(epsilon, delta)
+    exact_epsilon, exact_delta = parameters.budget(epsilon, delta)
     layout = layout_of(source, bins, values)
     questions = questions_of(layout, workload, _MOST_CELLS, _HINT)
     stated = stated_rows(rows)

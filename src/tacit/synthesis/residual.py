@@ -34,7 +34,6 @@ from tacit.curator import Price
 from tacit.curator.elsewhere import passed_on
 from tacit.noise import BitSource
 from tacit.parameters import Number
-from tacit.statistics.counts.counting_noise import budget
 from tacit.statistics.domains import Bins
 from tacit.statistics.source import Opened, Whole, source_of
 from tacit.synthesis import scoring
@@ -89,7 +88,7 @@ def residual(
     """
     source = source_of(data, bounds=bounds, values=values)
     told = None if source.is_clocked else progress
-    exact_epsilon, exact_delta = budget(epsilon, delta)
+    exact_epsilon, exact_delta = parameters.budget(epsilon, delta)
     public, bought = public_and_bought(source, bins)
     layout = with_bought(layout_of(source, public, values, nulls=nulls), bought)
     if len(layout.sizes) < 2:

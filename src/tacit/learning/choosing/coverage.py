@@ -22,7 +22,6 @@ from tacit.learning.choosing.greedy import STEPS, best_worths, plan_greedy
 from tacit.learning.columns import Feature, features_of
 from tacit.noise import BitSource
 from tacit.statistics.finding import Content, Finding, column
-from tacit.statistics.moments.additive import budget
 from tacit.statistics.source import Opened, Whole, source_of
 
 _MOST = 10**7
@@ -93,7 +92,7 @@ def _chosen(
     names, worths = _worths(feature, sets)
     if study == "set cover" and not (np.isin(worths, [0, STEPS])).all():
         raise parameters.refuse("sets", "lists of values: a set cover knows no worths", "a mapping of values")
-    exact, slip = budget(epsilon, delta)
+    exact, slip = parameters.budget(epsilon, delta)
     plan = plan_greedy(count, source.rows_per_unit, exact, slip)
 
     def compute(opened: Opened, bits: BitSource) -> Content:

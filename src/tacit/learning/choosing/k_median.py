@@ -32,7 +32,6 @@ from tacit.learning.columns import Feature, features_of
 from tacit.mechanisms import Exponential
 from tacit.noise import BitSource
 from tacit.statistics.finding import Content, Finding, column
-from tacit.statistics.moments.additive import budget
 from tacit.statistics.source import Opened, Whole, source_of
 
 _MOST_PLACES = 256
@@ -69,7 +68,7 @@ def k_median(
     if wanted > len(points):
         raise parameters.refuse("k", f"at most {len(points)}, the number of places", wanted)
     rounds = wanted if swaps is None else parameters.whole("swaps", swaps, least=0)
-    exact, slip = budget(epsilon, delta)
+    exact, slip = parameters.budget(epsilon, delta)
     sizes = own_sizes(features)
     spots = scaled_places(points, features, sizes)
     longest = longest_distance(spots, sizes)

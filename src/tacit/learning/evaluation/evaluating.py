@@ -36,7 +36,7 @@ from tacit.learning.remembered import RememberedArrays, keyed_digest, token_of
 from tacit.mechanisms import Gaussian
 from tacit.noise import BitSource
 from tacit.statistics.arrays import bounds_of
-from tacit.statistics.counts.counting_noise import Noise, budget, least_noise, price_of
+from tacit.statistics.counts.counting_noise import Noise, least_noise, price_of
 from tacit.statistics.finding import Content, column
 from tacit.statistics.source import Opened, Source, Whole, source_of
 
@@ -77,7 +77,7 @@ def evaluate(
     """
     model = model._chosen() if hasattr(type(model), "_chosen") else model  # a search stands for its best model
     found = predictor(model)
-    price, chance = budget(epsilon, delta)
+    price, chance = parameters.budget(epsilon, delta)
     parameters.level("level", level)
     many = parameters.whole("bins", bins, least=2)
     if many % 2 or many > _MOST_BINS:
@@ -293,7 +293,7 @@ def _columns_for(found: Predictor, names: Sequence[str], aim: str, group: str | 
     if len(others) != found.width and group is not None:
         others = [name for name in others if name != group]
     if len(others) != found.width:
-        allowed = f"{found.width} columns beside the target, as the model has no names for them"
+        allowed = f"{found.width} columns besides the target, as the model has no names for them"
         raise parameters.refuse("rows", allowed, f"{len(others)}: {', '.join(others)}")
     return others
 

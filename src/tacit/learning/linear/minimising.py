@@ -44,7 +44,6 @@ from tacit.mechanisms import Laplace
 from tacit.noise import BitSource
 from tacit.plan.row_plan import Cut
 from tacit.statistics.finding import Content, Finding, column
-from tacit.statistics.moments.additive import budget
 from tacit.statistics.source import Opened, Whole, source_of
 
 Loss: TypeAlias = Callable[[Reals, Reals], Any]
@@ -166,7 +165,7 @@ class Problem:
         return np.asarray(self.start + away * min(1.0, self.radius / max(float(np.linalg.norm(away)), 1e-300)))
 
     def fingerprint(self, middles: Reals) -> str:
-        """What tells it from others: what it says of every cell, at the start and beside it."""
+        """Identifies the loss by its value at the start and near it, in every cell."""
         digest = hashlib.sha256()
         for shift in (0.0, 0.31, -0.17):
             beside = self.inside(self.start + shift * self.radius * np.cos(np.arange(len(self.start)) + 1.0))
@@ -206,7 +205,7 @@ def minimise(
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     cells = cells_of(features_of(source.variables))
     problem = _problem(loss, gradient, start, radius, lipschitz)
-    exact, slip = budget(epsilon, delta)
+    exact, slip = parameters.budget(epsilon, delta)
     count = parameters.whole("rounds", rounds, least=1) if rounds is not None else _ROUNDS if slip else _PURE_ROUNDS
     size, r = len(problem.start), source.rows_per_unit
     parts = [

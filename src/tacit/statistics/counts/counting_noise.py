@@ -10,7 +10,6 @@ import math
 from fractions import Fraction
 from typing import TypeAlias
 
-from tacit import parameters
 from tacit.curator import Price
 from tacit.loss import events
 from tacit.loss.numbers.rounding import sqrt_up
@@ -41,12 +40,6 @@ def price_of(epsilon: Fraction, delta: Fraction, *released: events.Event) -> Pri
     event = released[0] if len(released) == 1 else events.Composed(released)
     gaussian = any(isinstance(each, events.DiscreteGaussian) for each in released)
     return Price(event, epsilon, delta if gaussian else Fraction(0))
-
-
-def budget(epsilon: parameters.Number, delta: parameters.Number) -> tuple[Fraction, Fraction]:
-    """Epsilon and delta, exactly as they were written."""
-    chance = parameters.slip("delta", delta)
-    return parameters.price("epsilon", epsilon), chance
 
 
 def named(noise: Noise) -> str:

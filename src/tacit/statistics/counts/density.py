@@ -5,7 +5,7 @@ variance V = 2 (r/epsilon)**2, n rows and bounds of length L, the expected squar
     (1/L) (k/n  +  V k**2/n**2  +  L**3 R/(12 k**2)),   R the integral of f'**2:
 sampling, noise, and the steps of the histogram. k is where this is least, with L**3 R taken as 48 (a bell with a
 standard deviation of L/7): without noise that is k = 2 n**(1/3), the rule of Rice. At that k the noise is of the order
-n**(-4/3) beside n**(-2/3) for the others, so it vanishes, and the rate is the one of histograms without privacy:
+n**(-4/3) compared with n**(-2/3) for the others, so it vanishes, and the rate is the one of histograms without privacy:
 n**(-2/3) squared, for every f with a square-integrable derivative.
 
 Privacy. One twentieth of epsilon buys the number of rows, from which k follows; the rest buys the counts. Both are
@@ -34,7 +34,7 @@ from scipy.special import ndtri
 from tacit import parameters
 from tacit.mechanisms import Laplace
 from tacit.noise import BitSource
-from tacit.statistics.counts.counting_noise import budget, price_of, variance_of
+from tacit.statistics.counts.counting_noise import price_of, variance_of
 from tacit.statistics.counts.histogram import cell_columns, edge_arrays
 from tacit.statistics.counts.projection import simplex
 from tacit.statistics.domains import Domain, counts_of, domain_of, limits_of
@@ -65,7 +65,7 @@ def density(
     ([(0, 50), (50, 100)], True)
     """
     source = source_of(data, columns, bounds=bounds, rows_per_unit=rows_per_unit)
-    exact, _ = budget(epsilon, 0)
+    exact = parameters.price("epsilon", epsilon)
     confidence = parameters.level("level", level)
     variable = source.only
     if variable.meaning != "number":

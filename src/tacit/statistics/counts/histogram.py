@@ -25,7 +25,7 @@ from tacit import parameters
 from tacit.mechanisms import Laplace, Quantiles
 from tacit.noise import BitSource
 from tacit.plan.row_plan import Cut, Variable
-from tacit.statistics.counts.counting_noise import budget, price_of
+from tacit.statistics.counts.counting_noise import price_of
 from tacit.statistics.counts.projection import repaired
 from tacit.statistics.domains import Bins, Domain, counts_of, cut_at, domain_of, limits_of
 from tacit.statistics.finding import Column, Content, Finding, column
@@ -59,7 +59,7 @@ def histogram(
     ([(0, 50), (50, 100)], True)
     """
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
-    exact, _ = budget(epsilon, 0)
+    exact = parameters.price("epsilon", epsilon)
     parameters.level("level", level)
     if isinstance(bins, str):
         if bins != "private":

@@ -22,7 +22,7 @@ import numpy as np
 from tacit import parameters
 from tacit.mechanisms import Laplace
 from tacit.noise import BitSource
-from tacit.statistics.counts.counting_noise import budget, price_of, variance_of
+from tacit.statistics.counts.counting_noise import price_of, variance_of
 from tacit.statistics.counts.histogram import interval_ends
 from tacit.statistics.counts.projection import pooled
 from tacit.statistics.domains import Bins, counts_of, domain_of
@@ -49,7 +49,7 @@ def sorted_histogram(
     ((1, 2), True)
     """
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
-    exact, _ = budget(epsilon, 0)
+    exact = parameters.price("epsilon", epsilon)
     parameters.level("level", level)
     cells = domain_of(source.only, bins)
     mechanism = Laplace(sensitivity=source.rows_per_unit, epsilon=exact)

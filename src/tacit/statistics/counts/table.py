@@ -20,7 +20,7 @@ import numpy as np
 from tacit import parameters
 from tacit.mechanisms import Laplace
 from tacit.noise import BitSource
-from tacit.statistics.counts.counting_noise import budget, price_of, variance_of
+from tacit.statistics.counts.counting_noise import price_of, variance_of
 from tacit.statistics.counts.histogram import interval_ends
 from tacit.statistics.counts.projection import whole_simplex
 from tacit.statistics.domains import MOST_CELLS, Bins, Domain, counts_of, domain_of
@@ -51,7 +51,7 @@ def table(
     [('F', 'A'), ('F', 'B'), ('M', 'A'), ('M', 'B')]
     """
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
-    exact, _ = budget(epsilon, 0)
+    exact = parameters.price("epsilon", epsilon)
     parameters.level("level", level)
     domains = domains_of(source, [each.name for each in source.variables], bins)
     size = must_be_listable(domains)

@@ -36,7 +36,7 @@ from tacit import parameters
 from tacit.curator import Curator
 from tacit.mechanisms import Gaussian
 from tacit.noise import BitSource
-from tacit.statistics.counts.counting_noise import budget, named, price_of, variance_of
+from tacit.statistics.counts.counting_noise import named, price_of, variance_of
 from tacit.statistics.counts.covers import MOST_JOINT_CELLS, cover
 from tacit.statistics.counts.marginals import Columns, Lattice, Table, cells, marginal
 from tacit.statistics.counts.measuring import Strategy, asked_tables, best, joint_table, residual_tables, tables_of
@@ -80,7 +80,7 @@ def tables(
     chosen = _checked_sets(sets)
     listed = list(dict.fromkeys(name for each in chosen for name in each))
     source = source_of(data, listed, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
-    exact, exact_delta = budget(epsilon, delta)
+    exact, exact_delta = parameters.budget(epsilon, delta)
     confidence = parameters.level("level", level)
     names = [name.rpartition(".")[2] for name in listed] if isinstance(data, Curator) else listed
     domains = domains_of(source, names, bins)

@@ -24,7 +24,7 @@ from tacit.statistics.domains import counts_of
 from tacit.statistics.finding import Content, Finding, column
 from tacit.statistics.inference.proportion import success
 from tacit.statistics.inference.two_groups import groups_of, other_column
-from tacit.statistics.moments.additive import budget, laplace
+from tacit.statistics.moments.additive import laplace
 from tacit.statistics.moments.inversion import not_rejected
 from tacit.statistics.moments.noise_sum import NoiseSum
 from tacit.statistics.source import Opened, source_of
@@ -97,7 +97,7 @@ def ab_test(
     source.one_row_each("An A/B test")
     cells, place = success(source.variable(other_column(source, by)), value)
     chosen = groups_of(source, by, groups)
-    exact_epsilon, _ = budget(epsilon, 0)
+    exact_epsilon = parameters.price("epsilon", epsilon)
     confidence = float(parameters.level("level", level))
     noise = laplace(1, exact_epsilon)
 

@@ -24,7 +24,7 @@ from tacit.noise import BitSource
 from tacit.parameters import Number
 from tacit.statistics.domains import Domain, counts_of, domain_of
 from tacit.statistics.finding import Content, Finding, column
-from tacit.statistics.moments.additive import budget, laplace
+from tacit.statistics.moments.additive import laplace
 from tacit.statistics.source import Opened, source_of
 
 Reals = NDArray[np.float64]
@@ -59,7 +59,7 @@ def chi_square(
         allowed = f"one or two columns with two or more listed values, and at most {_MOST_CELLS:,} cells"
         raise QuestionError(f"A chi-square test needs {allowed}. Found: {' x '.join(map(str, shape))}.")
     stated = _probabilities(probabilities, cells)
-    exact_epsilon, _ = budget(epsilon, 0)
+    exact_epsilon = parameters.price("epsilon", epsilon)
     parameters.level("level", level)
     noise = laplace(1, exact_epsilon)
 

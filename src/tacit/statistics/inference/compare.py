@@ -28,7 +28,6 @@ from tacit.statistics.inference.sampling import (
     sampling_variance,
 )
 from tacit.statistics.inference.two_groups import groups_of, other_column, plan_groups, release_groups
-from tacit.statistics.moments.additive import budget
 from tacit.statistics.moments.bounded import bounded
 from tacit.statistics.moments.inversion import not_rejected
 from tacit.statistics.moments.one_column import Moments, opened_parts, plan, release
@@ -57,7 +56,7 @@ def compare(
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     source.one_row_each("A comparison of two populations")
     known, chosen = bounded(source.variable(other_column(source, by))), groups_of(source, by, groups)
-    exact_epsilon, _ = budget(epsilon, 0)
+    exact_epsilon = parameters.price("epsilon", epsilon)
     confidence = float(parameters.level("level", level))
     noise = plan_groups(known, exact_epsilon)
 
@@ -115,7 +114,7 @@ def t_test(
     source.one_row_each("A test of means")
     if (mean is None) == (by is None):
         raise parameters.refuse("mean or by", "given as exactly one of the two", "neither or both")
-    exact_epsilon, _ = budget(epsilon, 0)
+    exact_epsilon = parameters.price("epsilon", epsilon)
     if mean is not None:
         return _one_sample(source, parameters.rational("mean", mean), exact_epsilon, level, analyst)
     known, chosen = bounded(source.variable(other_column(source, by))), groups_of(source, by, groups)

@@ -18,7 +18,6 @@ from tacit.noise import BitSource
 from tacit.parameters import Number
 from tacit.statistics.finding import Content, Finding, column
 from tacit.statistics.inference.sampling import chance_of_mean
-from tacit.statistics.moments.additive import budget
 from tacit.statistics.moments.bounded import Bounded, bounded
 from tacit.statistics.moments.inversion import not_rejected
 from tacit.statistics.moments.one_column import Moments, opened_parts, plan, release
@@ -43,7 +42,7 @@ def mean_interval(
     source = source_of(data, columns, bounds=bounds, rows_per_unit=rows_per_unit)
     source.one_row_each("A confidence interval for a population's mean")
     known = bounded(source.only)
-    exact_epsilon, _ = budget(epsilon, 0)
+    exact_epsilon = parameters.price("epsilon", epsilon)
     confidence = float(parameters.level("level", level))
     noise = plan(known, 2, 1, exact_epsilon, Fraction(0))
 

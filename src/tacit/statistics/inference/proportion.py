@@ -22,7 +22,7 @@ from tacit.plan.row_plan import Variable
 from tacit.statistics.domains import Domain, counts_of, domain_of
 from tacit.statistics.finding import Content, Finding, column
 from tacit.statistics.inference.binomial_noise import chance_of_proportion
-from tacit.statistics.moments.additive import budget, laplace
+from tacit.statistics.moments.additive import laplace
 from tacit.statistics.moments.inversion import not_rejected
 from tacit.statistics.source import Opened, source_of
 
@@ -48,7 +48,7 @@ def proportion(
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     source.one_row_each("A confidence interval for a proportion")
     cells, place = success(source.only, value)
-    exact_epsilon, _ = budget(epsilon, 0)
+    exact_epsilon = parameters.price("epsilon", epsilon)
     confidence = float(parameters.level("level", level))
     noise = laplace(1, exact_epsilon)
 

@@ -13,12 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tacit import parameters
 from tacit.curator import Price
 from tacit.loss.numbers.rounding import sqrt_up
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.noise import BitSource
-from tacit.parameters import Number
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +39,6 @@ class Additive:
     def release(self, exact: Sequence[int], bits: BitSource) -> list[int]:
         """The vector with noise."""
         return [int(self.mechanism.release(int(each), bits=bits)) for each in exact]
-
-
-def budget(epsilon: Number, delta: Number) -> tuple[Fraction, Fraction]:
-    """Epsilon above 0, and delta of at least 0 and below 1."""
-    chance = parameters.slip("delta", delta)
-    return parameters.price("epsilon", epsilon), chance
 
 
 def laplace(taxicab: int, epsilon: Fraction) -> Additive:

@@ -24,7 +24,7 @@ from tacit import parameters
 from tacit.noise import BitSource
 from tacit.parameters import Number
 from tacit.statistics.finding import Content, Finding, column
-from tacit.statistics.moments.additive import budget, laplace
+from tacit.statistics.moments.additive import laplace
 from tacit.statistics.moments.bounded import Bounded, bounded
 from tacit.statistics.moments.inversion import not_rejected
 from tacit.statistics.moments.known_size import LEFT_OUT, NOTE, one_replaced, public_size
@@ -52,7 +52,7 @@ def mean(
     """
     source = source_of(data, columns, bounds=bounds, rows_per_unit=rows_per_unit)
     known = bounded(source.only)
-    exact_epsilon, exact_delta = budget(epsilon, delta)
+    exact_epsilon, exact_delta = parameters.budget(epsilon, delta)
     confidence = parameters.level("level", level)
     asked = {"study": "mean", "size": size}
     if size is not None:

@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
+from tacit import parameters
 from tacit.errors import QuestionError
 from tacit.noise import BitSource
 from tacit.parameters import Number
 from tacit.statistics.finding import Content, Finding, column
-from tacit.statistics.moments.additive import budget
 from tacit.statistics.moments.frames import MOST_FEATURES
 from tacit.statistics.moments.least_squares import least_squares
 from tacit.statistics.moments.routes import InBounds, InFrames, Route
@@ -73,7 +73,7 @@ def linear_regression(
     aim = places[0]
     features = [place for place in range(len(of.names)) if place != aim]
     in_bounds = of.design.ball is not None or len(features) > MOST_FEATURES
-    route: Route = InBounds(of) if in_bounds else InFrames.of(of, aim, *budget(epsilon, delta))
+    route: Route = InBounds(of) if in_bounds else InFrames.of(of, aim, *parameters.budget(epsilon, delta))
 
     def compute(opened: Opened, bits: BitSource) -> Content:
         found, placed = route.release(opened, bits)

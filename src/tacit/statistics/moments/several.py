@@ -8,7 +8,6 @@ from typing import Any
 
 from tacit import parameters
 from tacit.parameters import Number
-from tacit.statistics.moments.additive import budget
 from tacit.statistics.moments.bounded import all_bounded
 from tacit.statistics.moments.clipping import ball_of
 from tacit.statistics.moments.second_moments import Design, design
@@ -66,7 +65,7 @@ def several(
     known = all_bounded(source, least)
     if len(known) > _MOST_COLUMNS:
         raise parameters.refuse("columns", f"at most {_MOST_COLUMNS}", len(known))
-    exact_epsilon, exact_delta = budget(epsilon, delta)
+    exact_epsilon, exact_delta = parameters.budget(epsilon, delta)
     ball = ball_of(norm, radius, len(known))
     made = design(known, ball, source.rows_per_unit, exact_epsilon, exact_delta)
     return Several(source, made, parameters.level("level", level))

@@ -28,7 +28,7 @@ from tacit import parameters
 from tacit.noise import BitSource
 from tacit.parameters import Number
 from tacit.statistics.finding import Content, Finding, column
-from tacit.statistics.moments.additive import Additive, budget, laplace
+from tacit.statistics.moments.additive import Additive, laplace
 from tacit.statistics.moments.bounded import Bounded, bounded
 from tacit.statistics.moments.known_size import LEFT_OUT, NOTE, one_replaced, public_size
 from tacit.statistics.moments.one_column import Moments, opened_parts, plan, release
@@ -59,7 +59,7 @@ def variance(
     """
     source = source_of(data, columns, bounds=bounds, rows_per_unit=rows_per_unit)
     known = bounded(source.only)
-    exact_epsilon, exact_delta = budget(epsilon, delta)
+    exact_epsilon, exact_delta = parameters.budget(epsilon, delta)
     confidence = parameters.level("level", level)
     asked = {"study": "variance", "size": size}
     if size is not None:

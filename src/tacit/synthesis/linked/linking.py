@@ -22,7 +22,6 @@ from tacit.parameters import Number
 from tacit.policy import Table
 from tacit.policy.units import ColumnUnit
 from tacit.question.pieces import name as quoted
-from tacit.statistics.counts.counting_noise import budget
 from tacit.statistics.finding import Content
 from tacit.statistics.source import CuratorSource, Opened
 from tacit.synthesis.cells import Layout, layout_of
@@ -74,7 +73,7 @@ def linked(
     if not isinstance(curator, Curator):
         hint = "Describe both tables in a policy: tacit.open(...)."
         raise parameters.refuse("curator", "a curator with two tables of one unit", type(curator).__name__, hint)
-    exact_epsilon, exact_delta = budget(epsilon, delta)
+    exact_epsilon, exact_delta = parameters.budget(epsilon, delta)
     policy = curator.policy
     over, under = (_table(policy.tables, name) for name in (parents, children))
     links = _link(over), _link(under)
