@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from tacit.answer.shown import safe, shown
 from tacit.plan.answers.bends import UNKNOWN
+
+SCHEMA: Final = "https://vega.github.io/schema/vega-lite/v5.json"
 
 Drawn: TypeAlias = tuple[str, Sequence[Any], Sequence[float] | None]
 """A column: its name, its values, and how far each may be off; None for a key."""
@@ -34,7 +36,7 @@ def chart_spec(columns: Sequence[Drawn]) -> dict[str, Any]:
     ends = {"y": {"field": "low", "type": "quantitative", "title": None}, "y2": {"field": "high"}}
     bar = {"mark": "bar", "encoding": {"x": x, "y": {"field": "value", "type": "quantitative", "title": None}}}
     return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "$schema": SCHEMA,
         "data": {"values": values},
         "facet": {"row": {"field": "column", "type": "nominal", "sort": names, "title": None}},
         "spec": {"layer": [bar, {"mark": "rule", "encoding": {"x": x, **ends}}]},

@@ -7,13 +7,12 @@ says how many are not.
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tacit.answer.shown import key_text, label, rounded, safe
+from tacit.answer.shown import in_html, key_text, label, rounded
 
 _MOST_BARS: Final = 40
 _MOST_COLUMNS: Final = 500
@@ -93,8 +92,8 @@ def _kind(labels: Sequence[str]) -> str:
 
 def _line(label: str, track: str, value: str) -> str:
     return (
-        f'<span class="label">{_escaped(label)}</span><span class="track">{track}</span>'
-        f'<span class="value">{_escaped(value)}</span>'
+        f'<span class="label">{in_html(label)}</span><span class="track">{track}</span>'
+        f'<span class="value">{in_html(value)}</span>'
     )
 
 
@@ -128,7 +127,7 @@ def _axis(texts: Sequence[tuple[str, float]], zero: int = 0) -> str:
         return f' class="{words}"' if words else ""
 
     spans = (
-        f'<span{kind(number, place)} style="left:{place:.2f}%">{_escaped(text)}</span>'
+        f'<span{kind(number, place)} style="left:{place:.2f}%">{in_html(text)}</span>'
         for number, (text, place) in enumerate(texts)
     )
     return f'<div class="axis">{"".join(spans)}</div>'
@@ -175,7 +174,7 @@ def _curves(first: Drawn, columns: Sequence[Drawn]) -> str:
             if a is not None and b is not None
         )
         parts.append(_stroke(f"M{points}", colour, 2))
-        key.append(f'<b style="--of:{colour}">{_escaped(column.name)}</b>')
+        key.append(f'<b style="--of:{colour}">{in_html(column.name)}</b>')
     below = [(key_text(value), x(value)) for value in dict.fromkeys((left, right))]
     said = f'<div class="key">{"".join(key)}</div>'
     return _figure("", said + _plot(parts, 100, low, high, below, first.name))
@@ -190,14 +189,14 @@ def _plot(
         for tick in ticks(low, high)
     ]
     up = "".join(
-        f'<span style="top:{_down(tick, low, high):.2f}%">{_escaped(tick_text(tick))}</span>'
+        f'<span style="top:{_down(tick, low, high):.2f}%">{in_html(tick_text(tick))}</span>'
         for tick in ticks(low, high)
     )
     widest = max(len(tick_text(tick)) for tick in ticks(low, high))
     svg = f'<svg viewBox="0 0 {width} 100" preserveAspectRatio="none" role="img">{"".join([*lines, *parts])}</svg>'
     return (
         f'<div class="plot"><div class="up" style="min-width:{widest}ch">{up}</div>{svg}{_axis(below)}</div>'
-        f'<p class="soft">{_escaped(under)}</p>'
+        f'<p class="soft">{in_html(under)}</p>'
     )
 
 
@@ -206,7 +205,7 @@ def _stroke(path: str, colour: str, width: int) -> str:
 
 
 def _figure(title: str, inside: str) -> str:
-    caption = f"<figcaption>{_escaped(title)}</figcaption>" if title else ""
+    caption = f"<figcaption>{in_html(title)}</figcaption>" if title else ""
     return f"<figure>{caption}{inside}</figure>"
 
 
@@ -268,7 +267,3 @@ def _share(value: float, low: float, high: float) -> float:
 
 def _down(value: float, low: float, high: float) -> float:
     return 100 - _share(value, low, high)
-
-
-def _escaped(words: str) -> str:
-    return html.escape(safe(words))

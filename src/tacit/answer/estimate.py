@@ -15,7 +15,7 @@ import numpy as np
 
 from tacit import parameters
 from tacit.answer.pages import fragment
-from tacit.answer.shown import as_decimal, readable, safe
+from tacit.answer.shown import as_decimal, in_html, readable
 from tacit.loss import compose
 from tacit.plan import Plan, UnitedPlan
 from tacit.plan.answers.expected import made_up
@@ -94,7 +94,7 @@ class Estimate:
 
     def _repr_html_(self) -> str:
         first, *rest = str(self).split("\n")
-        lines = "".join(f"<p>{html.escape(safe(line))}</p>" for line in rest)
+        lines = "".join(f"<p>{in_html(line)}</p>" for line in rest)
         return fragment(f"<p><b>{html.escape(first)}</b></p>{lines}")
 
 

@@ -1,8 +1,8 @@
 """A released table for other programs: CSV, Markdown, pandas, polars, Arrow, Parquet.
 
-Promise: beside every noisy column, here and nowhere else by choice, stand the ends of its 95 % intervals, `n_low` and
-`n_high`: a number that leaves takes its error along. Names and types follow from the names and kinds of the columns
-alone, whatever the values are; an end that is not finite is missing.
+Promise: every noisy column `n` is followed by the ends of its 95 % intervals, `n_low` and `n_high`: a number that
+leaves takes its error along. Names and types follow from the names and kinds of the columns alone, whatever the values
+are; an end that is not finite is missing.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any, Final
 from tacit.answer.nested import bin_kind, element, in_csv, is_nested, plain
 from tacit.answer.shown import safe
 from tacit.errors import TacitError
+from tacit.parameters import LEVEL
 from tacit.plan.answers.bends import UNKNOWN
 
 if TYPE_CHECKING:
     from tacit.answer.answer import Answer
 
 _WIDE: Final = 2**63
-_LEVEL: Final = "0.95"
 
 _PANDAS: Final = {
     "integer": "Int64",
@@ -106,7 +106,7 @@ class Sheet:
         import duckdb
 
         typed = [
-            f"{_quoted(name)} {DUCKDB_TYPES.get(kind, 'VARCHAR')}"
+            f"{quoted(name)} {DUCKDB_TYPES.get(kind, 'VARCHAR')}"
             for name, kind in zip(_distinct(self.names), self.kinds, strict=True)
         ]
         with tempfile.TemporaryDirectory(prefix="tacit-") as folder, duckdb.connect() as connection:
@@ -126,7 +126,7 @@ def sheet_of(answer: Answer) -> Sheet:
 
 
 def _with_ends(answer: Answer) -> Iterator[tuple[str, str, Sequence[Any]]]:
-    reaches = answer.reaches(float(_LEVEL))
+    reaches = answer.reaches(float(LEVEL))
     taken = set(answer.names)
     for name, kind, column, far in zip(answer.names, answer.kinds, answer.columns, reaches, strict=True):
         yield name, kind, column
@@ -236,7 +236,8 @@ def _one_line(cell: str) -> str:
     return safe(cell).replace("|", "\\|")
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A name in SQL, whatever characters it has."""
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -24,7 +24,8 @@ from tacit.plan.picks.rank_probe import VALUES, Probe
 from tacit.plan.picks.rank_query import LEAF
 from tacit.plan.plan import Pick, Query
 
-Run = Callable[[Query], Exact]
+Run: TypeAlias = Callable[[Query], Exact]
+"""Runs one of the plan's queries, all of which have been paid for."""
 Near: TypeAlias = dict[Key, tuple[Leaves, int]]
 NOTHING: Leaves = (np.zeros(0, dtype=np.int64),) * 4
 _MOST_ROWS, _MOST_STRETCHES = 2_000_000, 10_000

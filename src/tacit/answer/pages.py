@@ -6,10 +6,9 @@ whoever puts text from a table into a page escapes it first.
 
 from __future__ import annotations
 
-import html
 from typing import Final
 
-from tacit.answer.shown import safe
+from tacit.answer.shown import in_html
 
 STYLE: Final = """
 :root{color-scheme:light dark;--ink:#1b1f24;--soft:#57606a;--paper:#fff;--rule:#d0d7de;--bar:#5b8db8;--mark:#1b1f24;
@@ -70,6 +69,6 @@ def page(title: str, body: str) -> str:
     """A whole page. The title is escaped here; the body is markup already."""
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{html.escape(safe(title))}</title><style>{STYLE}</style>"
+        f"<title>{in_html(title)}</title><style>{STYLE}</style>"
     )
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body><main>{body}</main></body></html>\n'

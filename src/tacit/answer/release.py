@@ -16,6 +16,7 @@ import numpy as np
 from tacit import parameters
 from tacit.answer.answer import Answer
 from tacit.answer.estimate import worth
+from tacit.answer.leaves import Run
 from tacit.answer.picking import picked
 from tacit.engines.exact import Columns, Exact, Keys
 from tacit.engines.process import FAILED
@@ -23,14 +24,11 @@ from tacit.errors import EngineError, QuestionError
 from tacit.ledger import Receipt
 from tacit.mechanisms import Gaussian, KeySelection
 from tacit.noise import BitSource, SecureBits, secure
-from tacit.plan import KnownKeys, Measure, Plan, Query, finish
+from tacit.plan import KnownKeys, Measure, Plan, finish
 from tacit.plan.answers.finish import Finished
 from tacit.plan.levels import Levels
 from tacit.plan.picks.words import off_by
 from tacit.plan.plan import Bins
-
-Run = Callable[[Query], Exact]
-"""Runs one of the plan's queries, all of which have been paid for."""
 
 
 def released(plan: Plan, run: Run, receipt: Receipt, unit: str) -> bytes:
@@ -118,7 +116,7 @@ def release(plan: Plan, run: Run, receipt: Receipt, unit: str, bits: BitSource) 
 
 
 def finished_words(table: Finished) -> tuple[Any, ...]:
-    """What an answer keeps beside values and deviations, in the order of its fields: what its intervals need."""
+    """What an answer keeps besides values and deviations, in the order of its fields: what its intervals need."""
     most = tuple(None if each is None else tuple(each) for each in table.farthest)
     return table.among, table.above, table.whole, most
 

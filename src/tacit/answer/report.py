@@ -22,7 +22,7 @@ from tacit.answer.answer import Answer
 from tacit.answer.drawings import Drawn, drawings
 from tacit.answer.nested import in_csv
 from tacit.answer.pages import page
-from tacit.answer.shown import label, places_of, readable, rounded, safe
+from tacit.answer.shown import in_html, label, places_of, readable, rounded, safe
 
 _MOST_ROWS = 200
 
@@ -133,19 +133,19 @@ def html_table(columns: Sequence[Drawn]) -> str:
 
     def cell(each: Drawn, row: int) -> str:
         if each.low is None:
-            return f"<td{side(each)}>{html.escape(safe(label(each.values[row])))}</td>"
-        said, ends = html.escape(safe(each.said(row))), each.ends(row)
+            return f"<td{side(each)}>{in_html(label(each.values[row]))}</td>"
+        said, ends = in_html(each.said(row)), each.ends(row)
         if ends is not None:
             low, high = (rounded(_like(each.values[row], end), ends) for end in ends)
             said += f'<span class="soft">{html.escape(low)} to {html.escape(high)}</span>'
         return f'<td class="n">{said}</td>'
 
     count = len(columns[0].values) if columns else 0
-    head = "".join(f"<th{side(each)}>{html.escape(safe(each.name))}</th>" for each in columns)
+    head = "".join(f"<th{side(each)}>{in_html(each.name)}</th>" for each in columns)
     rows = ["<tr>" + "".join(cell(each, row) for each in columns) + "</tr>" for row in range(min(count, _MOST_ROWS))]
     more = f'<p class="soft">{count - _MOST_ROWS:,} more rows are in the CSV file.</p>' if count > _MOST_ROWS else ""
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    named = html.escape(safe(", ".join(each.name for each in columns)), quote=True)
+    named = in_html(", ".join(each.name for each in columns))
     return f'<div class="wide" tabindex="0" role="region" aria-label="Values of {named}">{table}</div>{more}'
 
 
@@ -163,15 +163,15 @@ def _page(
     standing: str,
 ) -> str:
     parts = [
-        f"<h1>{html.escape(safe(title))}</h1>",
+        f"<h1>{in_html(title)}</h1>",
         *(f"<p>{html.escape(each)}</p>" for each in (*reader_of(receipt, "this page", level), standing)),
     ]
     for name, result in results.items():
-        parts.append(f"<h2>{html.escape(safe(name))}</h2>")
+        parts.append(f"<h2>{in_html(name)}</h2>")
         parts += drawings(result.columns, result.drawing)
         parts.append(html_table(result.columns))
         own = () if result.level in (None, level) else (f"Ranges of this one: {100 * (result.level or 0):g} %.",)
-        parts += [f'<p class="soft">{html.escape(safe(note))}</p>' for note in (*own, *result.notes)]
+        parts += [f'<p class="soft">{in_html(note)}</p>' for note in (*own, *result.notes)]
         parts.append(f'<p class="soft"><a href="{names[name]}.csv">{names[name]}.csv</a></p>')
     parts.append('<p class="soft"><a href="statistics.json">All figures and ranges as JSON</a></p>')
     return page(title, "".join(parts))

@@ -6,6 +6,7 @@ so short that what is left out is more than their interval says.
 
 from __future__ import annotations
 
+import html
 import math
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
@@ -85,6 +86,11 @@ def rounded(value: Any, ends: tuple[float, float] | None) -> str:
 def safe(text: str) -> str:
     """Text from a table or a question as it can be printed: control characters could rewrite a terminal."""
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
+
+
+def in_html(text: str) -> str:
+    """The same as part of a page."""
+    return html.escape(safe(text))
 
 
 def off(reach: float) -> str:

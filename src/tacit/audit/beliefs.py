@@ -12,10 +12,10 @@ from fractions import Fraction
 from typing import Any, Final
 
 from tacit import parameters
+from tacit.answer.chart import SCHEMA
 from tacit.loss import Budget, belief_after
 from tacit.parameters import Number
 
-_SCHEMA: Final = "https://vega.github.io/schema/vega-lite/v5.json"
 _POINTS: Final = 50
 _LARGEST: Final = 1000
 
@@ -55,7 +55,7 @@ class Posterior:
         here = {"prior": self.prior, "lower": self.lower, "upper": self.upper}
         ends = {"y": {"field": "lower", **y}, "y2": {"field": "upper"}}
         return {
-            "$schema": _SCHEMA,
+            "$schema": SCHEMA,
             "title": f"What an attacker can come to believe, epsilon {self.epsilon:.4g}",
             "data": {"values": values},
             "layer": [

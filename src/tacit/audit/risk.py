@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tacit import parameters
+from tacit.answer.exported import quoted
 from tacit.audit.anonymity import Anonymity, Codes, measured, unique_people
 from tacit.errors import ParameterError
 
@@ -161,25 +162,19 @@ def _known(have: Sequence[str], wanted: Sequence[str]) -> None:
             raise ParameterError(f"Column {name!r} is not in the file. Columns: {', '.join(have)}.{hint}")
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _coded(table: DuckDBPyRelation, names: Sequence[str]) -> dict[str, Codes]:
     """Each column as small whole numbers, equal for equal values; missing is a value of its own."""
     ranks = ", ".join(
-        f"(dense_rank() OVER (ORDER BY {_quoted(name)}) - 1)::BIGINT AS c{place}" for place, name in enumerate(names)
+        f"(dense_rank() OVER (ORDER BY {quoted(name)}) - 1)::BIGINT AS c{place}" for place, name in enumerate(names)
     )
     arrays = table.project(ranks).fetchnumpy()
     return {name: np.asarray(arrays[f"c{place}"]) for place, name in enumerate(names)}
 
 
 def _smallest(table: DuckDBPyRelation, names: Sequence[str], person: str | None) -> tuple[SmallClass, ...]:
-    keys = ", ".join(_quoted(name) for name in names)
+    keys = ", ".join(quoted(name) for name in names)
     # a missing person is one person, as everywhere here
-    size = (
-        "count(*)" if person is None else f"count(DISTINCT {_quoted(person)}) + max(({_quoted(person)} IS NULL)::INT)"
-    )
+    size = "count(*)" if person is None else f"count(DISTINCT {quoted(person)}) + max(({quoted(person)} IS NULL)::INT)"
     counted = table.aggregate(f"{keys}, {size} AS class_size", keys)
     rows = counted.order(f"class_size, {keys}").limit(_SHOWN_CLASSES).fetchall()
     return tuple(SmallClass(tuple(row[:-1]), int(row[-1])) for row in rows)

@@ -26,6 +26,7 @@ from typing import Any, cast
 import tacit
 from tacit import parameters
 from tacit.answer import Answer
+from tacit.answer.exported import quoted
 from tacit.audit.questions import Make, question
 from tacit.audit.reports import Report, Tried
 from tacit.audit.verdicts import Claim, verify
@@ -141,19 +142,19 @@ def _claims(policy: Policy, epsilon: Fraction, folder: Path, opened: ExitStack, 
 
 
 def _asked(sandbox: Sandbox, epsilon: Fraction) -> Iterator[Claim]:
-    world, table = _quoted(sandbox.world), sandbox.table
+    world, table = quoted(sandbox.world), sandbox.table
     makes = sandbox.make(sandbox.alone), sandbox.make(sandbox.beside)
 
     def by_world(output: str, also: str = "", delta: Fraction | None = None) -> Claim:
         keys = f"{world}, {also}" if also else world
-        sql = " ".join(["SELECT", f"{keys}, {output}", "FROM", _quoted(table.name), "GROUP BY", keys])
+        sql = " ".join(["SELECT", f"{keys}, {output}", "FROM", quoted(table.name), "GROUP BY", keys])
         return question(*makes, sql, epsilon, delta=delta, by=sandbox.world, worlds=sandbox.worlds)
 
     yield by_world("count(*)")
     if isinstance(table.unit, ColumnUnit):
-        yield by_world(f"count(DISTINCT {_quoted(table.unit.column)})")
+        yield by_world(f"count(DISTINCT {quoted(table.unit.column)})")
     for column in table.columns.values():
-        name = _quoted(column.name)
+        name = quoted(column.name)
         if column.name == sandbox.world:
             continue
         if column.kind in ("integer", "real") and column.lower is not None:
@@ -190,10 +191,6 @@ def _sandbox(table: Table, folder: Path, opened: ExitStack, samples: int) -> San
 def _names(stem: str) -> Iterator[str]:
     yield stem
     yield from (f"{stem}_{number}" for number in range(1, 10**6))
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 # -- rows made up from the policy ----------------------------------------------------------------------

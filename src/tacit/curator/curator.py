@@ -18,6 +18,7 @@ from typing import Any
 
 from tacit import parameters
 from tacit.answer import Answer
+from tacit.answer.leaves import Run
 from tacit.answer.members import answers_of
 from tacit.answer.release import released
 from tacit.answer.united import united_answer
@@ -29,7 +30,6 @@ from tacit.curator.lifetime import Lifetime
 from tacit.curator.publish import Publication, publish
 from tacit.curator.studies import Rows, rows_of
 from tacit.curator.suggest import Suggestion, question_for, suggestion
-from tacit.curator.till import Run
 from tacit.curator.watching import Watch, watch
 from tacit.ledger import Receipt
 from tacit.parameters import Number

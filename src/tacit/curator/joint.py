@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tacit import parameters
 from tacit.answer import Answer
+from tacit.answer.leaves import Run
 from tacit.answer.members import answers_of
 from tacit.answer.nested import is_nested
 from tacit.curator.asking_all import Together, plan_together
 from tacit.curator.expressions import sql_of
 from tacit.curator.keys import Price, key_of
 from tacit.curator.studies import release
-from tacit.curator.till import Run
 from tacit.errors import QuestionError
 from tacit.loss.events import Composed
 from tacit.question import read

@@ -27,6 +27,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
+from tacit.answer.leaves import Run
 from tacit.curator.clock import Clock
 from tacit.engines.engine import STALE, Engine
 from tacit.engines.exact import Exact
@@ -36,7 +37,6 @@ from tacit.ledger import Entry, Failed, Ledger, Receipt
 from tacit.loss.events import Event
 from tacit.plan import Query
 
-Run: TypeAlias = Callable[[Query], Exact]
 Compute: TypeAlias = Callable[[Run, Receipt], bytes]
 Made = TypeVar("Made")
 
@@ -251,7 +251,7 @@ class Session:
         return self.guarded(lambda: self._till.engine.run(query))
 
     def guarded(self, compute: Callable[[], Made]) -> Made:
-        """What `compute` makes of exact numbers, or the one fixed error, now and ever after."""
+        """What `compute` makes of exact numbers, or the one fixed error, now and on every repeat."""
         if self._ended:
             raise EngineError(FAILED)
         try:

@@ -34,13 +34,14 @@ import numpy as np
 from tacit.errors import QuestionError
 from tacit.loss.numbers.rounding import sqrt_up
 from tacit.mechanisms.continual import Change, RunningTotals
+from tacit.parameters import LEVEL
 from tacit.plan import KnownKeys, Plan
 from tacit.plan.answers.finish import read_key
 from tacit.plan.answers.formulas import Linear, Mean
 from tacit.plan.plan import Measure, OutputPlan
 
 _KINDS: Final = ("count_rows", "count", "sum")
-_LEVEL: Final = 0.95
+_LEVEL: Final = float(LEVEL)
 
 Told = tuple[float | None, ...]
 

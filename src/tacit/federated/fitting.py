@@ -26,10 +26,9 @@ from tacit.federated.distributed.studies import Comes, everybody, opened
 from tacit.federated.jobs.lines import Line
 from tacit.federated.jobs.models import Descent, Fitting
 from tacit.federated.jobs.weighted import Weighted
+from tacit.learning.model import NETWORKS
 from tacit.learning.training import DECLARED_PUBLIC, training
 from tacit.parameters import Number
-
-_NETWORKS = ("NeuralClassifier", "NeuralRegressor")
 
 
 def fit(
@@ -93,7 +92,7 @@ def _fitting(model: Any, shown: tuple[Any, Any], descent: Descent, among: int) -
     """What a round does to this kind of model. One row is shown for the names and the number of its columns."""
     if isinstance(model, learning.LinearRegression):
         return Line(model, training(model, *shown, "number"), descent, among)
-    is_network = type(model).__name__ in _NETWORKS and type(model).__module__.startswith("tacit.learning.neural")
+    is_network = type(model).__name__ in NETWORKS and type(model).__module__.startswith("tacit.learning.neural")
     if not is_network and not isinstance(model, learning.LogisticRegression):
         allowed = "a LogisticRegression, a LinearRegression, a NeuralClassifier or a NeuralRegressor of tacit.learning"
         raise parameters.refuse("model", allowed, type(model).__name__)

@@ -25,3 +25,9 @@ class Ended(Refused):
     >>> issubclass(Ended, Refused)
     True
     """
+
+
+def of_length(name: str, text: bytes, length: int) -> None:
+    """Refuse a text that has not this many bytes."""
+    if len(text) != length:
+        raise Refused(f"The {name} must have {length} bytes. Got {len(text)} instead.")

@@ -130,7 +130,7 @@ def _number_codes(
 ) -> tuple[Variable, NDArray[Any], NDArray[np.bool_]]:
     low, high = bounds_of(name, limits)
     if vector.dtype.kind == "O":  # numbers and None: what cannot be read is missing
-        vector = np.array([_number(value) for value in vector.tolist()], dtype=np.float64)
+        vector = np.array([number_or_nan(value) for value in vector.tolist()], dtype=np.float64)
     if vector.dtype.kind not in "iufb":
         raise parameters.refuse(f"data of {name!r}", "numbers, or texts with listed values", str(vector.dtype))
     whole = stated and low.denominator == high.denominator == 1
@@ -141,7 +141,7 @@ def _number_codes(
     first, last = math.ceil(low / step), math.floor(high / step)
     if max(abs(first), abs(last)) >= 1 << 52:
         raise parameters.refuse(
-            f"bounds of {name!r}", "such that the range is not tiny beside the values", (float(low), float(high))
+            f"bounds of {name!r}", "such that the range is not tiny compared with the values", (float(low), float(high))
         )
     if vector.dtype.kind in "iub" and whole:
         missing = np.zeros(len(vector), dtype=bool)
@@ -171,7 +171,8 @@ def _on_grid(vector: NDArray[Any], per_unit: float, first: int, last: int) -> tu
     return codes, missing
 
 
-def _number(value: Any) -> float:
+def number_or_nan(value: Any) -> float:
+    """A number as a float; NaN for what is none."""
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):

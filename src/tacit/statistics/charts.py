@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
+from tacit.answer.chart import SCHEMA
 from tacit.answer.shown import safe, shown
 from tacit.errors import TacitError
 
 if TYPE_CHECKING:
     from tacit.statistics.finding import Column, Finding
-
-_SCHEMA: Final = "https://vega.github.io/schema/vega-lite/v5.json"
 
 
 def chart_spec(finding: Finding) -> dict[str, Any]:
@@ -51,7 +50,7 @@ def _bars(finding: Finding) -> dict[str, Any]:
     bar = {"mark": "bar", "encoding": {"x": x, "y": {"field": "value", **y}}}
     rule = {"mark": "rule", "encoding": {"x": x, "y": {"field": "low", **y}, "y2": {"field": "high"}}}
     return {
-        "$schema": _SCHEMA,
+        "$schema": SCHEMA,
         "title": safe(finding.title),
         "data": {"values": _points(drawn, labels)},
         "facet": {"row": {"field": "column", "type": "nominal", "sort": None, "title": None}},
@@ -72,7 +71,7 @@ def _curves(finding: Finding) -> dict[str, Any]:
         "encoding": {"x": x, "y": {"field": "low", **y}, "y2": {"field": "high"}, "color": colour},
     }
     return {
-        "$schema": _SCHEMA,
+        "$schema": SCHEMA,
         "title": safe(finding.title),
         "data": {"values": _points(drawn, list(first.values))},
         "layer": [band, line],

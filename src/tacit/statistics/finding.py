@@ -53,6 +53,11 @@ def column(name: str, values: Any, low: Any = None, high: Any = None) -> Column:
     )
 
 
+def as_shown(option: Any) -> int | float | str | bool:
+    """What may be chosen, as a cell of a column: a number or a text as it is, anything else in words."""
+    return option if isinstance(option, (int, float, str, bool)) else str(option)
+
+
 @dataclass(frozen=True, slots=True)
 class Content:
     """What a study's computation hands over: the table, words about it, and arrays that are more than a column.

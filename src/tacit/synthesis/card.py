@@ -7,7 +7,6 @@ better; what the model gets wrong about pairs that no table holds is not known, 
 
 from __future__ import annotations
 
-import html
 import itertools
 import math
 from collections.abc import Sequence
@@ -18,7 +17,8 @@ import numpy as np
 from tacit.answer.drawings import Drawn, drawings
 from tacit.answer.pages import page
 from tacit.answer.report import reader_of
-from tacit.answer.shown import safe
+from tacit.answer.shown import in_html
+from tacit.parameters import LEVEL
 from tacit.synthesis.cells import MISSING, Field
 from tacit.synthesis.model.tables import Columns, Table
 from tacit.synthesis.shown_tables import intervals, telling
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tacit.synthesis.linked.twins import Linked
     from tacit.synthesis.synthetic import Synthetic
 
-_LEVEL: Final = 0.95
+_LEVEL: Final = float(LEVEL)
 _MOST_PAIRS: Final = 24
 _MOST_LINES: Final = 32  # of a drawn table; longer columns are drawn in groups of neighbours
 _CELL: Final = 14
@@ -55,7 +55,7 @@ def _parts(synthetic: Synthetic, title: str) -> list[str]:
         f"Made by {synthetic.method}; about {synthetic.total:,.0f} rows were counted. Rows drawn from the model, its "
         "tables and its answers are free: they follow from what was released.",
     )
-    parts = [f"<h1>{_escaped(title)}</h1>", *(f"<p>{_escaped(each)}</p>" for each in words)]
+    parts = [f"<h1>{in_html(title)}</h1>", *(f"<p>{in_html(each)}</p>" for each in words)]
     parts += ["<h2>What was measured</h2>", _measured(synthetic)]
     parts += ["<h2>Estimated error of every pair</h2>", *_pairs(synthetic)]
     parts.append("<h2>Columns</h2>")
@@ -92,7 +92,7 @@ def _measured(synthetic: Synthetic) -> str:
         names = " x ".join(synthetic.columns[place] for place in each.columns)
         merged = "rare values merged" if each.merged and each.noisy.size < _full(release.fields, each.columns) else ""
         lines.append(
-            f'<tr><td class="n">{number}</td><td>{_escaped(names)}</td><td class="n">{each.noisy.size:,}</td>'
+            f'<tr><td class="n">{number}</td><td>{in_html(names)}</td><td class="n">{each.noisy.size:,}</td>'
             f'<td class="n">{each.sigma:,.3g}</td><td>{merged}</td></tr>'
         )
     named = (("no.", True), ("table", False), ("cells", True), ("noise in a cell", True), ("", False))
@@ -106,7 +106,7 @@ def _full(fields: Sequence[Field], columns: Columns) -> int:
 
 def _pairs(synthetic: Synthetic) -> list[str]:
     """Every pair of columns with its error, or that it has none."""
-    names = [_escaped(_short(name)) for name in synthetic.columns]
+    names = [in_html(_short(name)) for name in synthetic.columns]
     count = len(names)
     if count < 2:
         return ["<p>There is one column.</p>"]
@@ -126,7 +126,7 @@ def _pairs(synthetic: Synthetic) -> list[str]:
     table = (
         f'<div class="wide"><table><thead><tr><th></th>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
     )
-    return [f"<p>{_escaped(said)}</p>", table]
+    return [f"<p>{in_html(said)}</p>", table]
 
 
 def _error_cell(error: float | None) -> str:
@@ -142,7 +142,7 @@ def _column(synthetic: Synthetic, place: int, field: Field) -> list[str]:
     listed = tuple(MISSING if each is None else each for each in field.listed)
     low, high = (None, None) if ends is None else (_known(ends[0]), _known(ends[1]))
     drawn = [Drawn(field.name, listed, None, None), Drawn("rows", tuple(expected.tolist()), low, high)]
-    return [f"<h3>{_escaped(field.name)}</h3>", *drawings(drawn, "bars")]
+    return [f"<h3>{in_html(field.name)}</h3>", *drawings(drawn, "bars")]
 
 
 def _known(ends: Table) -> tuple[float | None, ...]:
@@ -166,11 +166,11 @@ def _grid(synthetic: Synthetic, pair: Columns) -> str:
     parts = []
     for row, name in enumerate(labels[0]):
         y = top + row * _CELL
-        parts.append(f'<text x="{left - 6}" y="{y + 11}" text-anchor="end">{_escaped(_short(name))}</text>')
+        parts.append(f'<text x="{left - 6}" y="{y + 11}" text-anchor="end">{in_html(_short(name))}</text>')
         for column, other in enumerate(labels[1]):
             count = float(table[row, column])
             shade = math.sqrt(count / most)
-            said = _escaped(f"{fields[0].name} {name}, {fields[1].name} {other}: {count:,.0f}")
+            said = in_html(f"{fields[0].name} {name}, {fields[1].name} {other}: {count:,.0f}")
             parts.append(
                 f'<rect x="{left + column * _CELL}" y="{y}" width="{_CELL - 1}" height="{_CELL - 1}" '
                 f'fill="var(--bar)" fill-opacity="{shade:.3f}"><title>{said}</title></rect>'
@@ -178,7 +178,7 @@ def _grid(synthetic: Synthetic, pair: Columns) -> str:
     for column, name in enumerate(labels[1]):
         x = left + column * _CELL + 10
         parts.append(
-            f'<text x="{x}" y="{top - 6}" transform="rotate(-60 {x} {top - 6})">{_escaped(_short(name))}</text>'
+            f'<text x="{x}" y="{top - 6}" transform="rotate(-60 {x} {top - 6})">{in_html(_short(name))}</text>'
         )
     drawn = "".join(parts)
     svg = (
@@ -186,12 +186,8 @@ def _grid(synthetic: Synthetic, pair: Columns) -> str:
         f'font-size="11" font-family="system-ui,sans-serif">{drawn}</svg>'
     )
     title = f"{fields[0].name} (down) and {fields[1].name} (across); the darkest cell is {most:,.0f} rows"
-    return f'<figure><figcaption>{_escaped(title)}</figcaption><div class="wide">{svg}</div></figure>'
+    return f'<figure><figcaption>{in_html(title)}</figcaption><div class="wide">{svg}</div></figure>'
 
 
 def _short(name: str) -> str:
     return name if len(name) <= _MOST_LABEL else name[: _MOST_LABEL - 1] + "…"
-
-
-def _escaped(words: str) -> str:
-    return html.escape(safe(words))

@@ -21,13 +21,12 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from tacit import parameters
+from tacit.answer.chart import SCHEMA
 from tacit.loss import Budget, group_budget
 from tacit.parameters import Number
-
-_SCHEMA: Final = "https://vega.github.io/schema/vega-lite/v5.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +93,7 @@ def _bars(attempt: Attempt) -> dict[str, Any]:
     )
     share = {"type": "quantitative", "title": "success", "scale": {"domain": [0, 1]}, "axis": {"format": "%"}}
     return {
-        "$schema": _SCHEMA,
+        "$schema": SCHEMA,
         "title": f"{attempt.attack}, epsilon {attempt.epsilon:.4g}",
         "data": {"values": [{"against": name, "rate": rate} for name, rate in rates]},
         "mark": "bar",
@@ -107,7 +106,7 @@ def _bars(attempt: Attempt) -> dict[str, Any]:
 
 def _lines(attempt: Attempt, curves: Curves) -> dict[str, Any]:
     return {
-        "$schema": _SCHEMA,
+        "$schema": SCHEMA,
         "title": attempt.attack,
         "data": {"values": [{"curve": each.curve, "x": each.x, "y": each.y} for each in curves.points]},
         "mark": {"type": "line", "point": True},

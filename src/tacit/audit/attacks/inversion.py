@@ -41,8 +41,8 @@ def model_inversion(
         plain = train(shape, start, rows, labels, labels, people=people, steps=_STEPS, rate=10 * _RATE)
         private = train(shape, start, rows, labels, labels, people=people, steps=_STEPS, rate=_RATE, noise=noise)
         shown = [invert(shape, weights, np.arange(people)) for weights in (plain, private)]
-        rates = [float(np.mean(_alike(faces, each).argmax(axis=1) == 0)) for each in shown]
-        like = [float(np.median(_alike(faces, each)[:, 0])) for each in shown]
+        rates = [float(np.mean(cosines(faces, each).argmax(axis=1) == 0)) for each in shown]
+        like = [float(np.median(cosines(faces, each)[:, 0])) for each in shown]
         words = (
             f"Likeness of picture and face (cosine): {like[0]:.2f} from the plain model, {like[1]:.2f} from tacit's."
         )
@@ -66,7 +66,7 @@ def invert(shape: Shape, weights: Reals, labels: Labels, steps: int = 100) -> Re
     return pictures
 
 
-def _alike(faces: Reals, pictures: Reals) -> Reals:
+def cosines(faces: Reals, pictures: Reals) -> Reals:
     """The cosine of each picture with each face of its line-up."""
     dots = np.einsum("plx,px->pl", faces, pictures)
     sizes = np.linalg.norm(faces, axis=2) * np.linalg.norm(pictures, axis=1, keepdims=True)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from tacit.audit.attacks.attempt import Attempt, Rates, attempted, ceiling, replacing
+from tacit.audit.attacks.inversion import cosines
 from tacit.audit.attacks.logistic import Reals
 from tacit.audit.attacks.membership_in_models import by_loss
 from tacit.parameters import Number
@@ -69,7 +70,7 @@ def inversion_of_learned(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # that there are as many classes as rows
             shown = [np.asarray(model.fit(faces[:, 0], labels).coef_) for model in models]
-        alike = [_cosines(faces, each) for each in shown]
+        alike = [cosines(faces, each) for each in shown]
         rates = [float(np.mean(each.argmax(axis=1) == 0)) for each in alike]
         like = [float(np.median(each[:, 0])) for each in alike]
         words = (
@@ -101,9 +102,3 @@ def _private(epsilon: Number, delta: Number, classes: list[int]) -> Any:
 
 def _margins(model: Any, rows: Reals, labels: Any) -> Reals:
     return np.asarray(model.decision_function(rows) * (2 * labels - 1))
-
-
-def _cosines(faces: Reals, pictures: Reals) -> Reals:
-    dots = np.einsum("plx,px->pl", faces, pictures)
-    sizes = np.linalg.norm(faces, axis=2) * np.linalg.norm(pictures, axis=1, keepdims=True)
-    return np.asarray(dots / np.maximum(sizes, 1e-300))

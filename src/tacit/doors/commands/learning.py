@@ -30,7 +30,6 @@ RowsSql = Annotated[str, typer.Argument(metavar="SQL", help="Which rows and colu
 Target = Annotated[str | None, typer.Option(help="The column that is predicted; some models have none.")]
 Card = Annotated[Path | None, typer.Option(help="Also write a page about it (HTML).")]
 _MOST_SHOWN: Final = 50
-_NETWORKS: Final = ("NeuralClassifier", "NeuralRegressor")
 
 
 def train(
@@ -220,9 +219,11 @@ def _model(name: str, chosen_options: Mapping[str, Any]) -> Any:
     learning = _learning()
     known = [each for each in learning.__all__ if hasattr(getattr(learning, each), "save_card")]
     known.remove("Evaluation")
-    if name not in (*known, *_NETWORKS):
-        raise parameters.refuse("--model", f"one of {', '.join([*known, *_NETWORKS])}", name)
-    made = _network(name) if name in _NETWORKS else getattr(learning, name)
+    from tacit.learning.model import NETWORKS
+
+    if name not in (*known, *NETWORKS):
+        raise parameters.refuse("--model", f"one of {', '.join([*known, *NETWORKS])}", name)
+    made = _network(name) if name in NETWORKS else getattr(learning, name)
     allowed = made._get_param_names()
     for each in chosen_options:
         if each not in allowed and each not in ("epsilon", "delta"):

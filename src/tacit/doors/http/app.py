@@ -30,12 +30,12 @@ from tacit.doors.http.datasets import Dataset, Seat
 from tacit.doors.http.gate import Gate, Throttle
 from tacit.doors.http.handlers import HANDLERS
 from tacit.doors.http.jobs import Job, Jobs
-from tacit.doors.http.problems import BROKEN, MEDIA_TYPE, Problem
+from tacit.doors.http.problems import BROKEN, Problem
 from tacit.doors.http.remembered import Remembered
 from tacit.doors.http.replies import Reply, Request
 from tacit.doors.http.roles import ROUTES, Role, Route
 from tacit.doors.http.routes_without_curator import WITHOUT_CURATOR
-from tacit.doors.http.sending import sent, to_json
+from tacit.doors.http.sending import sent, sent_problem, to_json
 from tacit.errors import TacitError
 
 NO_TOKEN: Final = "A token is wanted: Authorization: Bearer tacit-... The owner makes one with: tacit token add."  # noqa: S105
@@ -153,7 +153,7 @@ def _endpoint(server: Server, route: Route) -> Callable[[Incoming], Any]:
                 raise Problem(403, "not allowed", _for_others(route, seats[0].token.role))
             return await _handled(server, route, seats[0], incoming)
 
-        return await guarded(server, route, incoming, lambda: seats[0] if seats else None, work, _problem)
+        return await guarded(server, route, incoming, lambda: seats[0] if seats else None, work, sent_problem)
 
     return endpoint
 
@@ -220,7 +220,7 @@ def begin_job(
         return sent(*await begun)
 
     async def watched() -> None:
-        job.end(await guarded(server, route, incoming, lambda: seat, ended, _problem))
+        job.end(await guarded(server, route, incoming, lambda: seat, ended, sent_problem))
 
     task = asyncio.get_running_loop().create_task(watched())
     server.tasks.add(task)
@@ -290,7 +290,7 @@ def _nothing_there(server: Server) -> Callable[[Incoming, Exception], Any]:
         note(server, "nowhere", "OTHER", None, 404)
         there = ", ".join(f"{each.method} {each.path}" for each in ROUTES if not each.page)
         sentence = f"There is nothing here. What there is: {there}."
-        return _problem(problems.door_content(Problem(404, "nothing here", sentence)))
+        return sent_problem(problems.door_content(Problem(404, "nothing here", sentence)))
 
     return endpoint
 
@@ -305,7 +305,3 @@ def note(server: Server, path: str, method: str, seat: Seat | None, status: int)
         ("", "nobody", "") if seat is None else (seat.dataset.name, str(seat.token.role), seat.token.name)
     )
     server.counters.note(method, path, dataset, role, name, status)
-
-
-def _problem(content: dict[str, Any], headers: Mapping[str, str] | None = None) -> Response:
-    return sent(to_json(content), MEDIA_TYPE, int(content["status"]), headers)

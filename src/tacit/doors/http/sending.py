@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
+from tacit.doors.http.problems import MEDIA_TYPE
+
 HEADERS: Final = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -24,3 +26,8 @@ def to_json(content: Any) -> bytes:
 def sent(content: bytes, media_type: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """Bytes as they are sent, with the headers that go with everything."""
     return Response(content, status, {**HEADERS, **(headers or {})}, media_type)
+
+
+def sent_problem(content: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
+    """A refusal as it is sent."""
+    return sent(to_json(content), MEDIA_TYPE, int(content["status"]), headers)

@@ -19,8 +19,6 @@ from tacit.doors.studies.running import Wanted, estimate_content, finding_conten
 from tacit.statistics import planned
 from tacit.statistics.finding import Finding
 
-LEVEL: Final = "0.95"
-
 
 def studies(seat: Seat, request: Request) -> Reply:
     """Every statistic, model and kind of synthetic data that can be named, with what it takes; free."""
@@ -47,7 +45,7 @@ def publish(seat: Seat, request: Request) -> Reply:
     if page is not None and not seat.is_owner:
         raise parameters.refuse("page", "left out: what readers see is for the owner to say", page)
     statistics = _statistics(said.pop("statistics"), seat)
-    level = said.pop("level", LEVEL)
+    level = said.pop("level", parameters.LEVEL)
     to = None if page is None else write_page(seat.dataset, page)
     made = seat.curator.publish(statistics, **said, level=level, title=title, to=to)
     return Reply(publication_content(made))

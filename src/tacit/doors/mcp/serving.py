@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
@@ -28,9 +28,9 @@ from tacit.doors.http import bodies, problems
 from tacit.doors.http.app import Limits, Server, limited, note, where
 from tacit.doors.http.counters import Counters, to_stderr
 from tacit.doors.http.datasets import Dataset, Seat, close_all, open_all
-from tacit.doors.http.problems import BROKEN, MEDIA_TYPE, Problem
+from tacit.doors.http.problems import BROKEN, Problem
 from tacit.doors.http.roles import ASKERS
-from tacit.doors.http.sending import sent, to_json
+from tacit.doors.http.sending import sent_problem
 from tacit.doors.http.serving import Place, options
 from tacit.doors.mcp.server import make_server
 from tacit.doors.mcp.tools import Tools
@@ -76,15 +76,15 @@ class Agents:
         try:
             await self._passed(incoming, receive, told, seats)
         except Problem as problem:
-            await _refused(problems.door_content(problem), problem.headers)(scope, receive, told)
+            await sent_problem(problems.door_content(problem), problem.headers)(scope, receive, told)
         except TacitError as refusal:
             told_to_owner = bool(seats) and seats[0].is_owner
-            await _refused(problems.content_of(refusal, to_owner=told_to_owner), {})(scope, receive, told)
+            await sent_problem(problems.content_of(refusal, to_owner=told_to_owner))(scope, receive, told)
         except Exception as mistake:  # noqa: BLE001  # one fixed sentence, whatever it was
             self._server.report(where(mistake))
             if not statuses:
                 content = {"type": "about:blank", "title": "mistake", "status": 500, "detail": BROKEN}
-                await _refused(content, {})(scope, receive, told)
+                await sent_problem(content)(scope, receive, told)
         note(self._server, PATH, incoming.method, seats[0] if seats else None, statuses[0] if statuses else 499)
 
     async def _passed(self, incoming: Incoming, receive: Receive, send: Send, seats: list[Seat]) -> None:
@@ -149,7 +149,7 @@ def make_app(server: Server, limit: Number | None = None) -> Starlette:
     async def nothing(incoming: Incoming, _: Exception) -> Response:
         note(server, "nowhere", "OTHER", None, 404)
         there = f"There is nothing here. What there is: {PATH}."
-        return _refused(problems.door_content(Problem(404, "nothing here", there)), {})
+        return sent_problem(problems.door_content(Problem(404, "nothing here", there)))
 
     app = Starlette(lifespan=lifespan, exception_handlers={404: nothing, 405: nothing})
     for method in METHODS:
@@ -199,7 +199,3 @@ def _once(body: bytes, receive: Receive) -> Receive:
         return await receive()
 
     return handed
-
-
-def _refused(content: dict[str, Any], headers: dict[str, str]) -> Response:
-    return sent(to_json(content), MEDIA_TYPE, int(content["status"]), headers)

@@ -12,9 +12,7 @@ from __future__ import annotations
 import math
 import operator
 import os
-from collections.abc import Iterable, Mapping, Sequence
-
-from tacit.federated.refusals import Refused
+from collections.abc import Iterable, Sequence
 
 PRIME = (1 << 256) + 297
 SHARE = 33  # bytes
@@ -45,14 +43,6 @@ def at(coefficients: Sequence[int], points: Iterable[int], prime: int = PRIME) -
             value = value * point + each
         found.append(value % prime)
     return found
-
-
-def joined(shares: Mapping[int, int], threshold: int, prime: int = PRIME) -> int:
-    """The secret, from shares by their points. With fewer than the threshold it is refused."""
-    if len(shares) < threshold:
-        raise Refused(f"{threshold} shares make the secret. There are {len(shares)}.")
-    points = sorted(shares)[:threshold]
-    return Holders(points, prime).secret([shares[each] for each in points])
 
 
 class Holders:

@@ -26,7 +26,7 @@ from tacit.federated.jobs.counts import Mean, of_all
 from tacit.federated.jobs.job import Columns, Job, State
 
 _SEEN = 4.0
-_LEVEL = 0.95
+_LEVEL = float(parameters.LEVEL)
 _MOST_SLOTS = 1 << 16
 
 

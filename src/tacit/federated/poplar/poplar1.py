@@ -34,7 +34,7 @@ from tacit.federated.poplar.trees import WIDTH, Trees, Walk, Word
 from tacit.federated.prio.fields import FIELD64, FIELD255, Field, Vector
 from tacit.federated.prio.prio3 import NONCE, Sharded
 from tacit.federated.prio.seeds import SEED, Stream, expanded
-from tacit.federated.refusals import Refused
+from tacit.federated.refusals import Refused, of_length
 
 MOST_BITS: Final = 256
 _NUMBER: Final = 6  # of the algorithm, in the draft's registry
@@ -126,8 +126,8 @@ class Poplar1:
 
     def sharded(self, context: bytes, measurement: Sequence[bool], nonce: bytes, random: bytes) -> Sharded:
         """The shares of a string of bits, from a nonce and random bytes that are used once."""
-        _of_length("nonce", nonce, NONCE)
-        _of_length("random bytes", random, self.random)
+        of_length("nonce", nonce, NONCE)
+        of_length("random bytes", random, self.random)
         if len(measurement) != self.bits:
             raise Refused(f"A measurement must have {self.bits} bits. Nothing was sent.")
         planting, rest = random[: 2 * KEY], random[2 * KEY :]
@@ -155,19 +155,19 @@ class Poplar1:
 
     def opened(self, context: bytes, place: int, nonce: bytes, public: bytes, part: bytes) -> Opened:
         """A server's part of a report, read; what is no part is refused."""
-        _of_length("nonce", nonce, NONCE)
+        of_length("nonce", nonce, NONCE)
         if place not in (0, 1):
             raise Refused(f"There are two servers, 0 and 1. Got {place} instead.")
         inner = 2 * (self.bits - 1)
         start, middle = KEY + SEED, KEY + SEED + inner * FIELD64.size
-        _of_length("part", part, middle + 2 * FIELD255.size)
+        of_length("part", part, middle + 2 * FIELD255.size)
         walk = Walk(Trees(self.bits, context, nonce), place, self._words(public), part[:KEY])
         numbers = FIELD64.decode(part[start:middle], inner), FIELD255.decode(part[middle:], 2)
         return Opened(place, nonce, walk, part[KEY:start], *numbers)
 
     def checked(self, key: bytes, context: bytes, report: Opened, asked: Asked) -> tuple[Sketching, bytes]:
         """A server's state, and its share of the sketch. A second time for the same level it is refused."""
-        _of_length("key", key, SEED)
+        of_length("key", key, SEED)
         level, field = asked.level, self.field(asked.level)
         values = report.walk.values(level, asked.prefixes)
         triple = self._triples(context, report.place, report.nonce, report.seed)[level]
@@ -224,7 +224,7 @@ class Poplar1:
         bits = self.bits
         controls, inner = (2 * bits + 7) // 8, WIDTH * (bits - 1)
         seeds, values = controls + KEY * bits, controls + KEY * bits + FIELD64.size * inner
-        _of_length("public part", public, values + FIELD255.size * WIDTH)
+        of_length("public part", public, values + FIELD255.size * WIDTH)
         flags = unpacked(public[:controls], 2 * bits)
         numbers = [*FIELD64.decode(public[seeds:values], inner), *FIELD255.decode(public[values:], WIDTH)]
         return [
@@ -253,8 +253,3 @@ def unpacked(text: bytes, count: int) -> list[bool]:
 
 def _tag(usage: int, context: bytes) -> bytes:
     return bytes([_VERSION, 0]) + _NUMBER.to_bytes(4, "big") + usage.to_bytes(2, "big") + context
-
-
-def _of_length(name: str, text: bytes, length: int) -> None:
-    if len(text) != length:
-        raise Refused(f"The {name} must have {length} bytes. Got {len(text)} instead.")

@@ -30,7 +30,7 @@ from tacit.federated.prio.circuits import Circuit
 from tacit.federated.prio.fields import Vector
 from tacit.federated.prio.proofs import Proof
 from tacit.federated.prio.seeds import SEED, derived, expanded
-from tacit.federated.refusals import Refused
+from tacit.federated.refusals import Refused, of_length
 
 NONCE: Final = 16  # bytes
 _VERSION: Final = 18
@@ -68,8 +68,8 @@ class Prio3:
 
     def sharded(self, context: bytes, measurement: Any, nonce: bytes, random: bytes) -> Sharded:
         """The shares of a measurement, from a nonce and random bytes that are used once."""
-        _of_length("nonce", nonce, NONCE)
-        _of_length("random bytes", random, self.random)
+        of_length("nonce", nonce, NONCE)
+        of_length("random bytes", random, self.random)
         inputs = self.circuit.encoded(measurement)
         seeds = [random[start : start + SEED] for start in range(0, len(random), SEED)]
         prove_seed, seeds = seeds[-1], seeds[:-1]
@@ -98,17 +98,17 @@ class Prio3:
         self, key: bytes, context: bytes, place: int, nonce: bytes, public: bytes, part: bytes
     ) -> tuple[Checking, bytes]:
         """A server's state, and its share of what must be opened to check the report."""
-        _of_length("key", key, SEED)
-        _of_length("nonce", nonce, NONCE)
+        of_length("key", key, SEED)
+        of_length("nonce", nonce, NONCE)
         inputs, proofs, blind = self._read_part(context, place, part)
         joint_seed, own = b"", b""
         if self.shape.joint:
-            _of_length("public part", public, SEED * self.servers)
+            of_length("public part", public, SEED * self.servers)
             parts = [public[start : start + SEED] for start in range(0, len(public), SEED)]
             own = parts[place] = self._joint_part(context, place, blind, inputs, nonce)
             joint_seed = self._joint_seed(context, parts)
         else:
-            _of_length("public part", public, 0)
+            of_length("public part", public, 0)
         joint = self._joint(context, joint_seed)
         query = self._stream(key, _QUERY, context, self._proof_count + nonce, self.proof.query_length)
         opened = [
@@ -125,7 +125,7 @@ class Prio3:
         size, joint = length * self.field.size, SEED if self.shape.joint else 0
         total, parts = self.field.zeros(length), []
         for share in shares:
-            _of_length("check share", share, size + joint)
+            of_length("check share", share, size + joint)
             total = total + self.field.decode(share[:size], length)
             parts.append(share[size:])
         if not all(self.proof.accepted(opened) for opened in self._each(total % self.field.modulus)):
@@ -190,11 +190,11 @@ class Prio3:
             raise Refused(f"A server's place is a whole number from 0 to {self.servers - 1}. Got {place} instead.")
         blind = SEED if self.shape.joint else 0
         if place:
-            _of_length("part", part, SEED + blind)
+            of_length("part", part, SEED + blind)
             return self._inputs(context, place, part[:SEED]), self._proofs(context, place, part[:SEED]), part[SEED:]
         inputs, proofs = self.shape.inputs, self.proof.length * self.shape.proofs
         middle, end = inputs * self.field.size, (inputs + proofs) * self.field.size
-        _of_length("part", part, end + blind)
+        of_length("part", part, end + blind)
         return self.field.decode(part[:middle], inputs), self.field.decode(part[middle:end], proofs), part[end:]
 
     def _less(self, whole: Vector, shares: Sequence[Vector]) -> Vector:
@@ -205,8 +205,3 @@ class Prio3:
     def _each(self, vectors: Vector) -> Vector:
         """One row for each proof."""
         return vectors.reshape(self.shape.proofs, -1)
-
-
-def _of_length(name: str, text: bytes, length: int) -> None:
-    if len(text) != length:
-        raise Refused(f"The {name} must have {length} bytes. Got {len(text)} instead.")

@@ -20,7 +20,7 @@ from tacit.federated.running.calls import heard
 from tacit.federated.running.federation import Federation
 
 _NO_STATE: Final = (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError)
-"""What a state that is none can make: a coordinator's doing, which must not tell who has rows."""
+"""What a text that is no state can raise. That is the coordinator's doing, and must not tell who has rows."""
 
 
 class Participant:
@@ -37,14 +37,7 @@ class Participant:
         setup, job = self.federation.setup(call.round), self.federation.job
         try:
             value = job.value(call.state, self._own)
-        except (
-            KeyError,
-            TypeError,
-            ValueError,
-            IndexError,
-            AttributeError,
-            ArithmeticError,
-        ):  # a state that is none: the coordinator's doing
+        except _NO_STATE:
             value = None
         vector = self.federation.asked.vector(value, odometer=self.odometer, name=setup.name)
         return call.round, Client(setup, self.number, self.identity, vector)

@@ -34,7 +34,7 @@ from tacit.statistics.source import Opened
 
 STRATEGIES: Final = ("quantile", "uniform")
 ENCODINGS: Final = ("ordinal", "onehot-dense")
-_LEVEL = Fraction(95, 100)
+_LEVEL = Fraction(parameters.LEVEL)
 
 
 class KBinsDiscretizer(TransformerMixin, Binned):

@@ -6,7 +6,6 @@ curator has the rows; a model of somebody else is shown them, and says what it s
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +18,7 @@ from tacit.curator.elsewhere import must_be_here
 from tacit.learning.columns import Feature, Reals
 from tacit.learning.evaluation.predictions import Predictor, Table
 from tacit.learning.training import columns_of
+from tacit.statistics.arrays import number_or_nan
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +36,7 @@ class TestedArrays:
 
     def numbers(self) -> Reals:
         """The target as numbers; what is none is NaN."""
-        return np.array([_number(each) for each in self.target.tolist()], dtype=np.float64)
+        return np.array([number_or_nan(each) for each in self.target.tolist()], dtype=np.float64)
 
     def places(self, classes: Sequence[Any]) -> Reals:
         """The target's places among the classes; -1 where there is none."""
@@ -116,10 +116,3 @@ def _places(values: NDArray[Any], options: Sequence[Any]) -> NDArray[np.int64]:
 
 def _is_plain(value: Any) -> bool:
     return isinstance(value, (str, int, float, bool))
-
-
-def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan

@@ -21,6 +21,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from tacit import parameters
 from tacit.learning.columns import Reals
 from tacit.learning.model import scales
 from tacit.learning.second_moments.second_moments import Moments
@@ -28,7 +29,7 @@ from tacit.statistics.moments.least_squares import least_squares
 from tacit.statistics.moments.matrices import DRAWS, FEWER, MANY_COLUMNS, Matrices, with_errors
 from tacit.statistics.moments.plausible import most, standard_draws
 
-LEVEL = 0.95
+LEVEL = float(parameters.LEVEL)
 _NORMAL = NormalDist().inv_cdf((1 + LEVEL) / 2)
 _ONE_DEVIATION = 0.68
 _UNEQUAL = 9 / 8

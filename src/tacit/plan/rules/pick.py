@@ -33,7 +33,6 @@ from tacit.plan.values.translate import number_of, value_of
 from tacit.plan.values.value import Number, Text, Truth, cast_to, constant, floor_division, truth_as_number
 from tacit.question import tree
 
-_MOST_POINTS = 1 << 40
 _MOST_VALUES = 10_000
 # rows of likely leaves are read one by one, so that smaller leaves would save less than they cost
 _LEAF_ROWS = 200

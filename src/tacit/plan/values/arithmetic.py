@@ -32,10 +32,10 @@ from tacit.plan.values.value import (
 
 _QUOTIENT_BITS = 60
 _MOST_FRACTION_BITS = 24
-_COMPARE: Mapping[str, type[exp.Expr]] = MappingProxyType(
+COMPARISONS: Mapping[str, type[exp.Expr]] = MappingProxyType(
     {"=": exp.EQ, "<>": exp.NEQ, "<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE}
 )
-_MIRROR = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def negate(number: Number) -> Number:
@@ -179,12 +179,12 @@ def sign(number: Number) -> Number:
 def compare(op: str, left: Number, right: Number) -> Truth:
     """left op right, NULL where either is."""
     if left.constant is not None and right.constant is None:
-        left, right, op = right, left, _MIRROR[op]
+        left, right, op = right, left, MIRRORED[op]
     if right.constant is not None:
         return _against_constant(op, left, right.constant * right.step)
     left, right = common(left, right)
     a, b = beside(left, right)
-    return Truth(_COMPARE[op](this=a, expression=b), left.nullable or right.nullable)
+    return Truth(COMPARISONS[op](this=a, expression=b), left.nullable or right.nullable)
 
 
 def beside(left: Number, right: Number) -> tuple[exp.Expr, exp.Expr]:
@@ -205,4 +205,4 @@ def _against_constant(op: str, left: Number, exact: Fraction) -> Truth:
         return Truth(never if op == "=" else exp.EQ(this=sql, expression=sql.copy()), left.nullable)
     edge = {"<": ceil, ">=": ceil}.get(op, floor)(place)
     edge = min(max(edge, left.bounds.low - 1), left.bounds.high + 1)  # beyond the bounds nothing changes
-    return Truth(_COMPARE[op](this=sql, expression=bare(edge)), left.nullable)
+    return Truth(COMPARISONS[op](this=sql, expression=bare(edge)), left.nullable)

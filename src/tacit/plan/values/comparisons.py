@@ -6,8 +6,7 @@ Promise: kinds that do not go together are refused; what comes back is NULL wher
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 
 from sqlglot import exp
 
@@ -27,18 +26,14 @@ from tacit.plan.values.value import (
 )
 from tacit.question.scalars import moment
 
-_TEXT_COMPARE: Mapping[str, type[exp.Expr]] = MappingProxyType(
-    {"=": exp.EQ, "<>": exp.NEQ, "<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE}
-)
-
 
 def compared(op: str, left: Value, right: Value) -> Truth:
-    """left op right; a text constant beside a date is read as a date."""
+    """left op right; a text constant compared with a date is read as a date."""
     if isinstance(left, Nothing) or isinstance(right, Nothing):
         return Truth(cast_to(exp.Null(), "BOOLEAN"), True)
     left, right = as_moment(left, right), as_moment(right, left)
     if isinstance(left, Text) and isinstance(right, Text):
-        sql = _TEXT_COMPARE[op](this=enclosed(left.sql), expression=enclosed(right.sql))
+        sql = arithmetic.COMPARISONS[op](this=enclosed(left.sql), expression=enclosed(right.sql))
         return Truth(sql, left.nullable or right.nullable)
     a, b = (truth_as_number(side) if isinstance(side, Truth) else side for side in (left, right))
     if not isinstance(a, Number) or not isinstance(b, Number):
@@ -51,7 +46,7 @@ def compared(op: str, left: Value, right: Value) -> Truth:
 
 
 def as_moment(value: Value, beside: Value) -> Value:
-    """A text constant as the date or time that it says, where it stands beside one."""
+    """A text constant as the date or time that it says, where it is compared with one."""
     if isinstance(value, Text) and value.constant is not None and isinstance(beside, Number):
         if beside.meaning == "date" and len(value.constant) <= 10:
             return constant(dates.days(moment(value.constant, "date")), meaning="date")

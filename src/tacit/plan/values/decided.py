@@ -18,6 +18,7 @@ from types import MappingProxyType
 
 from tacit.errors import QuestionError
 from tacit.plan.sources.scope import Scope
+from tacit.plan.values.arithmetic import MIRRORED
 from tacit.plan.values.comparisons import as_moment
 from tacit.plan.values.dates import calendar_date
 from tacit.plan.values.translate import value_of
@@ -26,7 +27,6 @@ from tacit.policy.check import did_you_mean
 from tacit.policy.dates import DAY, EPOCH
 from tacit.question import tree
 
-_MIRROR = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _NUMBERS = ("number", "boolean")
 _LISTED = 8
 _CONDITIONS = (tree.Compare, tree.In, tree.Like, tree.IsNull)
@@ -92,7 +92,7 @@ def _(node: tree.Compare, scope: Scope) -> Iterator[str]:
     op: str = node.op
     named = node.left
     if _constant(left) is not None:
-        left, right, op, named = right, left, _MIRROR[op], node.right
+        left, right, op, named = right, left, MIRRORED[op], node.right
     yield from _against(op, left, right, named)
 
 

@@ -34,6 +34,7 @@ from tacit.mechanisms import Quantiles
 from tacit.noise import BitSource
 from tacit.statistics.moments.bounded import Bounded
 from tacit.statistics.moments.clipping import FINE
+from tacit.statistics.order.interquartile import QUARTILES
 from tacit.statistics.order.robust_regression import heights, on_grid, pairs
 from tacit.statistics.source import Whole
 
@@ -41,7 +42,6 @@ Reals = NDArray[np.float64]
 MOST_FEATURES = 4
 """With more of them, finding the frames would cost more than it brings."""
 
-_QUARTILES = (Fraction(1, 4), Fraction(3, 4))
 _POINTS = 1 << 14
 _HEIGHTS = 1 << 20  # the grid of `on_grid`
 _STRETCH, _BAND, _WORTH = 2.5, 3.5, 0.9
@@ -93,7 +93,7 @@ class Framing:
         for_columns, for_line, for_band = (each * epsilon for each in _SHARES[alone])
         framed = 1 if alone else len(columns)
         spreads = tuple(
-            Quantiles(_points(each) + 1, _QUARTILES, rows_per_unit, for_columns / framed)
+            Quantiles(_points(each) + 1, QUARTILES, rows_per_unit, for_columns / framed)
             for place, each in enumerate(columns)
             if not (alone and place == aim)
         )
@@ -101,7 +101,7 @@ class Framing:
         if not alone:
             return cls(columns, aim, spreads, None, None, share)
         height = Quantiles(_HEIGHTS + 1, [Fraction(1, 2)], 2 * rows_per_unit, for_line / 2)
-        band = Quantiles(_POINTS + 1, _QUARTILES[1:], rows_per_unit, for_band)
+        band = Quantiles(_POINTS + 1, QUARTILES[1:], rows_per_unit, for_band)
         return cls(columns, aim, spreads, height, band, share)
 
     @property

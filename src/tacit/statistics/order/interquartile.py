@@ -36,14 +36,13 @@ from tacit.noise import BitSource
 from tacit.parameters import Number
 from tacit.statistics.finding import Content, Finding, column
 from tacit.statistics.order.methods import ByRank, Found, Frame, best
-from tacit.statistics.order.ranked import ranked
+from tacit.statistics.order.ranked import METHODS, ranked
 from tacit.statistics.order.smooth_choice import choose_smooth
 from tacit.statistics.order.windows import REACH, Sorted, Whole, smooth_sensitivity
 from tacit.statistics.smooth_interval import INTERVAL_SHARE, SmoothInterval, read_share
 from tacit.statistics.source import Opened, source_of
 
-_QUARTILES = (Fraction(1, 4), Fraction(3, 4))
-_METHODS = ("best", "exponential", "smooth", "ptr")
+QUARTILES = (Fraction(1, 4), Fraction(3, 4))
 
 
 def interquartile_range(
@@ -71,12 +70,12 @@ def interquartile_range(
     """
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     asked = ranked(source, epsilon=epsilon, delta=delta, level=level, neighbours="add_remove")
-    if method not in _METHODS:
-        raise parameters.refuse("method", "one of " + ", ".join(map(repr, _METHODS)), method)
+    if method not in METHODS:
+        raise parameters.refuse("method", "one of " + ", ".join(map(repr, METHODS)), method)
     bought = read_share(interval_share)
     own = asked.epsilon * (1 - bought)
     if method == "best":
-        method = best(_QUARTILES, asked.frame.moved, own, asked.delta)
+        method = best(QUARTILES, asked.frame.moved, own, asked.delta)
     frame, step = asked.frame, asked.variable.step
     if method == "ptr":
         bins = _Bins.of(frame, asked.epsilon, asked.delta, parameters.positive("ratio", ratio))
@@ -86,7 +85,7 @@ def interquartile_range(
         smooth = SmoothInterval.of(chosen.noise(), asked.epsilon * bought, asked.level)
         price = Price(smooth.event, asked.epsilon, asked.delta if chosen.kind == "laplace" else Fraction(0))
     else:
-        choice = ByRank.of(frame, _QUARTILES, asked.epsilon, bought, asked.level, together=True)
+        choice = ByRank.of(frame, QUARTILES, asked.epsilon, bought, asked.level, together=True)
         price = Price(choice.event, asked.epsilon)
 
     def compute(opened: Opened, bits: BitSource) -> Content:
@@ -129,7 +128,7 @@ def _between(lower: Found, upper: Found) -> tuple[int, int] | tuple[None, None]:
 
 def quartiles_of(frame: Frame, codes: Whole) -> tuple[Sorted, Sorted]:
     """The sorted codes with the lower and with the upper quartile wanted."""
-    return frame.line(codes, _QUARTILES[0]), frame.line(codes, _QUARTILES[1])
+    return frame.line(codes, QUARTILES[0]), frame.line(codes, QUARTILES[1])
 
 
 def smooth_range(

@@ -35,7 +35,7 @@ from tacit.mechanisms import PermuteAndFlip
 from tacit.mechanisms.candidates import public_candidates
 from tacit.noise import BitSource
 from tacit.statistics.domains import Domain, counts_of, domain_of
-from tacit.statistics.finding import Content, Finding, column
+from tacit.statistics.finding import Content, Finding, as_shown, column
 from tacit.statistics.source import Opened, Source, Whole, source_of
 
 _FINENESS = 1 << 20
@@ -83,7 +83,7 @@ def decide(
             f"With probability {float(parameters.rational('level', level)):g} its total loss is at most {reach:.4g} "
             "above the smallest. The total was not released."
         )
-        return Content("The decision", (column("decision", [_plain(options[place])]),), (note,))
+        return Content("The decision", (column("decision", [as_shown(options[place])]),), (note,))
 
     asked = {
         "study": "decide",
@@ -168,7 +168,3 @@ def _middles(domain: Domain) -> Sequence[Any]:
 
 def _finite(value: Any) -> Fraction:
     return parameters.rational("loss", value, "a function that gives finite numbers")
-
-
-def _plain(option: Any) -> Any:
-    return option if isinstance(option, (int, float, str, bool)) else str(option)

@@ -36,7 +36,7 @@ from tacit.errors import TacitError
 from tacit.loss import events
 from tacit.mechanisms.candidates import public_candidates
 from tacit.noise import BitSource, secure, uniform_below
-from tacit.statistics.finding import Content, Finding, column
+from tacit.statistics.finding import Content, Finding, as_shown, column
 from tacit.statistics.prepaid import Prepaid, rehearsal
 from tacit.statistics.selection.trials import Trials, law_of
 from tacit.statistics.source import Opened, source_of
@@ -93,7 +93,7 @@ def choose_hyperparameters(
         best = best_run(number, len(options), made, bits)
         score, place, kept = (math.nan, -1, None) if best is None else best
         columns = (
-            column("candidate", [None if place < 0 else _plain(options[place])]),
+            column("candidate", [None if place < 0 else as_shown(options[place])]),
             column("score", [float(score)]),
         )
         note = (
@@ -145,7 +145,3 @@ def _written(run: Any) -> str:
     parts = [] if code is None else [code.co_code.hex(), repr(code.co_names), repr(code.co_varnames)]
     parts += [] if code is None else [repr([each for each in code.co_consts if not hasattr(each, "co_code")])]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
-
-def _plain(option: Any) -> Any:
-    return option if isinstance(option, (int, float, str, bool)) else str(option)
