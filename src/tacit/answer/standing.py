@@ -5,8 +5,8 @@
 The committed filter counts in a unit of its own (a divergence, say), of which only shares mean something, and shares of
 single answers do not add up. So what is told is the price of each answer as it was asked for, one tight epsilon for all
 of them (`loss.worth`), and what is left in answers like the last one, which is what the filter will admit.
-The tight epsilon is a reading, for prices that stood beforehand. What is promised also where earlier answers decided
-prices is the whole budget, which is why it is told beside it.
+The tight epsilon holds for prices that were fixed beforehand. Where earlier answers decided later prices, what is
+promised is the whole budget: so both are told.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ Promise. While the work ends between two points, when it ended is not told to an
 ledger, whose entry is written at the point, not to those who ask the same, who wait for their turn, and not to those
 who ask something else of this curator, who wait until the point as well: one piece of work at a time is begun. At which
 point it left is told. The work that one unit's rows can cause is bounded by the plan (`plan.work`), to a few
-milliseconds, so that a unit decides about the point only where the work of all others ends within these of one.
+milliseconds, so one unit can change the point only if all other work ends within that time of it.
 Not covered: what else runs on the machine, another process that opens the same policy, and the machine's own noise.
 """
 

@@ -48,7 +48,7 @@ def hold(policy: Policy, frames: Mapping[str, Any] | None, progress: Progress | 
 
 
 def beside_ledger(policy: Policy, scratch: str | None, name: str) -> Path:
-    """Where something is kept that lives as long as the ledger; of one in a database, beside its head on this host."""
+    """Where something is kept as long as the ledger; for a ledger in a database, next to its head on this host."""
     where = Path(scratch) / "ledger" if scratch else ledger_of(policy)
     if not isinstance(where, Path):
         where = head_of(where)

@@ -72,7 +72,7 @@ class Lifetime(Purse):
         return (*self._till.stated, self._till.engine.fingerprint())
 
     def widen(self, workers: int) -> None:
-        """Answer so many questions at once, for those who ask from several threads: each has a worker's own memory.
+        """Answer up to this many questions at once, asked from several threads; each worker has its own memory.
 
         Where rows lie in DuckDB's copy; a database of its own answers one at a time.
         """

@@ -1,4 +1,4 @@
-"""For the owner, before and beside the questions: begin a policy, check one, register its tables anew.
+"""For the owner, before and besides asking: begin a policy, check one, register its tables anew.
 
 Rows are looked at in three places: `describe_sources` looks how a CSV file is written, for the owner to see and
 correct, `refresh_policy` copies them as an opening does, and what `check_data` finds in them is for the owner alone.

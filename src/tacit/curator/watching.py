@@ -12,11 +12,11 @@ The copy that is read keeps at most `rows_per_unit` rows of a unit, but which on
 again, so that nothing less is promised. A period is counted once, whatever comes later: late rows, rows that are
 removed, rows whose time is changed. So all that a unit adds is decided period by period, as the theorem wants.
 
-Promise. Charged before any row is read, once, for all periods. What left for a period is in the watch's journal,
-beside the ledger (of one in a database: beside its head, on the host that paid), and is what is sent for it ever after,
-also by another process, whatever the table has become. The journal names the charge that it was made for. A watch that
-failed, was killed while it counted, or whose journal is gone, or is of no charge, is never gone on with, here or on
-another host: nobody could tell what had been drawn, and that it did not end is something sent.
+Promise. Charged before any row is read, once, for all periods. What left for a period is kept in the watch's journal,
+next to the ledger (for a ledger in a database: next to its head, on the host that paid). It is what is sent for that
+period from then on, also by another process, whatever the table has become. The journal names the charge that it was
+made for. A watch that failed, was killed while it counted, or whose journal is gone, or is of no charge, is never gone
+on with, here or on another host: nobody could tell what had been drawn, and that it did not end is something sent.
 Late rows (those that come after their period was counted) are not counted, and neither are rows without a time. A table
 must not move a row from a period that is over to one that is not: it would be counted again.
 """

@@ -116,7 +116,7 @@ class _Scan:
             self._remember(entry)
 
     def _two_outcomes(self, entry: Entry) -> Iterator[str]:
-        """Failures are rare, and one of the two is one: so it is enough to look for the others beside each of them."""
+        """Two outcomes conflict only if one is a failure. Failures are rare, so only their keys are checked."""
         if entry.kind not in (Kind.FAILED, Kind.INTERRUPTED):
             return
         if any(self._store.find(each, entry.key or "") for each in OUTCOMES if each != entry.kind):

@@ -113,7 +113,7 @@ class Store(ABC):
 
     @abstractmethod
     def expect(self, keys: Collection[str]) -> None:
-        """Entries with these keys will be looked for; inside `writing`. Where a look is dear, all are fetched."""
+        """Entries with these keys will be read; inside `writing`. All are fetched where a look-up is expensive."""
 
     def append(self, entry: Entry, payload: bytes | None = None) -> None:
         """Add the next entry; inside `writing`."""

@@ -55,7 +55,7 @@ class Turns:
 
     @contextmanager
     def of_free(self, key: str) -> Iterator[bool]:
-        """Hold the turn of this key if nobody else does; whether it was had."""
+        """Take the key's turn if it is free; yields whether it was taken."""
         with self._open() as descriptor:
             yield _taken(descriptor, key)
 

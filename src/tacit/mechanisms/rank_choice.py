@@ -170,7 +170,7 @@ _Facts: TypeAlias = dict[int, tuple[Asked, Found]]
 
 
 def _found(line: Line, points: list[int]) -> Generator[list[Asked], list[Found], _Facts]:
-    """What is to be known of these points besides what the line knows."""
+    """What must still be read about these points."""
     asked = [line.asked(point) for point in sorted(set(points)) if not line.knows(point)]
     answers = (yield asked) if asked else []
     return {each.point: (each, answer) for each, answer in zip(asked, answers, strict=True)}

@@ -118,7 +118,7 @@ def _same(name: str, said: _Said | None, given: _Said | None) -> _Said | None:
         return given if said is None else said
     if said != given:
         raise QuestionError(
-            f"The question itself says {name} = {_shown(said)}, and {_shown(given)} was given beside it. Say it once."
+            f"The question itself says {name} = {_shown(said)}, and {_shown(given)} was given besides. Say it once."
         )
     return said
 

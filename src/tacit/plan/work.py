@@ -41,7 +41,7 @@ DISTINCT_STEPS = 10
 VALUES_A_ROW, CHARACTERS_A_ROW = 100, 4_000
 """What each row of each plain step may cost besides."""
 _DIGITS = 45
-_LETTERS, _AT_ONCE = 4, 8  # what changing a letter's case, and comparing, take beside reading or writing one
+_LETTERS, _AT_ONCE = 4, 8  # what changing a letter's case, and comparing, take compared with reading or writing one
 _FEW_STRETCHES = 2
 
 

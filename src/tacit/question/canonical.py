@@ -1,8 +1,8 @@
 """One text for all ways to ask the same thing: the key under which an answer is stored and found again.
 
-Promise: equal texts mean equal answers are owed (the tree says the same), so replaying one for the other is right.
-White space, letter case of names, aliases of tables, names of outputs and the order of AND, OR and IN do not matter.
-Give it a question whose names are resolved (`Plan.question`): only then do `x` and `v.x` read alike.
+Promise: questions with equal texts have equal trees and must get equal answers, so replaying one for the other is
+right. White space, letter case of names, aliases of tables, names of outputs and the order of AND, OR and IN do not
+matter. Give it a question whose names are resolved (`Plan.question`): only then do `x` and `v.x` read alike.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class Order:
 
 _NODES = (Scalar, Branch, Order)
 PLAIN = frozenset({type(None), str, int, bool, float})
-"""Kinds of values that hold no node, which most fields are."""
+"""Plain types; most fields hold one."""
 _Node = TypeVar("_Node")
 
 

@@ -206,7 +206,7 @@ class KeyValue(Scalar):
 
 @dataclass(frozen=True, slots=True)
 class UnitOf(Scalar):
-    """Whose row of this source it is; it stands only in conditions whose names are resolved."""
+    """The unit of a row of this source; only in conditions whose names are resolved."""
 
     table: str
 
@@ -264,7 +264,7 @@ class Derived(Source):
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Another source beside the first; without ON, WHERE says how they belong together."""
+    """A joined source; without ON, WHERE holds the join condition."""
 
     source: Source
     on: Scalar | None

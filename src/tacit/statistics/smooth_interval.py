@@ -1,7 +1,7 @@
 """A number with smooth-sensitivity noise, and an interval around it that a share of epsilon buys.
 
 How much noise there is follows the smooth bound S, of smoothness b, which is private (`tacit.mechanisms.Smooth`). So a
-bound of S is released beside the number.
+bound of S is released together with the number.
 
 Theorem. Let S' be a smooth bound computed like S, of smoothness b' <= b, so that S' >= S. On whole numbers let
 T = max(S', 1), on a grid of step g let T = S' + g. Then |ln T(x) - ln T(y)| <= b' for neighbours, whatever they are,

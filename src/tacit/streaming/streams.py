@@ -271,7 +271,7 @@ class RunningMean(Stream):
 class Sliding:
     """The sum over the last so many steps, of a running count or sum: the difference of two totals that were sent.
 
-    It costs nothing beside the stream. It remembers what was sent in the last steps.
+    It costs nothing beyond the stream. It remembers what was sent in the last steps.
 
     >>> week = Sliding(RunningCount(365, epsilon=1, delta="1e-6"), last=7)
     >>> isinstance(week.step(3), float)

@@ -45,7 +45,7 @@ class Release:
     measured: tuple[Measurement, ...]
     fitted: Fitted
     merges: tuple[Merge, ...]
-    facts: Mapping[str, Any] = field(default_factory=dict)  # what a method tells beside: plain JSON
+    facts: Mapping[str, Any] = field(default_factory=dict)  # what a method tells besides: plain JSON
     # shares of tables over single cells that the model itself does not hold, and that come before what it says
     tables: tuple[tuple[Columns, Table], ...] = ()
 

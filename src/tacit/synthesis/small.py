@@ -160,7 +160,7 @@ def chosen_database(
 
 
 def facts_of(plan: Plan, questions: Questions, total: int, occurred: int) -> dict[str, Any]:
-    """What is told beside the rows: the theorem's bound, and the error that occurred."""
+    """What is told besides the rows: the theorem's bound, and the error that occurred."""
     return {
         "rows": total,
         "size": plan.size,

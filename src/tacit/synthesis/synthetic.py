@@ -80,7 +80,7 @@ class Synthetic:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What the method tells beside its tables, e.g. a bound on its error."""
+        """What the method tells besides its tables, e.g. a bound on its error."""
         return dict(self._release.facts)
 
     def __repr__(self) -> str:

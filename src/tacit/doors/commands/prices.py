@@ -12,12 +12,12 @@ from tacit.doors.commands.terminal import read_policy
 Epsilon = Annotated[str | None, typer.Option(help="What it may cost, e.g. 0.5. The policy has a default.")]
 Delta = Annotated[
     str | None,
-    typer.Option(help="Needed to name groups that are not public, by some models, and beside --rho, e.g. 1e-7."),
+    typer.Option(help="Needed to name groups that are not public, by some models, and with --rho, e.g. 1e-7."),
 ]
 Rho = Annotated[
     str | None, typer.Option(help="What it may cost in zCDP instead, with a delta: --rho 0.01 --delta 1e-7.")
 ]
-Within = Annotated[str | None, typer.Option(help='How exact instead of how dear: 100, or "5%" with --rows.')]
+Within = Annotated[str | None, typer.Option(help='The accuracy you need, instead of a cost: 100, or "5%" with --rows.')]
 Weights = Annotated[
     list[str] | None,
     typer.Option(
@@ -39,7 +39,7 @@ def asked(
     rows_per_unit: int | None,
     groups_per_unit: int | None,
 ) -> dict[str, Any]:
-    """What a planner or a curator is told beside the question."""
+    """What a planner or a curator is told besides the question."""
     by_name: dict[str, str] = {}
     for each in weights or ():
         name, found, weight = each.rpartition("=")

@@ -34,7 +34,7 @@ _FOR_OWNERS: Final = "The ledger or the policy cannot be used now. The owner, as
 
 
 class Problem(Exception):
-    """A refusal of the door itself, before or beside the house's own: no token, too long, too many at once."""
+    """A refusal of the door itself, before or besides the house's own: no token, too long, too many at once."""
 
     def __init__(self, status: int, title: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)

@@ -43,7 +43,7 @@ _RATE, _FIRST_RATE = 0.6, 0.3
 _SLOPE = 0.7  # of residuals, as a share of what it is where all scores are equal
 _TRUST = 0.3  # how far the prior counts
 _WALK = 1.0
-_CLEAR = 200.0  # with fewer rows beside the noise of a cell, tables are held back the more
+_CLEAR = 200.0  # with fewer rows compared with the noise of a cell, tables are held back the more
 _SHRINK = 1.0
 _MOST_SCORE = 16 * WEIGHT
 # (epsilon below, rounds): more rounds, more noise in each of them. Found on public data; without a delta noise adds up

@@ -131,7 +131,7 @@ def plan_clusters(
 
 
 def centres_of(found: Coreset, clusters: int) -> Whole:
-    """k-means of the coreset; points are doubled beside themselves where there are fewer of them than clusters."""
+    """k-means of the coreset; where there are fewer points than clusters, points are duplicated in place."""
     points, weights = found.points, np.maximum(found.weights, 1e-6)
     aside = math.sqrt(max(found.spread, 1.0) / points.shape[1])
     turn = 0
@@ -206,7 +206,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         return self
 
     def fit_predict(self, X: Any, y: Any = None) -> Any:  # noqa: N803
-        """Learn from arrays, then say which cluster each of their rows is in: that is for who holds them alone."""
+        """Learn from arrays, then say which cluster each row is in: exact, so only for whoever holds these rows."""
         return self.fit(X).predict(X)
 
     @property
@@ -226,7 +226,10 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         return self.transform(X).argmin(axis=1)
 
     def score(self, X: Any, y: Any = None) -> float:  # noqa: N803
-        """The squared distances of these rows from their centres, summed and negative: exact, for who holds them."""
+        """The squared distances of these rows from their centres, summed and negative.
+
+        Exact, so only for whoever holds these rows.
+        """
         return -float(np.square(self.transform(X).min(axis=1)).sum())
 
 

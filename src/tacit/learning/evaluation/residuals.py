@@ -31,7 +31,7 @@ from tacit.statistics.source import Whole
 GRID: Final = 1 << 12
 FINE: Final = 1 << 24  # steps between the target's bounds
 _SHARES: Final = (0.1, 0.2, 0.3, 0.4)  # of the failure probability: n, sum u, sum u**2, sum e**2
-_EXACT: Final = 0.9  # of the failure probability, beside what is approximate
+_EXACT: Final = 0.9  # of the failure probability, the rest is for what is approximate
 _STANDS_OUT: Final = 4.0
 _LEAST_ROWS: Final = 50.0
 

@@ -108,7 +108,7 @@ class LinearRegression(_Linear):
 
 
 class Ridge(_Linear):
-    """Least squares with a penalty alpha on the squared coefficients, beside the ridge for the noise.
+    """Least squares with a penalty alpha on the squared coefficients, besides the ridge for the noise.
 
     Coefficients that are held back have no intervals; with alpha = 0 they are those of `LinearRegression`.
 

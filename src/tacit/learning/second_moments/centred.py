@@ -13,8 +13,8 @@ its edge. What follows is about those rows, and nobody knows how far that is fro
 of their bounds are hidden by any noise, and they move a line. So nothing that is made of it has an interval.
 *Whole*: the row itself, which the bounds keep within R, around the middle of the bounds. Nothing is shrunk.
 
-Which way is a choice by released numbers: whole, where it is asked for (`whole_if_clear`) and the noise on all rows is
-small beside the rows' average spread, so that little is lost by it.
+Released numbers decide which way is taken: whole, where it is asked for (`whole_if_clear`) and the noise on all rows is
+small compared with the rows' average spread, so that little is lost by it.
 
 Neighbours: one unit's rows, added or removed. Assumptions: bounds and listed values are public.
 Source: Dwork, Talwar, Thakurta, Zhang 2014 (second moments); the centre and the ball are our own choice.
@@ -74,12 +74,12 @@ class Centred:
 
     @property
     def first_constant(self) -> int:
-        """What a row adds to the count beside the first sums."""
+        """What a row adds to the count that goes with the first sums."""
         return self.first_reach // 3
 
     @property
     def square_unit(self) -> int:
-        """What a row's square is divided by beside the first sums."""
+        """What a row's square is divided by, of those that go with the first sums."""
         return 4 * self.first_reach
 
     @property
@@ -122,7 +122,7 @@ class Centred:
         return total
 
     def _is_clear(self, count: float, centre: Reals, square: float) -> bool:
-        """Whether the noise of whole rows is small beside their average spread, as far as the first sums tell."""
+        """Whether the noise of whole rows is small compared with their average spread, as the first sums tell it."""
         spread = (square - float(centre @ centre)) / len(self.features)
         noise = 2 * deviation(self.noises[1]) / _most_weight(self.noises[1]) * math.sqrt(len(centre)) / count
         return noise <= _CLEAR * spread

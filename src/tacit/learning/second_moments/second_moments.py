@@ -205,7 +205,7 @@ def _from(
             raise QuestionError(f"The target {target.name!r} of {type(model).__name__} must be {wanted}.")
     features = [each for each in moments.features if each is not target]
     if not features:
-        raise QuestionError("There is no feature beside the target.")
+        raise QuestionError("There is no feature besides the target.")
     check(features)
     model._keep(release.finding_, features)
     model.n_features_in_ = len(features)

@@ -12,8 +12,8 @@ all by exp(epsilon). So a tree of depth d costs d times the epsilon of a level a
 The number of rows, bought first with Laplace noise, decides how deep and how many; the whole is pure epsilon whatever
 it decides, by basic composition of steps that are chosen one after the other.
 
-Where rows are so few beside 1/epsilon that no split would be found, splits are drawn at random and all is spent on the
-leaves: random trees are the best that is known there.
+Where rows are so few compared with 1/epsilon that no split would be found, splits are drawn at random and all is spent
+on the leaves: random trees are the best that is known there.
 
 Neighbours: one unit's rows, added or removed. Assumptions: bounds, listed values, classes and edges are public.
 Source: McKenna, Sheldon 2020 (permute and flip); Friedman, Schuster 2010 (trees by private choices, the score of

@@ -23,7 +23,7 @@ where noise is symmetric and of one deviation, m stands for half of m + k, round
 differ, x_top + q d >= x_i + q d_i for the i that is greatest in truth, so that below it is that one noise again, and
 above at most m: the same number, with k = 1.
 Where all true values are alike the bound is reached, but for the product of two events; where they lie far apart, what
-stands first was never in doubt, and the interval holds more often than it says. Which of the two it is, is private.
+stands first was never in doubt, and the interval holds more often than it says. Which case holds is private.
 
 Theorem (keys that are not known). A noisy count x = n + X with X Laplace of scale b is shown where x > k. If n <= k,
 P(X >= x - n | shown) = exp(-(x - k)/b), whatever n is; if n > k it is at most that of X >= x - n times 2. So with
@@ -157,7 +157,7 @@ def among(formula: Formula, cells: Cells, everything: int, *, rows_chosen: bool,
             times *= max(1, sum(bool(each.measures) for each in part.parts))
         elif isinstance(part, Choice) and any(each.measures for each in part.conditions):
             noisy = sum(bool(each.measures) for each in part.values) + sum(map(comparisons, part.conditions))
-            noisy = noisy if part is formula else max(2, noisy)  # with what stands beside it
+            noisy = noisy if part is formula else max(2, noisy)  # together with the rest
             local, times = everything, times * noisy
         elif isinstance(part, Window):
             local = max(local, _in_window(part, cells, everything))

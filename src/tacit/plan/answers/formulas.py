@@ -89,7 +89,7 @@ class Estimate:
     def deviation(self, deviations: Sequence[float | Floats]) -> Floats:
         """The standard deviation that noise of these deviations (grid units) gives the value."""
         total = np.zeros(len(self.value))
-        with np.errstate(over="ignore"):  # infinite for the largest bounds, and so it is told
+        with np.errstate(over="ignore"):  # may overflow to infinity for the largest bounds; shown as infinite
             for measure, slope in self.slopes.items():
                 total = total + np.square(slope * deviations[measure])
             for measure, squares in self.far.items():

@@ -6,8 +6,9 @@ The rows are those that the answer has: with known keys all of them, also where 
 the ones that are shown. How the noise carries over: cell r's measure m has independent noise, and a total T_a moves
 with it by a slope J_a(m, r); an output f(T_1, T_2, ...) moves by the sum of f's slopes times these, so to first order
 its variance is the sum over m and r of the square of that sum times the measure's variance. The greatest and the least
-move with the cell that is it, or with one that may be it in truth; noise chose that cell, and so it did where rows were
-left out by noisy values: deviations then add up instead of their squares, and intervals are wider (`chosen`).
+move with the cell that holds it, or with one that may hold it in truth: which case holds is private. Noise chose that
+cell, as it did where rows were left out by noisy values: deviations then add up instead of their squares, and intervals
+are wider (`chosen`).
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class Grouping:
     keys: tuple[KeyFormula, ...]
 
     def of(self, cells: Cells) -> tuple[list[list[int]], list[list[object]]]:
-        """The rows of each group, and its keys, a column for each. Without keys there is one group, be it empty."""
+        """The rows of each group, and its keys, a column for each. Without keys there is one group, possibly empty."""
         if not self.keys:
             return [list(range(cells.size))], []
         columns = [as_it_reads(key, cells) for key in self.keys]

@@ -20,7 +20,7 @@ from tacit.question.shared_scan import HIDDEN, Family
 
 Planned = Sequence[tuple[Family, Plan]]
 _NUMBERS = {"integer": "real", "integer[]": "real[]"}
-"""What a whole number becomes beside a real one."""
+"""The kind of a column that mixes whole and real numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class UnitedPlan:
 
 
 def spoken(notes: Iterable[str], own: Mapping[str, str]) -> Iterator[str]:
-    """The notes that speak of these columns or of none; names that nobody gave are those of the asker (`own`)."""
+    """The notes that speak of these columns or of none; columns without an alias get the asker's names (`own`)."""
     hidden = rf"{re.escape(HIDDEN)}\d+"
     for note in notes:
         named = re.findall(hidden, note)

@@ -126,7 +126,7 @@ class Window:
             far[measure][rows] = np.square(share * _sums(moved, starts, ends))
 
     def _frames(self, size: int, peers: Places) -> tuple[Places, Places]:
-        """From which place on, and up to before which, the rows that the function looks at lie, for each row."""
+        """For each row, the half-open range of places in its frame: from the first on, up to before the second."""
         at = np.arange(size)
         if self.function in ("lag", "lead"):
             # an offset is any whole number; no row is further away than there are rows

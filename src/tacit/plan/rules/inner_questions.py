@@ -1,4 +1,4 @@
-"""Rule: questions inside the outputs, `SELECT count(*) / (SELECT count(*) FROM t) ...`: planned beside, paid together.
+"""Rule: questions inside the outputs, `SELECT count(*) / (SELECT count(*) FROM t)`: planned separately, paid together.
 
 The inner question is an aggregate of its own over private rows: its measures get noise and a share of the budget like
 all others, from a query of their own, and the outer formula computes with the noisy number. Cost: the sum of both, as

@@ -1,4 +1,4 @@
-"""Rule: what the answer says of itself beside its numbers: what was left out, what noise decided, what it cannot know.
+"""Rule: what the answer says of itself besides its numbers: what was left out, what noise decided, what it cannot know.
 
 Promise: made from the question and the policy (and what was counted in public tables) alone, so it says nothing about a
 row. It is stored with the answer, and shown wherever the answer is.
@@ -40,7 +40,7 @@ def _selection(draft: Draft) -> Iterator[str]:
 
 
 def _unmarked(draft: Draft) -> Iterator[str]:
-    """What noise decides, and no +/- can stand beside: yes or no, a place in an order, a text."""
+    """What noise decides and no +/- can be given for: yes or no, a place in an order, a text."""
     shown = [
         output.name
         for output in draft.outputs

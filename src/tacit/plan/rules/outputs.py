@@ -211,14 +211,14 @@ def _(node: tree.Cast, draft: Draft) -> Formula:
 @formula_of.register
 def _(node: tree.Compare, draft: Draft) -> Formula:
     left, right = formula_of(node.left, draft), formula_of(node.right, draft)
-    left, right = _beside(left, sort_of(right, draft)), _beside(right, sort_of(left, draft))
+    left, right = _as_compared(left, sort_of(right, draft)), _as_compared(right, sort_of(left, draft))
     if sort_of(left, draft) != sort_of(right, draft):
         raise QuestionError(f"A {sort_of(left, draft)} cannot be compared with a {sort_of(right, draft)} here.")
     return Test(node.op, (left, right))
 
 
-def _beside(formula: Formula, other: str) -> Formula:
-    """A text constant beside a date or time is read as one."""
+def _as_compared(formula: Formula, other: str) -> Formula:
+    """A text constant compared with a date or time is read as a date or time."""
     if isinstance(formula, Constant) and isinstance(formula.value, str) and other in ("date", "timestamp"):
         return Constant(moment(formula.value, other))
     return formula

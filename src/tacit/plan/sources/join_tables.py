@@ -8,7 +8,7 @@ or else what was counted in the table, so that none is left out; where some can 
 Theorem (private). A private source is joined on equality of the unit: every pair that is kept lies within one unit, so
 the rows of a unit that result depend on that unit's rows alone. A join along the declared path to the unit, or on any
 other condition, gets the equality of units added; it can only remove pairs. How many rows of a unit result, at most,
-`join_bounds` says. Whose row it is after a FULL JOIN says whichever side is there; where both are, they agree.
+`join_bounds` says. After a FULL JOIN the unit comes from whichever side has a row; where both have one, they agree.
 
 Rows of a public source that meet none are nobody's, and how many they are depends on everybody: with one unit less,
 rows of nobody may appear. RIGHT and FULL JOIN of a public source would keep them, and are refused.

@@ -1,1 +1,1 @@
-"""What an expression is on one row of the working copy: SQL that cannot fail, with exact bounds beside it."""
+"""What an expression is on one row of the working copy: SQL that cannot fail, together with exact bounds."""

@@ -1,4 +1,4 @@
-"""+ and - beside dates and times: days, other dates, and intervals."""
+"""+ and - with dates and times: days, other dates, and intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an expression is on a row of the working copy: SQL that cannot fail, with exact bounds beside it.
+"""What an expression is on a row of the working copy: SQL that cannot fail, together with exact bounds.
 
 Three kinds: `Number` (whole numbers on a grid; numbers, dates, times and truth values stored as numbers), `Text`, and
 `Truth` (SQL's own three truth values). Invariants that every function of the plan keeps:
@@ -102,7 +102,7 @@ def cast_to(sql: exp.Expr, kind: str) -> exp.Expr:
 
 
 def enclosed(sql: exp.Expr) -> exp.Expr:
-    """A copy that can stand beside any sign: in brackets, unless it is one word or one call."""
+    """A copy that is safe as an operand: in brackets, unless it is one word or one call."""
     return sql.copy() if isinstance(sql, _ALONE) else exp.paren(sql)
 
 

@@ -1,1 +1,1 @@
-"""Inference: intervals and tests that count the noise of privacy beside the chance of sampling."""
+"""Inference: intervals and tests that count the noise of privacy as well as the chance of sampling."""

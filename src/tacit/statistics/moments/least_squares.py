@@ -5,9 +5,9 @@ coefficients. As (C_xx - E_xx) b = C_xy - E_xy, the plain solution b' = C_xx^-1 
     b' - b = C_xx^-1 (E_xy - E_xx b)
 exactly: no bias but what the noise in C_xx^-1 makes of it. With D = b' - b and W = C_xx^-1 the j-th line reads
     D_j = (W (E_xy - E_xx b'))_j + (W E_xx D)_j,
-a noise whose law is public (`matrices`; the terms with the count cancel), and one that is small beside D where the
-features' spread stands out of its noise. If q_j bounds the first, and Q_jl bounds (W E_xx)_jl, then |D| <= q + Q |D|,
-so |D| <= (1 - Q)^-1 q wherever the spectral radius of Q >= 0 is below 1: the interval. For one feature this is
+a noise whose law is public (`matrices`; the terms with the count cancel), and one that is small compared with D where
+the features' spread stands out of its noise. If q_j bounds the first, and Q_jl bounds (W E_xx)_jl, then |D| <= q + Q
+|D|, so |D| <= (1 - Q)^-1 q wherever the spectral radius of Q >= 0 is below 1: the interval. For one feature this is
 Fieller's, with the triangle inequality; it is one to first order for many, and wider than that by what is left.
 
 Where the radius is not below `_MOST_RADIUS` the released moments do not tell the line: nothing bounds D. A ridge then
