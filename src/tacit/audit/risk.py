@@ -27,11 +27,12 @@ from tacit import parameters
 from tacit.answer.exported import quoted
 from tacit.audit.anonymity import Anonymity, Codes, measured, unique_people
 from tacit.errors import ParameterError
+from tacit.policy.exact_facts import NOT_FOR_RELEASE
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-WARNING: Final = "NOT FOR RELEASE. These are exact facts about private rows, without any noise."
+WARNING: Final = NOT_FOR_RELEASE
 _MOST_COLUMNS: Final = 12
 _ALL_ORDERS: Final = 8
 _ORDERS: Final = 200

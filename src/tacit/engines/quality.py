@@ -19,9 +19,10 @@ from tacit.engines import cleaning, quoting
 from tacit.engines.registration import Flavour, unit_and_columns
 from tacit.engines.sources import Relation
 from tacit.policy.columns import Column
+from tacit.policy.exact_facts import NOT_FOR_RELEASE
 from tacit.policy.policy import Policy, Table
 
-WARNING: Final = "NOT FOR RELEASE. These are exact facts about private rows, without any noise."
+WARNING: Final = NOT_FOR_RELEASE
 
 
 @dataclass(frozen=True, slots=True)

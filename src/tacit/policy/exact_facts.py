@@ -1,0 +1,7 @@
+"""What stands above and below exact facts about private rows, whichever room shows them to the owner."""
+
+from __future__ import annotations
+
+from typing import Final
+
+NOT_FOR_RELEASE: Final = "NOT FOR RELEASE. These are exact facts about private rows, without any noise."
