@@ -22,14 +22,18 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
+from tacit.engines import cleaning
 from tacit.engines.duckdb.engine import DuckDBEngine
 from tacit.engines.engine import STALE
 from tacit.engines.process import FAILED
 from tacit.engines.secret import Secret
+from tacit.engines.spark.cleaning import WORDS
 from tacit.engines.spark.engine import Session, SparkEngine
 from tacit.errors import EngineError, PolicyError
 from tacit.loss.budget import Budget
-from tacit.policy import Column, ColumnUnit, PathUnit, Policy, RowUnit, Source, Table, Unit
+from tacit.policy import Column, ColumnUnit, PathUnit, Policy, RowUnit, Source, Table, Unit, auto
+from tacit.policy.cells import cell_of
+from tests.engines import spark_tables
 from tests.engines.spark_session import MASTER
 
 pytestmark = pytest.mark.spark
@@ -283,6 +287,32 @@ def test_columns_are_cleaned_as_duckdb_cleans_them(spark: Session, tmp_path: Pat
         if mine[2 + place] != other[2 + place]
     }
     assert differing == {}
+
+
+@pytest.mark.parametrize(
+    ("column", "source", "values"),
+    [
+        (
+            auto().column("v", "real"),
+            "DOUBLE",
+            [0.0, 5e-324, -(2.0**-64), 2.0**-63, -0.75, 1.0, 2.0**65, -(2.0**66), 1e300, math.nan, math.inf],
+        ),
+        (auto().column("v", "integer"), "BIGINT", [0, 1, -1, 2**52 - 1, 2**52, -(2**62), 2**63 - 1, -(2**63)]),
+        (auto().column("v", "integer"), "VARCHAR", [0, -1, 2**63, -(2**64), 2**65 - 1, 2**66, 10**30]),
+    ],
+)
+def test_without_bounds_a_number_is_held_as_its_power_of_two(
+    spark: Session, column: Column, source: str, values: list[Any]
+) -> None:
+    """As on every engine; a policy cannot ask for it on Spark."""
+    kind = "STRING" if source == "VARCHAR" else source
+    constants = [*(f"CAST('{value!r}' AS {kind})" for value in values), f"CAST(NULL AS {kind})"]
+    rows = ", ".join(f"({place}, {each})" for place, each in enumerate(constants))
+    typed = cleaning.read(column, source, "v", WORDS)
+    bounded = cleaning.bound(column, "v", WORDS)
+    sql = f"SELECT {bounded} FROM (SELECT i, {typed} AS v FROM VALUES {rows} AS t(i, v)) ORDER BY i"
+    found = [value for (value,) in spark_tables.command(spark, sql)]
+    assert found == [*(cell_of(Fraction(value)) if math.isfinite(value) else None for value in values), None]
 
 
 def test_bytes_that_are_no_text_do_not_fail_on_their_way_out(spark: Session, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ above everything, so it is asked for first.
 
 Spark's floor of a double is a BIGINT that stops at the ends of 64 bits; below 2**53 it is exact, from there on a double
 is whole already, and from 2**63 on it is replaced by a constant on the same side, beyond every bound there can be.
+(Cells of powers of two would tell more apart there: a policy cannot ask for them on Spark.)
 Days are counted in the proleptic Gregorian calendar, as everywhere in Spark since version 3.
 """
 
