@@ -10,9 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from tacit.learning.columns import Reals
+from tacit.statistics.moments.clipping import DOWN
 from tacit.statistics.source import Whole
-
-_DOWN = 1 - 2.0**-40  # far more than a root and a quotient can be off
 
 
 def shrunk(rows: Reals, reach: int) -> Reals:
@@ -24,12 +23,12 @@ def measured(rows: Reals, reach: int) -> tuple[Reals, Reals]:
     """The same, and the square of each one's length."""
     most = float(reach * reach)
     squares = np.einsum("ij,ij->j", rows, rows)
-    factors = np.where(squares > most, reach / np.sqrt(np.maximum(squares, 1.0)) * _DOWN, 1.0)
+    factors = np.where(squares > most, reach / np.sqrt(np.maximum(squares, 1.0)) * DOWN, 1.0)
     cut = rows * factors
     np.trunc(cut, out=cut)
     squares = np.einsum("ij,ij->j", cut, cut)
     long = squares > most
-    if long.any():  # `_DOWN` makes up for all rounding, so that no row ever is: what rows there are takes no time here
+    if long.any():  # `DOWN` makes up for all rounding, so that no row ever is: what rows there are takes no time here
         cut[:, long], squares[long] = 0, 0
     return np.asarray(cut), np.asarray(squares)
 

@@ -34,14 +34,13 @@ from numpy.typing import NDArray
 
 from tacit import parameters
 from tacit.noise.bits import BitSource, Words
-from tacit.noise.laplace import CHUNK, Integers
+from tacit.noise.laplace import CHUNK, LARGEST_INT, Integers
 from tacit.noise.laws import Cauchy, ContinuousLaplace, Floats, Law, Quartic, Student
 from tacit.noise.reals import LazyUniform
 from tacit.noise.uniform import uniform_below
 
 _SCALE_BITS = 17  # beyond 2**17 too many draws would be left undecided
 _LARGEST_DEGREES = 1000
-_LARGEST_INT = (1 << 63) - 1
 _BAND = 2.0**-49
 _FAR = 2.0**200  # S there is below 2**-199 for all laws: nothing to a band of 2**-47
 
@@ -162,7 +161,7 @@ def completed(
     for place, guess in zip(undecided, guesses, strict=True):
         uniform = LazyUniform(bits, int(words[place]) >> (64 - known), known)
         value = settle(uniform, law, scale, offset, int(guess) if math.isfinite(guess) else 0)
-        if value > _LARGEST_INT >> 1 and out.dtype != object:
+        if value > LARGEST_INT >> 1 and out.dtype != object:
             out = out.astype(object)
         out[place] = value
     return out
@@ -195,7 +194,7 @@ def settle(uniform: LazyUniform, law: Law, scale: Fraction, offset: Fraction, gu
 
 def with_remainders(quotients: Integers, law: Law, scale: Fraction, step: int, bits: BitSource) -> Integers:
     """step * Q + R for each Q."""
-    if quotients.dtype == object or (int(quotients.max(initial=0)) + 1) * step > _LARGEST_INT:
+    if quotients.dtype == object or (int(quotients.max(initial=0)) + 1) * step > LARGEST_INT:
         quotients = quotients.astype(object)
     keep_at_once = np.uint64(math.floor(max(Fraction(0), 1 - law.steepness * step / scale) * 2**64))
     # a cell that begins below this ends before the law is steeper than it says

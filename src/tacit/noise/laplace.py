@@ -33,9 +33,11 @@ from tacit.noise.uniform import uniform_below
 Integers = NDArray[Any]
 """int64, or Python integers where int64 is too small."""
 
+LARGEST_INT = (1 << 63) - 1
+"""The largest int64."""
+
 CHUNK = 1 << 14  # samples at a time: the working arrays stay in the processor's cache
 _LARGEST_VECTORISED_SCALE = 1 << 56
-_LARGEST_INT = (1 << 63) - 1
 _ALL_ONES = (1 << 64) - 1
 _KEEP_AT_ONCE = 2**64 - 2**45
 
@@ -143,7 +145,7 @@ def _large(scale: Fraction, size: int, bits: BitSource, two_sided: bool) -> Inte
 
 def _combine(quotients: Integers, step: int, remainders: NDArray[np.int64]) -> Integers:
     """step * quotients + remainders, in Python integers where int64 might overflow."""
-    if quotients.dtype == object or (int(quotients.max(initial=0)) + 1) * step > _LARGEST_INT:
+    if quotients.dtype == object or (int(quotients.max(initial=0)) + 1) * step > LARGEST_INT:
         return quotients.astype(object) * step + remainders
     combined: Integers = quotients * np.int64(step) + remainders
     return combined

@@ -34,15 +34,14 @@ from numpy.typing import NDArray
 from tacit import parameters
 from tacit.noise.bits import BitSource, Words
 from tacit.noise.functions import Interval, cos_of_half_turns
-from tacit.noise.laplace import CHUNK, Integers
+from tacit.noise.laplace import CHUNK, LARGEST_INT, Integers
 from tacit.noise.laws import Floats
 from tacit.noise.reals import LazyUniform, log_of_uniform
+from tacit.parameters import ROUNDOFF
 
 _LARGEST_SIGMA = 100
 _SCALE_BITS = 17
-_UNIT = 2.0**-53
 _KEEP_AT_ONCE = np.uint64(2**64 - 2**49)  # 1 - 2**-15
-_LARGEST_INT = (1 << 63) - 1
 
 
 @overload
@@ -94,10 +93,10 @@ def kernel(words: tuple[Words, Words, Words], known: int, scale: Fraction, sigma
         u, v, turns = (word * 2.0**-64 for word in words)
         radius = np.sqrt(-2 * np.log(v))
         cosine = np.cos(turns * math.pi)
-        radius_error = 2 * (resolution / v + 2.0**-43) / radius + 4 * _UNIT * radius
+        radius_error = 2 * (resolution / v + 2.0**-43) / radius + 4 * ROUNDOFF * radius
         normal_error = radius_error + radius * (resolution * 3.15 + 2.0**-48)
         power = radius * cosine * (spread / math.log(2))
-        power_error = 1.5 * spread * normal_error + 8 * _UNIT * np.abs(power)
+        power_error = 1.5 * spread * normal_error + 8 * ROUNDOFF * np.abs(power)
         unknown = ~(power_error < 0.0625)
         power[unknown] = 0.0
         floor_power = np.floor(power)
@@ -106,7 +105,7 @@ def kernel(words: tuple[Words, Words, Words], known: int, scale: Fraction, sigma
         # exponents beyond float64 only ever mean a scale of nothing, or an offset of nothing
         factor = np.ldexp(mantissa * np.exp2(power - floor_power), np.maximum(whole - shifts, -2000).astype(np.int32))
         w = factor * -np.log(u) + np.ldexp(0.5, -np.minimum(shifts, 2000).astype(np.int32))
-        error = 1.25 * factor * (resolution / u + 2.0**-43) + 1.25 * w * (0.75 * power_error + 64 * _UNIT)
+        error = 1.25 * factor * (resolution / u + 2.0**-43) + 1.25 * w * (0.75 * power_error + 64 * ROUNDOFF)
         quotients = np.floor(w)
         undecided = ~(np.abs(w - quotients - 0.5) + error < 0.5)
     return Coarse(quotients, shifts, undecided | unknown, unknown)
@@ -210,7 +209,7 @@ def from_words(
         shifts[place] = draw(int(place)).shift()
     for place in np.flatnonzero(coarse.undecided):
         value = draw(int(place)).quotient(int(shifts[place]))
-        if value > _LARGEST_INT >> 1 and quotients.dtype != object:
+        if value > LARGEST_INT >> 1 and quotients.dtype != object:
             quotients = quotients.astype(object)
         quotients[place] = value
     out = _with_remainders(quotients, shifts, draw, bits)
@@ -221,7 +220,7 @@ def _with_remainders(
     quotients: Integers, shifts: NDArray[np.int64], draw: Callable[[int], Draw], bits: BitSource
 ) -> Integers:
     """2**shift * Q + R for each Q, in Python integers where int64 might overflow."""
-    kind = object if (int(quotients.max(initial=0)) + 1) << int(shifts.max(initial=0)) > _LARGEST_INT else np.int64
+    kind = object if (int(quotients.max(initial=0)) + 1) << int(shifts.max(initial=0)) > LARGEST_INT else np.int64
     starts: Integers = np.left_shift(quotients.astype(kind), shifts.astype(kind))
     out = starts.copy()
     missing = np.flatnonzero(shifts > 0)

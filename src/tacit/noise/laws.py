@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 
 from tacit.noise.functions import Interval, pi
 from tacit.noise.reals import Enclosure
+from tacit.parameters import ROUNDOFF
 
 Floats = NDArray[np.float64]
 
-_UNIT = 2.0**-53
 _GUARD_DIGITS = 8
 _TABLE_SIZE = 1 << 13
 _TABLE_ENDS_AT = 1e-12  # below this an absolute error of 2**-46 makes the table's logarithms too rough
@@ -45,7 +45,7 @@ class Law(ABC):
 
     @property
     def band(self) -> float:
-        return 64 * _UNIT
+        return 64 * ROUNDOFF
 
     @property
     def reach(self) -> Fraction | None:
@@ -158,7 +158,7 @@ class Student(Law):
 
     @property
     def band(self) -> float:
-        return (64 + 8 * self.degrees) * _UNIT
+        return (64 + 8 * self.degrees) * ROUNDOFF
 
     @property
     def steepness(self) -> Fraction:

@@ -31,11 +31,9 @@ from tacit import parameters
 from tacit.noise.bernoulli import decide, first_bits_of
 from tacit.noise.bits import BitSource
 from tacit.noise.functions import Interval
-from tacit.noise.laplace import CHUNK, Integers, geometric
+from tacit.noise.laplace import CHUNK, LARGEST_INT, Integers, geometric
 from tacit.noise.reals import Enclosure, LazyUniform
 from tacit.noise.uniform import uniform_below
-
-_LARGEST_INT = (1 << 63) - 1
 
 
 @overload
@@ -122,7 +120,7 @@ def _magnitudes(sensitivity: int, epsilon: Fraction, inner: int, size: int, bits
     """k D + i, for x >= 0."""
     steps = geometric(1 / epsilon, size, bits)
     within = _places(sensitivity, epsilon, inner, size, bits)
-    if steps.dtype == object or (int(steps.max(initial=0)) + 1) * sensitivity > _LARGEST_INT:
+    if steps.dtype == object or (int(steps.max(initial=0)) + 1) * sensitivity > LARGEST_INT:
         steps = steps.astype(object)
     return np.asarray(steps * sensitivity + within)
 

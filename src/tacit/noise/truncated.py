@@ -28,14 +28,13 @@ from tacit import parameters
 from tacit.noise.bernoulli import decide, first_bits_of
 from tacit.noise.bits import BitSource, Words
 from tacit.noise.functions import Interval
-from tacit.noise.laplace import CHUNK, Integers, geometric
+from tacit.noise.laplace import CHUNK, LARGEST_INT, Integers, geometric
 from tacit.noise.reals import Enclosure, LazyUniform, exp_enclosure
 from tacit.noise.uniform import uniform_below
 
 _FLOAT_BAND = 2.0**-47
 _LARGEST_FLOAT_SCALE = 1 << 1000
 _NARROW = Fraction(3, 4)
-_LARGEST_INT = (1 << 63) - 1
 
 
 @overload
@@ -101,7 +100,7 @@ def _wide(scale: Fraction, count: int, size: int, bits: BitSource) -> Integers:
             out = out.astype(object)
         out[missing] = drawn
         missing = missing[drawn >= count]
-    return out.astype(np.int64) if count <= _LARGEST_INT else out
+    return out.astype(np.int64) if count <= LARGEST_INT else out
 
 
 def _narrow(scale: Fraction, count: int, size: int, bits: BitSource) -> Integers:
@@ -150,7 +149,7 @@ def _laplace(scale: Fraction, low: int, high: int, size: int, bits: BitSource) -
 
 def _shifted(drawn: Integers, sign: int, nearest: int, farthest: int) -> Integers:
     """nearest + sign * drawn, which lies between `nearest` and `farthest`."""
-    if max(abs(nearest), abs(farthest)) > _LARGEST_INT:
+    if max(abs(nearest), abs(farthest)) > LARGEST_INT:
         drawn = drawn.astype(object)
     shifted: Integers = sign * drawn + nearest
     return shifted

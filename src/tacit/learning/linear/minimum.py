@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 
 from tacit.learning.columns import Reals
 from tacit.learning.linear.rounds import BLOCK, Short, blocks
+from tacit.parameters import ROUNDOFF
 from tacit.statistics.source import Whole
 
-_UNIT = 2.0**-53
 _RESIDUAL = 2.0**-48
 _SPARE = 8.0  # how much smaller than the tolerance the theorem makes the gradient
 _MOST_STARTS = 64
@@ -82,10 +82,10 @@ class Problem:
         """At most how far `gradient` is from the exact one, in length."""
         size = math.sqrt(float(weights @ weights))
         whole = self.count * self.longest
-        residual = (len(weights) + 4) * _UNIT * size * self.longest / 4 + _RESIDUAL
+        residual = (len(weights) + 4) * ROUNDOFF * size * self.longest / 4 + _RESIDUAL
         terms = BLOCK + self.count / BLOCK + 4
         ends = self.ridge * size + math.sqrt(float(self.tilt @ self.tilt)) + whole / 2
-        return 2 * (whole * residual + terms * _UNIT * whole / 2 + 8 * _UNIT * ends)
+        return 2 * (whole * residual + terms * ROUNDOFF * whole / 2 + 8 * ROUNDOFF * ends)
 
     def is_proved(self, weights: Reals, tolerance: float) -> bool:
         """Whether the exact gradient there is at most so long."""

@@ -57,9 +57,9 @@ from tacit.loss.curves.directions import Direction
 from tacit.loss.curves.transforms import Array, Transform, total_log_moment
 from tacit.loss.events import Event
 from tacit.loss.guarantees import adds_or_removes
-from tacit.loss.numbers.rounding import ROUNDOFF, float_down
+from tacit.loss.numbers.rounding import float_down
 from tacit.loss.simplify import Entries, flatten
-from tacit.parameters import Number
+from tacit.parameters import ROUNDOFF, Number
 
 
 def _quiet() -> np.errstate:

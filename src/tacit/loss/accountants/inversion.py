@@ -13,7 +13,7 @@ import numpy as np
 
 from tacit.loss.accountants.line import Line
 from tacit.loss.curves.transforms import Array
-from tacit.loss.numbers.rounding import ROUNDOFF
+from tacit.parameters import ROUNDOFF
 
 _STEPS = 80
 _CLOSE = 1e-8  # nats of delta left on the table

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tacit.loss.numbers.rounding import ROUNDOFF
+from tacit.parameters import ROUNDOFF
 
 Array: TypeAlias = npt.NDArray[Any]
 

@@ -11,13 +11,10 @@ import math
 import sys
 from fractions import Fraction
 
-from tacit.parameters import refuse
+from tacit.parameters import ROUNDOFF, refuse
 
-UNIT = 2.0**-52
+UNIT = 2 * ROUNDOFF
 """One step of a double near 1."""
-
-ROUNDOFF = UNIT / 2
-"""The largest relative error of one operation that is rounded to nearest."""
 
 
 def float_up(exact: Fraction) -> float:

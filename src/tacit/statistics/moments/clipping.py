@@ -20,7 +20,8 @@ from tacit import parameters
 from tacit.statistics.moments.bounded import Bounded
 
 FINE = 1 << 20
-_DOWN = 1 - 2.0**-40  # far more than the few units in the last place by which a root and a quotient can be off
+DOWN = 1 - 2.0**-40
+"""A factor that shrinks by far more than the few units in the last place by which a root and a quotient can be off."""
 _CHUNK = 1 << 18
 
 Whole = NDArray[np.int64]
@@ -82,7 +83,7 @@ def _scaled(codes: Whole, columns: tuple[Bounded, ...]) -> Whole:
 
 def _clip(rows: Whole, ball: Ball) -> Whole:
     sizes = np.abs(rows).sum(axis=1) if ball.norm == "l1" else np.sqrt((rows * rows).sum(axis=1).astype(np.float64))
-    factor = np.where(sizes > ball.reach, ball.reach / np.maximum(sizes, 1) * _DOWN, 1.0)
+    factor = np.where(sizes > ball.reach, ball.reach / np.maximum(sizes, 1) * DOWN, 1.0)
     shrunk = np.trunc(rows * factor[:, None]).astype(np.int64)
     if ball.norm == "l1":
         inside = np.abs(shrunk).sum(axis=1) <= ball.reach
