@@ -14,7 +14,7 @@ from tacit.answer import leaves as module
 from tacit.answer.leaves import Near, ReadRows, read
 from tacit.engines.exact import Exact, Keys
 from tacit.mechanisms import Extreme, Quantiles
-from tacit.mechanisms.ranks import Asked, Leaves, Line
+from tacit.mechanisms.ranks import Leaves, Line, Lookup
 from tacit.plan.picks.rank_probe import Probe
 from tests.effort import tried
 from tests.mechanisms.test_ranks import answer, leaves
@@ -89,7 +89,7 @@ def test_rows_that_were_read_tell_what_a_probe_would(rows: list[int], places: tu
     first, point, last = sorted(places)
     kept = [Probe(0, 0, 19, 0), Probe(0, 25, POINTS - 1, 25)]
     here = sorted(row for row in rows if not 20 <= row <= 24)
-    asked = Asked(first, last, point, 0)
+    asked = Lookup(first, last, point, 0)
     inside = any(each.first <= first and last <= each.last for each in kept)
     found = ReadRows(np.array(here, dtype=np.int64), kept).find(asked)
     assert found == (answer(rows, asked) if inside else None)

@@ -12,7 +12,7 @@ import pytest
 
 from tacit.errors import BudgetExceeded, ParameterError
 from tacit.federated import HeavyHitters, Odometer, new_key
-from tacit.federated.poplar.poplar1 import Asked
+from tacit.federated.poplar.poplar1 import Prefixes
 from tacit.federated.refusals import Refused
 from tacit.ledger import Ledger
 from tacit.loss import compose
@@ -66,7 +66,7 @@ def test_a_replaced_report_moves_two_counts_of_a_level_by_one() -> None:
     def sums(numbers: list[int]) -> list[Any]:
         servers, found = with_reports(asked, numbers), []
         for level in range(3):
-            everything, field = Asked(level, tuple(range(1 << level + 1))), asked.scheme.field(level)
+            everything, field = Prefixes(level, tuple(range(1 << level + 1))), asked.scheme.field(level)
             for server in servers:
                 server.begin(everything)
             for nonce in servers[0].reports:
@@ -161,18 +161,18 @@ def test_a_server_answers_one_sketch_of_a_report_and_shows_nothing_else() -> Non
         one.accept(nonce, [first, other.answer(nonce, [own, theirs])])
     with pytest.raises(Refused):
         one.accept(nonce, [bytes(8), first])
-    for wrong_level in (asked.first(), Asked(3, (0,))):
+    for wrong_level in (asked.first(), Prefixes(3, (0,))):
         with pytest.raises(Refused, match="not released"):
             one.begin(wrong_level)
     one.release()
     assert nonce not in one.reports  # it was not shown to be valid, so it is left out
     with pytest.raises(Refused, match="No level"):
         one.release()
-    many = Asked(3, tuple(range(16)))
-    for steered in (asked.first(), Asked(2, (0, 1)), many, Asked(3, ())):
+    many = Prefixes(3, tuple(range(16)))
+    for steered in (asked.first(), Prefixes(2, (0, 1)), many, Prefixes(3, ())):
         with pytest.raises(Refused):
             one.begin(steered)
-    one.begin(Asked(3, (0, 1, 2)))
+    one.begin(Prefixes(3, (0, 1, 2)))
     with pytest.raises(Refused, match="begun"):
         one.take(bytes(16), b"", b"")
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import ParameterError
-from tacit.federated.poplar.poplar1 import Asked, Poplar1, packed, unpacked
+from tacit.federated.poplar.poplar1 import Poplar1, Prefixes, packed, unpacked
 from tacit.federated.poplar.streams import Blocks
 from tacit.federated.poplar.trees import Trees, Walk
 from tacit.federated.prio.fields import FIELD64, FIELD128, FIELD255, Vector
@@ -30,7 +30,7 @@ class Replayed:
 
     def __init__(self, path: Path) -> None:
         self.case = json.loads(path.read_text())
-        self.scheme, self.asked = Poplar1(self.case["bits"]), Asked.decode(bytes.fromhex(self.case["agg_param"]))
+        self.scheme, self.asked = Poplar1(self.case["bits"]), Prefixes.decode(bytes.fromhex(self.case["agg_param"]))
         assert self.asked.encode().hex() == self.case["agg_param"]
         self.context, self.key = bytes.fromhex(self.case["ctx"]), bytes.fromhex(self.case["verify_key"])
         self.states: dict[tuple[int, int], Any] = {}
@@ -144,7 +144,7 @@ def test_a_walk_goes_on_from_what_it_has_seen_and_never_back() -> None:
     assert walk.values(4, [1, 22]) == Walk(trees, 0, words, keys[0]).values(4, [1, 22])
 
 
-def counted(scheme: Poplar1, asked: Asked, made: Any, nonce: bytes) -> list[int]:
+def counted(scheme: Poplar1, asked: Prefixes, made: Any, nonce: bytes) -> list[int]:
     """What a report counts at each prefix, checked by both servers."""
     reports = [scheme.opened(CONTEXT, place, nonce, made.public, made.parts[place]) for place in (0, 1)]
     states, shares = zip(*(scheme.checked(KEY, CONTEXT, each, asked) for each in reports), strict=True)
@@ -162,7 +162,7 @@ def test_a_report_counts_by_one_at_its_own_prefix(bits: int) -> None:
         string = [bool(value >> (bits - 1 - place) & 1) for place in range(bits)]
         made = scheme.sharded(CONTEXT, string, nonce, os.urandom(scheme.random))
         for level in range(bits):
-            asked = Asked(level, tuple(range(1 << level + 1)))
+            asked = Prefixes(level, tuple(range(1 << level + 1)))
             assert counted(scheme, asked, made, nonce) == [
                 int(prefix == value >> (bits - 1 - level)) for prefix in asked.prefixes
             ]
@@ -180,7 +180,7 @@ def test_a_forged_tree_that_counts_twice_or_by_more_is_refused_at_every_level(mo
         nonce = os.urandom(16)
         made = scheme.sharded(CONTEXT, [True, False, False, True], nonce, os.urandom(scheme.random))
         for level, value in enumerate(wrong):
-            asked = Asked(level, tuple(range(1 << level + 1)))
+            asked = Prefixes(level, tuple(range(1 << level + 1)))
             if value == 1:
                 assert sum(counted(scheme, asked, made, nonce)) == 1
             else:
@@ -192,7 +192,7 @@ def test_every_flipped_byte_of_a_report_is_refused_or_counts_the_same() -> None:
     """A byte of another level's correction does not touch this one. What is touched is refused."""
     scheme, nonce = Poplar1(3), os.urandom(16)
     made = scheme.sharded(CONTEXT, [True, False, True], nonce, os.urandom(scheme.random))
-    asked = Asked(2, tuple(range(8)))
+    asked = Prefixes(2, tuple(range(8)))
     refused = 0
     for which, text in enumerate((made.public, *made.parts)):
         for place in range(len(text)):
@@ -230,17 +230,24 @@ def test_what_one_server_holds_is_the_same_for_all_strings() -> None:
 
 
 def test_what_may_be_asked_after_what() -> None:
-    first = Asked(1, (0, 2, 3))
+    first = Prefixes(1, (0, 2, 3))
     first.after(None)
-    Asked(3, (0, 3, 8)).after(first)
-    for wrong in (Asked(1, (0,)), Asked(0, (0,)), Asked(2, (3,)), Asked(2, (1, 1)), Asked(2, (1, 0)), Asked(2, ())):
+    Prefixes(3, (0, 3, 8)).after(first)
+    for wrong in (
+        Prefixes(1, (0,)),
+        Prefixes(0, (0,)),
+        Prefixes(2, (3,)),
+        Prefixes(2, (1, 1)),
+        Prefixes(2, (1, 0)),
+        Prefixes(2, ()),
+    ):
         with pytest.raises(Refused):
             wrong.after(first)
     with pytest.raises(Refused, match="must have 2 bits"):
-        Asked(1, (4,)).after(None)
-    for text in (b"", b"\0\0\0\0\0\1", Asked(0, (1,)).encode()[:-1] + b"\xc0", Asked(8, (0,)).encode() + b"\0"):
+        Prefixes(1, (4,)).after(None)
+    for text in (b"", b"\0\0\0\0\0\1", Prefixes(0, (1,)).encode()[:-1] + b"\xc0", Prefixes(8, (0,)).encode() + b"\0"):
         with pytest.raises(Refused):
-            Asked.decode(text)
+            Prefixes.decode(text)
 
 
 def test_what_is_no_report_is_refused() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tacit.errors import TacitError
 from tacit.mechanisms import Extreme, Quantiles, quantiles, rank_choice
 from tacit.mechanisms.quantiles import Choosing
-from tacit.mechanisms.ranks import Asked, Found, Leaves, Line, with_values
+from tacit.mechanisms.ranks import Found, Leaves, Line, Lookup, with_values
 from tests.effort import tried
 from tests.mechanisms.laws import Draws, draws
 from tests.mechanisms.test_quantiles import HALF, THREE, Definition, assert_same, clamp, listed
@@ -35,7 +35,7 @@ def leaves(rows: Sequence[int], cuts: Cuts) -> tuple[Leaves, int]:
     return ([first for first, _ in held], [last for _, last in held], below, inside), len(rows)
 
 
-def answer(rows: Sequence[int], asked: Asked) -> Found:
+def answer(rows: Sequence[int], asked: Lookup) -> Found:
     within = [row for row in rows if asked.first <= row <= asked.last]
     lower, upper = [row for row in within if row < asked.point], [row for row in within if row > asked.point]
     return Found(len(lower), within.count(asked.point), max(lower, default=None), min(upper, default=None))

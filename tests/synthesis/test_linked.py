@@ -20,7 +20,7 @@ from tacit.loss.accountants import zcdp
 from tacit.statistics.source import CuratorSource
 from tacit.synthesis import scoring
 from tacit.synthesis.cells import layout_of
-from tacit.synthesis.counting import Exact
+from tacit.synthesis.counting import Tables
 from tacit.synthesis.linked.joining import oriented
 from tacit.synthesis.linked.linking import _link, _selected
 from tacit.synthesis.linked.measuring import plan_linked
@@ -86,7 +86,7 @@ def exact_tables(clinic: tacit.Curator) -> list[list[np.ndarray]]:
         source = CuratorSource(clinic.rows(sql))
         layout = layout_of(source, {"cost": 4} if sql == chosen.joined else None, nulls=True)
         price = Price(events.Laplace(1, 1), Fraction(1))
-        exact = Exact(source.paid({"study": "test"}, price, None), layout)
+        exact = Tables(source.paid({"study": "test"}, price, None), layout)
         sets = [(place,) for place in range(len(layout.fields))]
         pairs = list(itertools.combinations(range(len(layout.fields)), 2))
         found.append([exact.table(columns) for columns in (*sets, *pairs)])

@@ -18,7 +18,7 @@ from tacit.errors import ParameterError
 from tacit.loss import events
 from tacit.statistics.source import source_of
 from tacit.synthesis.cells import layout_of
-from tacit.synthesis.counting import Exact
+from tacit.synthesis.counting import Tables
 
 COLUMNS = {
     "age": tacit.between(0, 9),
@@ -60,12 +60,12 @@ OPEN: list[object] = []  # a curator that nobody holds is closed
 BINS = {"bmi": [10, 20, 30, 50], "born": 3}
 
 
-def exact_of(frame: pd.DataFrame) -> tuple[Exact, list[int]]:
+def exact_of(frame: pd.DataFrame) -> tuple[Tables, list[int]]:
     source = source_of(rows_of(frame))
     OPEN.append(source)
     layout = layout_of(source, BINS, nulls=True)
     price = Price(events.Laplace(1, 1), 1)  # type: ignore[arg-type]
-    return Exact(source.paid({"study": "test"}, price, None), layout), list(layout.sizes)
+    return Tables(source.paid({"study": "test"}, price, None), layout), list(layout.sizes)
 
 
 def cells(frame: pd.DataFrame) -> dict[str, np.ndarray]:
@@ -112,7 +112,7 @@ def test_arrays_and_a_curator_count_the_same() -> None:
     frame = made_up()[["age", "bmi", "ward"]]
     source = source_of(frame, bounds={"age": (0, 9), "bmi": (10.0, 50.0)}, values={"ward": ["a", "b"]})
     layout = layout_of(source, {"bmi": [10, 20, 30, 50]}, {"ward": ["a", "b"]}, nulls=["AGE", "bmi", "ward"])
-    exact = Exact(source.paid({}, None, None), layout)  # type: ignore[arg-type]
+    exact = Tables(source.paid({}, None, None), layout)  # type: ignore[arg-type]
     other, _ = exact_of(made_up())
     for pair in ((0, 1), (0, 2), (1, 2)):
         np.testing.assert_array_equal(exact.table(pair), other.table(pair))
@@ -123,7 +123,7 @@ def test_a_column_that_is_not_named_leaves_rows_out_as_before() -> None:
     source = source_of(rows_of(frame)).of("age", "ward")
     layout = layout_of(source, None, nulls=["ward"])
     price = Price(events.Laplace(1, 1), 1)  # type: ignore[arg-type]
-    table = Exact(source.paid({"study": "test"}, price, None), layout).table((0, 1))
+    table = Tables(source.paid({"study": "test"}, price, None), layout).table((0, 1))
     known = frame[frame["age"].notna()]
     assert table.shape == (10, 3)
     assert table.sum() == len(known)
@@ -238,7 +238,7 @@ def test_what_lies_outside_of_the_edges_is_not_counted_as_missing() -> None:
     data = {"x": np.array([1.0, 5.0, 9.0, np.nan, 10.0])}
     source = source_of(data, bounds={"x": (0.0, 10.0)})
     layout = layout_of(source, {"x": [4, 6, 8]}, nulls=True)
-    table = Exact(source.paid({}, None, None), layout).table((0,))  # type: ignore[arg-type]
+    table = Tables(source.paid({}, None, None), layout).table((0,))  # type: ignore[arg-type]
     assert table.tolist() == [1, 0, 1]
     other = layout_of(source_of({**data, "y": data["x"]}, bounds=(0.0, 10.0)), {"x": [4, 6, 8], "y": 2}, nulls=True)
     assert [each.missing for each in other.domains] == [4, 4]

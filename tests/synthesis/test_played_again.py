@@ -18,7 +18,7 @@ from tacit.mechanisms import Exponential
 from tacit.noise import secure
 from tacit.synthesis import scoring
 from tacit.synthesis.aim import adaptive
-from tacit.synthesis.counting import Exact
+from tacit.synthesis.counting import Tables
 from tacit.synthesis.purse import Purse, TableNoise
 from tacit.synthesis.released import Release
 from tacit.synthesis.residual import measured_pairs
@@ -28,11 +28,11 @@ from tests.synthesis.test_release import LAYOUT, exact_of, people
 CANDIDATES = candidates_of(None, LAYOUT.names, LAYOUT.sizes)
 
 
-def by_aim(exact: Exact, total: Fraction) -> Release:
+def by_aim(exact: Tables, total: Fraction) -> Release:
     return adaptive(exact, LAYOUT, CANDIDATES, total, 1, 600, secure())
 
 
-def by_residual(exact: Exact, total: Fraction) -> Release:
+def by_residual(exact: Tables, total: Fraction) -> Release:
     return measured_pairs(exact, LAYOUT, total, 1, secure())
 
 
@@ -80,7 +80,7 @@ class Recorder:
 @pytest.mark.parametrize("method", [by_aim, by_residual])
 @pytest.mark.parametrize("total", [Fraction(1, 1_000), Fraction(1, 20), Fraction(20)])
 def test_only_scores_see_a_neighbour(
-    method: Callable[[Exact, Fraction], Release], total: Fraction, monkeypatch: pytest.MonkeyPatch
+    method: Callable[[Tables, Fraction], Release], total: Fraction, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recorder = Recorder(monkeypatch)
     data = people(200)

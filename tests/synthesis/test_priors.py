@@ -14,7 +14,7 @@ from tacit import synthesis
 from tacit.errors import ParameterError
 from tacit.statistics.source import source_of
 from tacit.synthesis.cells import layout_of
-from tacit.synthesis.counting import Exact
+from tacit.synthesis.counting import Tables
 from tacit.synthesis.priors import Prior, prior_of
 
 BOUNDS = {"a": (0, 7), "w": (20.0, 120.0), "n": (0, 5000)}
@@ -44,7 +44,7 @@ def test_public_rows_are_cut_exactly_as_private_ones() -> None:
     data = rows(3000, 0)
     source = source_of(data, bounds=BOUNDS, values=VALUES)
     layout = layout_of(source, {"w": 7, "n": [0, 1, 17, 900, 5000]}, VALUES)
-    exact = Exact(source.paid({}, None, None), layout)  # type: ignore[arg-type]
+    exact = Tables(source.paid({}, None, None), layout)  # type: ignore[arg-type]
     prior = prior_of(data, layout.fields)
     assert prior is not None
     for place, size in enumerate(layout.sizes):

@@ -20,7 +20,7 @@ from tacit.statistics.source import source_of
 from tacit.synthesis import scoring
 from tacit.synthesis.aim import adaptive
 from tacit.synthesis.cells import layout_of
-from tacit.synthesis.counting import Exact
+from tacit.synthesis.counting import Tables
 from tacit.synthesis.merging import merge_rare, merged, spread, spread_codes
 from tacit.synthesis.model.marginals import marginal
 from tacit.synthesis.mst import measured_tree, plan_mst
@@ -44,10 +44,10 @@ def people(count: int, seed: int = 0) -> dict[str, np.ndarray]:
     }
 
 
-def exact_of(data: dict[str, np.ndarray]) -> Exact:
+def exact_of(data: dict[str, np.ndarray]) -> Tables:
     source = source_of(data, bounds=BOUNDS, values=VALUES)
     layout = layout_of(source, {"weight": 5}, VALUES)
-    return Exact(source.paid({}, None, None), layout)  # type: ignore[arg-type]
+    return Tables(source.paid({}, None, None), layout)  # type: ignore[arg-type]
 
 
 LAYOUT = layout_of(source_of(people(1), bounds=BOUNDS, values=VALUES), {"weight": 5}, VALUES)
@@ -212,7 +212,7 @@ def test_engines_and_arrays_count_the_same() -> None:
     seen = {}
 
     def compute(opened, bits):
-        exact = Exact(opened, layout)
+        exact = Tables(opened, layout)
         exact.prepare([(0, 2), (2, 3)])
         for columns in [(0, 2), (2, 3), (3,), (1, 2)]:
             seen[columns] = exact.table(columns)

@@ -18,7 +18,7 @@ from tacit.noise import secure
 from tacit.statistics.source import source_of
 from tacit.synthesis import scoring
 from tacit.synthesis.cells import layout_of
-from tacit.synthesis.counting import Exact
+from tacit.synthesis.counting import Tables
 from tacit.synthesis.model.residuals import Residuals
 from tacit.synthesis.residual import measured_pairs, pair_score
 from tests.synthesis.test_release import BOUNDS, VALUES, people
@@ -141,7 +141,7 @@ def test_a_row_moves_the_score_of_a_pair_no_further_than_stated() -> None:
 def test_what_is_spent_is_never_more_than_was_bought_and_nearly_all_of_it(total: Fraction) -> None:
     source = source_of(people(300), bounds=BOUNDS, values=VALUES)
     layout = layout_of(source, {"weight": 5}, VALUES)
-    release = measured_pairs(Exact(source.paid({}, None, None), layout), layout, total, 2, secure())  # type: ignore[arg-type]
+    release = measured_pairs(Tables(source.paid({}, None, None), layout), layout, total, 2, secure())  # type: ignore[arg-type]
     cost = sum(Fraction(2) ** 2 / Fraction(each.sigma) ** 2 for each in release.measured)
     assert 0.85 * total < cost <= total * (1 + Fraction(1, 10**9))
     assert 0.99 < release.facts["spent"] <= 1

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tacit.engines.exact import Columns, Exact, Key, Keys
 from tacit.mechanisms import Mode
 from tacit.mechanisms.quantiles import Nearby
-from tacit.mechanisms.ranks import Asked, Found, Leaves, Whole, with_values
+from tacit.mechanisms.ranks import Found, Leaves, Lookup, Whole, with_values
 from tacit.plan.picks.rank_probe import VALUES, Probe
 from tacit.plan.picks.rank_query import LEAF
 from tacit.plan.plan import Pick, Query
@@ -50,7 +50,7 @@ class ReadRows:
     values: Whole = field(repr=False)
     stretches: list[Probe] = field(repr=False)
 
-    def find(self, asked: Asked) -> Found | None:
+    def find(self, asked: Lookup) -> Found | None:
         """What is asked, if all rows of that leaf are here."""
         if not any(each.first <= asked.first and asked.last <= each.last for each in self.stretches):
             return None

@@ -17,7 +17,7 @@ from tacit.answer.leaves import NOTHING, Near, ReadRows, Run, read, split
 from tacit.engines.exact import Columns, Keys
 from tacit.mechanisms import Mode
 from tacit.mechanisms.quantiles import Choosing
-from tacit.mechanisms.ranks import Asked, Found
+from tacit.mechanisms.ranks import Found, Lookup
 from tacit.noise import BitSource
 from tacit.plan.columns import RawKey
 from tacit.plan.picks.rank_probe import AFTER, AT, BEFORE, UNDER, Probe
@@ -44,7 +44,7 @@ def _ranked(pick: Pick, run: Run, near: Near, cells: Keys, bits: BitSource) -> l
     choosing = [pick.mechanism.choosing(*near.get(cell, (NOTHING, 0)), bits=bits) for cell in cells]
     quiet = pick.mechanism.points > SMALL_GRID and bool(cells)  # on a small grid every leaf is a point: none ever asks
     while answers:
-        asked: dict[int, list[Asked]] = {}
+        asked: dict[int, list[Lookup]] = {}
         for cell, found in answers.items():
             try:
                 asked[cell] = _next(choosing[cell], found, shelves.get(cell))
@@ -57,7 +57,7 @@ def _ranked(pick: Pick, run: Run, near: Near, cells: Keys, bits: BitSource) -> l
     return chosen
 
 
-def _next(choosing: Choosing, found: list[Found] | None, rows: ReadRows | None) -> list[Asked]:
+def _next(choosing: Choosing, found: list[Found] | None, rows: ReadRows | None) -> list[Lookup]:
     """What it asks next that the rows that were read do not tell."""
     asked = next(choosing) if found is None else choosing.send(found)
     while rows is not None:
@@ -68,7 +68,7 @@ def _next(choosing: Choosing, found: list[Found] | None, rows: ReadRows | None) 
     return asked
 
 
-def _found(pick: Pick, run: Run, cells: Keys, asked: dict[int, list[Asked]]) -> dict[int, list[Found]]:
+def _found(pick: Pick, run: Run, cells: Keys, asked: dict[int, list[Lookup]]) -> dict[int, list[Found]]:
     """What all the cells asked for, in as few queries as can be."""
     probes = [Probe(cell, each.first, each.last, each.point) for cell, listed in asked.items() for each in listed]
     found: list[Found] = []

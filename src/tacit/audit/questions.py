@@ -56,12 +56,12 @@ def question(
     """
     exact = parameters.positive("epsilon", epsilon)
     chance = Fraction(0) if delta is None else parameters.probability("delta", delta)
-    mechanism = Asked(sql, exact, chance, by, worlds)
+    mechanism = FreshAnswers(sql, exact, chance, by, worlds)
     return Claim(mechanism, make, neighbour, exact, chance, name=name or sql, vectorised=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FreshAnswers:
     """`size` answers to one question, as tuples of values; every one of them drawn afresh."""
 
     sql: str

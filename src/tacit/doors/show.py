@@ -29,7 +29,7 @@ MOST_TRIES: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ShownQuestion:
     """A question of the demo, and what it may cost. `rows` is a guess of a cell's rows, for the estimate of means."""
 
     title: str
@@ -39,31 +39,31 @@ class Asked:
 
 
 QUESTIONS: Final = (
-    Asked("How many patients are there?", "SELECT count(*) AS patients FROM patients", {"epsilon": "0.02"}),
-    Asked(
+    ShownQuestion("How many patients are there?", "SELECT count(*) AS patients FROM patients", {"epsilon": "0.02"}),
+    ShownQuestion(
         "How old are they?",
         "SELECT sex, count(*) AS patients, avg(2024 - birth_year) AS age FROM patients GROUP BY sex",
         {"epsilon": "0.1"},
         rows=30_000,
     ),
-    Asked(
+    ShownQuestion(
         "Which department is visited most, and what does it charge?",
         "SELECT department, count(*) AS visits, avg(charge) AS charge FROM visits "
         "GROUP BY department ORDER BY visits DESC",
         {"epsilon": "0.5"},
         rows=20_000,
     ),
-    Asked(
+    ShownQuestion(
         "Diagnoses are people's through their visits. Within 2,000 will do",
         "SELECT code, count(*) AS diagnoses FROM diagnoses GROUP BY code",
         {"within": 2000},
     ),
-    Asked(
+    ShownQuestion(
         "Patients by decade of birth: public groups from a public range",
         "SELECT floor(birth_year / 10) * 10 AS decade, count(*) AS patients FROM patients GROUP BY decade",
         {"epsilon": "0.1"},
     ),
-    Asked(
+    ShownQuestion(
         "The largest towns. Their names are secret too: that takes a delta",
         "SELECT town, count(*) AS patients FROM patients GROUP BY town ORDER BY patients DESC LIMIT 6",
         {"epsilon": "0.2", "delta": "1e-7"},
@@ -89,7 +89,7 @@ class Show:
         """A sentence or two."""
         self.console.print(text, style=style, markup=False)
 
-    def question(self, curator: Curator, asked: Asked) -> Answer:
+    def question(self, curator: Curator, asked: ShownQuestion) -> Answer:
         """Estimate, ask, answer."""
         self.say(f"> {asked.sql}", "cyan")
         options = dict(asked.budget)

@@ -61,7 +61,7 @@ from tacit import noise, parameters
 from tacit.loss import events
 from tacit.loss.numbers.rounding import fraction_log_up
 from tacit.mechanisms.rank_choice import Choice, Part, Task, at_once, choose_place, choose_point, part_of
-from tacit.mechanisms.ranks import Asked, Found, Leaves, Line, Whole
+from tacit.mechanisms.ranks import Found, Leaves, Line, Lookup, Whole
 from tacit.parameters import Number
 
 SPLIT = 1 << 16
@@ -71,7 +71,7 @@ _LARGEST = 1 << 62
 _MOST_PARTS = 10**6
 _GRAIN, _OFF, _NEAR, _LIKELY, _MOVED = 2, 16, 2, 6, 3
 
-Choosing: TypeAlias = Generator[list[Asked], list[Found], list[int]]
+Choosing: TypeAlias = Generator[list[Lookup], list[Found], list[int]]
 """Yields questions about ranks, is sent what was found, and returns the chosen points."""
 Nearby: TypeAlias = Callable[[Whole, Whole, int], NDArray[np.bool_]]
 """Of a cell's leaves (the rows below each, those in each, all rows) those that are worth reading row by row."""

@@ -32,14 +32,14 @@ from typing import TypeAlias
 import numpy as np
 
 from tacit import noise
-from tacit.mechanisms.ranks import Asked, Found, Line, Pieces, Whole
+from tacit.mechanisms.ranks import Found, Line, Lookup, Pieces, Whole
 from tacit.noise.runs import drawing_from_runs
 
 AHEAD = 12
 _ENOUGH = 0.13
-Asking: TypeAlias = Generator[list[Asked], list[Found], int]
+Asking: TypeAlias = Generator[list[Lookup], list[Found], int]
 """Yields what it must know, is sent what was found, and returns what was chosen."""
-Task: TypeAlias = Generator[list[Asked], list[Found], "list[Task]"]
+Task: TypeAlias = Generator[list[Lookup], list[Found], "list[Task]"]
 """A choice that stores what it chose, and returns the choices that can be made after it."""
 
 
@@ -166,10 +166,10 @@ def _enough(pieces: Pieces, part: Part, choice: Choice) -> Callable[[int], bool]
     return enough
 
 
-_Facts: TypeAlias = dict[int, tuple[Asked, Found]]
+_Facts: TypeAlias = dict[int, tuple[Lookup, Found]]
 
 
-def _found(line: Line, points: list[int]) -> Generator[list[Asked], list[Found], _Facts]:
+def _found(line: Line, points: list[int]) -> Generator[list[Lookup], list[Found], _Facts]:
     """What must still be read about these points."""
     asked = [line.asked(point) for point in sorted(set(points)) if not line.knows(point)]
     answers = (yield asked) if asked else []
@@ -228,11 +228,11 @@ def _distances(pieces: Pieces, rises: Whole, part: Part, choice: Choice) -> tupl
     return low, high
 
 
-def at_once(tasks: list[Task]) -> Generator[list[Asked], list[Found], None]:
+def at_once(tasks: list[Task]) -> Generator[list[Lookup], list[Found], None]:
     """Go on with all choices that do not wait for another, then ask for what all of them need at once."""
     told: list[tuple[Task, list[Found] | None]] = [(task, None) for task in tasks]
     while told:
-        waiting: list[tuple[Task, list[Asked]]] = []
+        waiting: list[tuple[Task, list[Lookup]]] = []
         for task, answers in told:  # grows while it is walked
             try:
                 waiting.append((task, next(task) if answers is None else task.send(answers)))

@@ -7,7 +7,7 @@ cuts the rows in two parts without a quarrel about ties.
 
 Leaves say what is known: stretches of points with the rows below each and in each. Between two leaves nothing lies, or
 rows whose number follows from the ranks. Inside a leaf of several points F is known at its ends only; whoever needs it
-at a place inside asks (`Asked`), and the `Line` learns from what was `Found`: the leaf falls apart at that point.
+at a place inside asks (`Lookup`), and the `Line` learns from what was `Found`: the leaf falls apart at that point.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Leaves: TypeAlias = tuple[Any, Any, Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Lookup:
     """How many rows of a leaf (its points `first` to `last`) lie below `point`, and at it? `rank` rows lie below it."""
 
     first: int
@@ -163,7 +163,7 @@ class Line:
         upto = below + rows
         return (upto, upto) if point > self._lasts[index] else (below, upto)
 
-    def interval_by(self, asked: Asked, found: Found) -> tuple[int, int]:
+    def interval_by(self, asked: Lookup, found: Found) -> tuple[int, int]:
         """The same of a point that was asked for."""
         below = (asked.rank + found.below) * self._split
         return below, below + found.at * self._split
@@ -174,12 +174,12 @@ class Line:
         low, high = self.interval(point)
         return low + (high - low) // self._split * inside
 
-    def asked(self, point: int) -> Asked:
+    def asked(self, point: int) -> Lookup:
         """The question about a point inside a leaf of several."""
         index = self._before(point)
-        return Asked(int(self._firsts[index]), int(self._lasts[index]), point, int(self._below[index]))
+        return Lookup(int(self._firsts[index]), int(self._lasts[index]), point, int(self._below[index]))
 
-    def learn(self, asked: Asked, found: Found) -> None:
+    def learn(self, asked: Lookup, found: Found) -> None:
         """Let the leaf fall apart at the point: the rows on either side of it, with no empty points in between."""
         point = asked.point
         if self.knows(point):

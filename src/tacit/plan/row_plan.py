@@ -92,7 +92,8 @@ class OrMissing:
         return self.asked.name if isinstance(self.asked, Cut) else self.asked
 
 
-Asked: TypeAlias = str | Cut | OrMissing
+Coded: TypeAlias = str | Cut | OrMissing
+"""What can be asked of a row: a variable by its name, cut, or with a code where it is missing."""
 
 
 def missing_code(variable: Variable, asked: str | Cut) -> int:
@@ -106,7 +107,7 @@ def missing_code(variable: Variable, asked: str | Cut) -> int:
     return most + 1
 
 
-def name_of(asked: Asked) -> str:
+def name_of(asked: Coded) -> str:
     """The variable that is asked."""
     return asked if isinstance(asked, str) else asked.name
 
@@ -140,7 +141,7 @@ class RowPlan:
         raise QuestionError(f"Column {name!r} is not among the rows' columns: {', '.join(names)}.{hint}")
 
     def words(
-        self, asked: Sequence[Asked], *, grouped: bool, part: tuple[int, int] | None = None
+        self, asked: Sequence[Coded], *, grouped: bool, part: tuple[int, int] | None = None
     ) -> tuple[Query, tuple[Digit, ...]]:
         """Every row's codes in machine words (`row_words`), and where each stands in them."""
         kept = {each.name for each in asked if isinstance(each, OrMissing)}
@@ -169,14 +170,14 @@ class RowPlan:
         query = exp.select(exp.alias_(exp.Count(this=exp.Star()), COUNT)).from_(whole_table(first, "r0"))
         return Query(query, (), (COUNT,), None), max(1, -(-self.rows_per_unit // first.rows_per_unit))
 
-    def layout(self, asked: Sequence[Asked]) -> tuple[Digit, ...]:
+    def layout(self, asked: Sequence[Coded]) -> tuple[Digit, ...]:
         """Where each code would stand."""
         return laid_out(self._codes(asked))
 
-    def _codes(self, asked: Sequence[Asked]) -> list[Code]:
+    def _codes(self, asked: Sequence[Coded]) -> list[Code]:
         return [self._code(each, exp.column(_column(place))) for place, each in enumerate(asked)]
 
-    def _code(self, each: Asked, column: exp.Expr) -> Code:
+    def _code(self, each: Coded, column: exp.Expr) -> Code:
         if isinstance(each, OrMissing):
             return self._code_or_missing(each, column)
         if isinstance(each, Cut):

@@ -142,7 +142,7 @@ def read(rows: int) -> Work:
     return Work(2 * rows, 2 * rows)
 
 
-def united(parts: Sequence[Work], rows: int) -> Work:
+def union_of_rows(parts: Sequence[Work], rows: int) -> Work:
     """UNION ALL of `rows` rows in all."""
     return sum(parts, NONE) + Work(STEPS * rows, STEPS * rows)
 

@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tacit import parameters
-from tacit.plan.row_plan import Asked, Cut, OrMissing, Variable, missing_code
+from tacit.plan.row_plan import Coded, Cut, OrMissing, Variable, missing_code
 from tacit.policy.dates import EPOCH
 from tacit.statistics.source import Opened, Whole
 
@@ -37,7 +37,7 @@ class Domain:
     """The cells of one column. A row is in cell `code of asked - first`, or in none where that is beyond `size`."""
 
     name: str
-    asked: Asked
+    asked: Coded
     first: int
     size: int
     labels: tuple[Any, ...]  # of the cells; of bins, the lower ends

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.answer.release import guarded
-from tacit.plan.row_plan import Asked, RowPlan
+from tacit.plan.row_plan import Coded, RowPlan
 from tacit.plan.row_words import COUNT
 from tacit.statistics.opened import Opened, Term, Whole, named, together
 
@@ -32,14 +32,14 @@ class EngineRows(Opened):
     def other(self, source: Any) -> Opened:
         return EngineRows(source.rows.plan, self._run, self._guard)
 
-    def tally(self, *asked: Asked) -> tuple[Whole, Whole]:
+    def tally(self, *asked: Coded) -> tuple[Whole, Whole]:
         columns, rows = self.columns(*asked)
         codes = np.empty((len(asked), len(rows)), dtype=np.int64).T  # columns lie together: they are written one by one
         for place, column in enumerate(columns):
             codes[:, place] = column
         return codes, rows
 
-    def columns(self, *asked: Asked) -> tuple[list[NDArray[Any]], Whole]:
+    def columns(self, *asked: Coded) -> tuple[list[NDArray[Any]], Whole]:
         """Read in words; of a large table in parts, so that what is on its way stays bounded."""
         if not asked:
             return [], np.array([self.totals([])[0]], dtype=np.int64)
@@ -66,7 +66,7 @@ class EngineRows(Opened):
         return power_above(-(-most // _PART_BYTES))
 
     def _part(
-        self, asked: Sequence[Asked], grouped: bool, part: tuple[int, int] | None
+        self, asked: Sequence[Coded], grouped: bool, part: tuple[int, int] | None
     ) -> tuple[list[NDArray[Any]], Whole]:
         query, digits = self._plan.words(asked, grouped=grouped, part=part)
 

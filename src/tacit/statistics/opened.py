@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.answer.release import guarded
-from tacit.plan.row_plan import Asked, Indicator
+from tacit.plan.row_plan import Coded, Indicator
 
 Whole: TypeAlias = NDArray[np.int64]
 Term: TypeAlias = str | Indicator  # of a product: a variable's code, or whether it has one
@@ -20,14 +20,14 @@ class Opened(ABC):
     """Exact numbers that have been paid for. Only a study's computation sees one, and adds noise to what it takes."""
 
     @abstractmethod
-    def tally(self, *asked: Asked) -> tuple[Whole, Whole]:
+    def tally(self, *asked: Coded) -> tuple[Whole, Whole]:
         """Rows as a matrix of codes, one line for each combination there is, and how many rows have each.
 
         In no order that means anything; a combination may come twice. Text is numbered as the variable's values are.
         Rows that miss what is asked are left out, except where it is asked with its missing values (`OrMissing`).
         """
 
-    def columns(self, *asked: Asked) -> tuple[list[NDArray[Any]], Whole]:
+    def columns(self, *asked: Coded) -> tuple[list[NDArray[Any]], Whole]:
         """The same column by column, in whole numbers as narrow as public bounds allow: for tables of many rows."""
         codes, rows = self.tally(*asked)
         return [codes[:, place] for place in range(codes.shape[1])], rows
@@ -45,7 +45,7 @@ class Opened(ABC):
         Rows are those where none of `using` (without it: of the variables in the products) is missing.
         """
 
-    def counts(self, *asked: Asked, shape: Sequence[int]) -> Whole:
+    def counts(self, *asked: Coded, shape: Sequence[int]) -> Whole:
         """A dense table of counts for codes 0, 1, ... below `shape`; what lies outside is left out."""
         codes, rows = self.tally(*asked)
         inside = np.all((codes >= 0) & (codes < np.asarray(shape, dtype=np.int64)), axis=1)

@@ -28,7 +28,7 @@ from tacit.curator import Curator, Price, Rows
 from tacit.curator.elsewhere import must_be_here
 from tacit.errors import QuestionError
 from tacit.noise import BitSource, secure
-from tacit.plan.row_plan import Asked, Cut, Indicator, OrMissing, Variable, missing_code, name_of
+from tacit.plan.row_plan import Coded, Cut, Indicator, OrMissing, Variable, missing_code, name_of
 from tacit.policy import RowUnit
 from tacit.statistics.asked_rows import narrowed, rows_of_table
 from tacit.statistics.engine_rows import EngineRows as EngineRows
@@ -250,7 +250,7 @@ class _FromArrays(Opened):
     def meanings(self, *names: str) -> list[str]:
         return [self._source.variable(name).meaning for name in names]
 
-    def tally(self, *asked: Asked) -> tuple[Whole, Whole]:
+    def tally(self, *asked: Coded) -> tuple[Whole, Whole]:
         _, kept = self._kept([name_of(each) for each in asked if not isinstance(each, OrMissing)])
         count = int(kept.sum())
         codes = np.empty((len(asked), count), dtype=np.int64).T  # columns lie together: they are written one by one

@@ -42,7 +42,7 @@ from tacit.synthesis import scoring
 from tacit.synthesis.bought import edges_by_rho
 from tacit.synthesis.cells import Layout
 from tacit.synthesis.constraints import kept_apart, named_rules, ruled, ruled_layout
-from tacit.synthesis.counting import Exact
+from tacit.synthesis.counting import Tables
 from tacit.synthesis.merging import merged
 from tacit.synthesis.model.fitting import Fitted, alone, fit
 from tacit.synthesis.model.marginals import marginal
@@ -127,7 +127,7 @@ def aim(
 
     def compute(opened: Opened, bits: BitSource) -> Release:
         settled = edges.settled(opened, layout, bits)
-        exact = Exact(opened, settled)
+        exact = Tables(opened, settled)
         release = adaptive(exact, settled, candidates, total, source.rows_per_unit, most, bits, told)
         return ruled(release, known_tables(release.measured, release.merges), rules, before)
 
@@ -143,7 +143,7 @@ def aim(
 
 
 def adaptive(
-    exact: Exact,
+    exact: Tables,
     layout: Layout,
     candidates: Mapping[Columns, int],
     total_cost: Fraction,
@@ -200,7 +200,7 @@ def adaptive(
     return Release("aim", layout.fields, tuple(measured), model, merges, {"spent": purse.used})
 
 
-def first_tables(exact: Exact, sizes: Sequence[int], purse: Purse, rows: int, bits: BitSource) -> list[Measurement]:
+def first_tables(exact: Tables, sizes: Sequence[int], purse: Purse, rows: int, bits: BitSource) -> list[Measurement]:
     """Every column by itself."""
     share = purse.total * (_FIRST_OF_LITTLE if purse.total < _LITTLE else _FIRST)
     wants = [_want(size) for size in sizes]

@@ -21,7 +21,7 @@ from tacit.synthesis.model.tables import Columns, summed
 _SCAN_CELLS = 1 << 17
 
 
-class Exact:
+class Tables:
     """Exact tables by their columns. Only a study's computation sees one, and adds noise to what it takes."""
 
     def __init__(self, opened: Opened, layout: Layout) -> None:
@@ -32,7 +32,7 @@ class Exact:
             self._codes = _codes(opened, layout)
 
     def __repr__(self) -> str:
-        return "Exact(...)"
+        return "Tables(...)"
 
     def prepare(self, wanted: Iterable[Columns]) -> None:
         """Count these in few scans of the rows."""

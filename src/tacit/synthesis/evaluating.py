@@ -33,7 +33,7 @@ from tacit.parameters import Number
 from tacit.statistics.finding import Content, Finding, column
 from tacit.statistics.source import Opened, Source, Whole, source_of
 from tacit.synthesis.cells import Field, Layout, layout_of
-from tacit.synthesis.counting import Exact
+from tacit.synthesis.counting import Tables
 from tacit.synthesis.model.tables import Columns, Table
 from tacit.synthesis.synthetic import Synthetic
 
@@ -76,7 +76,7 @@ def evaluate(
     price = Price(events.Composed(tuple(each.event for each in noises)), exact_epsilon)
 
     def content(opened: Opened, bits: BitSource) -> Content:
-        exact = Exact(opened, layout)
+        exact = Tables(opened, layout)
         exact.prepare(wanted)
         counts = [exact.table(columns) for columns in wanted]
         found = distances(counts, models)

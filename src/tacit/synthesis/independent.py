@@ -24,7 +24,7 @@ from tacit.statistics.domains import Bins
 from tacit.statistics.source import Opened, source_of
 from tacit.synthesis.bought import edges_by_epsilon
 from tacit.synthesis.constraints import named_rules, ruled, ruled_layout
-from tacit.synthesis.counting import Exact
+from tacit.synthesis.counting import Tables
 from tacit.synthesis.merging import plain
 from tacit.synthesis.model.fitting import Measured, alone, total_of
 from tacit.synthesis.released import Measurement, Release
@@ -65,7 +65,7 @@ def independent(
 
     def compute(opened: Opened, bits: BitSource) -> Release:
         settled = edges.settled(opened, layout, bits)
-        exact = Exact(opened, settled)
+        exact = Tables(opened, settled)
         joined = np.concatenate([exact.table((place,)) for place in range(count)])
         noisy = np.split(np.asarray(noise.release(joined, bits=bits)), np.cumsum(settled.sizes)[:-1])
         sigma = variance_of(noise) ** 0.5

@@ -39,7 +39,7 @@ from tacit.synthesis import scoring
 from tacit.synthesis.bought import Edges, edges_by_rho
 from tacit.synthesis.cells import Layout
 from tacit.synthesis.constraints import kept_apart, named_rules, ruled, ruled_layout
-from tacit.synthesis.counting import Exact
+from tacit.synthesis.counting import Tables
 from tacit.synthesis.merging import Merge, merge_rare, merged
 from tacit.synthesis.model.fitting import Fitted, Measured, alone, fit, nearest, total_of
 from tacit.synthesis.model.tables import Columns
@@ -150,7 +150,7 @@ def mst(
 
     def compute(opened: Opened, bits: BitSource) -> Release:
         settled = plan.edges.settled(opened, layout, bits)
-        release = measured_tree(plan, settled, Exact(opened, settled), bits)
+        release = measured_tree(plan, settled, Tables(opened, settled), bits)
         return ruled(release, known_tables(release.measured, release.merges), rules, before)
 
     asked = {"study": "synthesis", "method": "mst", "cells": layout.described(), **plan.edges.named()}
@@ -169,7 +169,7 @@ def must_be_small(layout: Layout) -> None:
         raise parameters.refuse("cells", f"at most {MOST_PAIR:,} in a table of two columns", largest, hint)
 
 
-def measured_tree(plan: Plan, layout: Layout, exact: Exact, bits: BitSource) -> Release:
+def measured_tree(plan: Plan, layout: Layout, exact: Tables, bits: BitSource) -> Release:
     """The release itself."""
     places = range(len(layout.sizes))
     pairs: list[Columns] = list(itertools.combinations(places, 2))
@@ -211,7 +211,7 @@ def known_tables(measured: Sequence[Measurement], merges: Sequence[Merge]) -> li
     return [Measured(each.columns, *precision_of(each, merges)) for each in measured]
 
 
-def pair_scores(exact: Exact, pairs: Sequence[Columns], merges: Sequence[Merge], first: Fitted) -> dict[Columns, int]:
+def pair_scores(exact: Tables, pairs: Sequence[Columns], merges: Sequence[Merge], first: Fitted) -> dict[Columns, int]:
     """For each pair how far its table is from that of independent columns, in whole numbers."""
     single = {clique[0]: table for clique, table in zip(first.tree.cliques, first.cliques(), strict=True)}
     return {

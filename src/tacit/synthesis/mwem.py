@@ -48,7 +48,7 @@ from tacit.statistics.domains import Bins
 from tacit.statistics.source import Opened, Whole, source_of
 from tacit.synthesis import scoring
 from tacit.synthesis.cells import layout_of
-from tacit.synthesis.counting import Exact
+from tacit.synthesis.counting import Tables
 from tacit.synthesis.model.tables import Table
 from tacit.synthesis.released import Release
 from tacit.synthesis.spending import rho_of, tightened
@@ -139,7 +139,7 @@ def mwem(
     plan = plan_mwem(source.rows_per_unit, many, exact_epsilon, exact_delta, bought=stated is None)
 
     def compute(opened: Opened, bits: BitSource) -> Release:
-        counts = Exact(opened, layout).table(tuple(range(len(layout.sizes))))
+        counts = Tables(opened, layout).table(tuple(range(len(layout.sizes))))
         weights, facts = turned_weights(plan, questions, counts, stated, bits)
         return released("mwem", layout, weights, float(facts["rows"]), facts)
 

@@ -40,7 +40,7 @@ from tacit.synthesis import scoring
 from tacit.synthesis.aim import Progress, first_tables, noise_of
 from tacit.synthesis.bought import edges_by_rho, public_and_bought, with_bought
 from tacit.synthesis.cells import Layout, layout_of
-from tacit.synthesis.counting import Exact
+from tacit.synthesis.counting import Tables
 from tacit.synthesis.merging import plain
 from tacit.synthesis.model.fitting import Fitted, Measured, fit
 from tacit.synthesis.model.marginals import marginal
@@ -99,14 +99,14 @@ def residual(
 
     def compute(opened: Opened, bits: BitSource) -> Release:
         settled = edges.settled(opened, layout, bits)
-        return measured_pairs(Exact(opened, settled), settled, total, source.rows_per_unit, bits, told)
+        return measured_pairs(Tables(opened, settled), settled, total, source.rows_per_unit, bits, told)
 
     asked = {"study": "synthesis", "method": "residual", "cells": layout.described(), **edges.named()}
     return synthesised(source, asked, Price(event, exact_epsilon, exact_delta), compute, analyst)
 
 
 def measured_pairs(
-    exact: Exact, layout: Layout, total: Fraction, rows: int, bits: BitSource, progress: Progress | None = None
+    exact: Tables, layout: Layout, total: Fraction, rows: int, bits: BitSource, progress: Progress | None = None
 ) -> Release:
     """The release itself, for so much of mu**2."""
     purse = Purse(total)

@@ -41,7 +41,7 @@ from tacit.parameters import Number
 from tacit.statistics.domains import Bins
 from tacit.statistics.source import Opened, Whole, source_of
 from tacit.synthesis.cells import layout_of
-from tacit.synthesis.counting import Exact
+from tacit.synthesis.counting import Tables
 from tacit.synthesis.released import Release
 from tacit.synthesis.synthetic import Synthetic, synthesised
 from tacit.synthesis.whole_domain import Questions, bounded, questions_of, released, stated_rows
@@ -116,7 +116,7 @@ def small_database(
     plan = plan_small(exact_epsilon, source.rows_per_unit, many, databases, bought=stated is None)
 
     def compute(opened: Opened, bits: BitSource) -> Release:
-        counts = Exact(opened, layout).table(tuple(range(len(layout.sizes))))
+        counts = Tables(opened, layout).table(tuple(range(len(layout.sizes))))
         chosen, total, occurred = chosen_database(plan, questions, counts, stated, bits)
         shares = np.bincount(chosen, minlength=questions.cells) / many
         return released("small_database", layout, shares, float(total), facts_of(plan, questions, total, occurred))

@@ -35,7 +35,7 @@ from tacit import parameters
 from tacit.federated.descriptions import described, description
 from tacit.federated.distributed.shares import NoiseShares
 from tacit.federated.odometer import Odometer
-from tacit.federated.poplar.poplar1 import Asked, Opened, Poplar1, Sketching
+from tacit.federated.poplar.poplar1 import Opened, Poplar1, Prefixes, Sketching
 from tacit.federated.prio.collection import Report, digest_of
 from tacit.federated.prio.prio3 import NONCE
 from tacit.federated.refusals import Refused
@@ -135,11 +135,11 @@ class HeavyHitters:
 
     # -- the collector: nothing but released counts -------------------------------------------------------------
 
-    def first(self) -> Asked:
+    def first(self) -> Prefixes:
         """All prefixes of the first level."""
-        return Asked(self.levels[0], tuple(range(1 << self.levels[0] + 1)))
+        return Prefixes(self.levels[0], tuple(range(1 << self.levels[0] + 1)))
 
-    def following(self, asked: Asked, counts: Sequence[int]) -> Asked | None:
+    def following(self, asked: Prefixes, counts: Sequence[int]) -> Prefixes | None:
         """What is asked after these counts; None at the end, or where nothing is above the noise."""
         common = self.common(asked, counts)
         if asked.level == self.bits - 1 or not common:
@@ -147,15 +147,15 @@ class HeavyHitters:
         level = self.levels[self.levels.index(asked.level) + 1]
         wide = level - asked.level
         prefixes = [prefix << wide | more for prefix in sorted(common) for more in range(1 << wide)]
-        return Asked(level, tuple(prefixes))
+        return Prefixes(level, tuple(prefixes))
 
-    def common(self, asked: Asked, counts: Sequence[int]) -> dict[int, int]:
+    def common(self, asked: Prefixes, counts: Sequence[int]) -> dict[int, int]:
         """The prefixes that are counted above the noise, the most frequent ones first."""
         line = _SEEN * self.deviation
         seen = [(count, prefix) for prefix, count in zip(asked.prefixes, counts, strict=True) if count >= line]
         return {prefix: count for count, prefix in sorted(seen, key=lambda each: (-each[0], each[1]))[: self.keep]}
 
-    def opened(self, asked: Asked, releases: Sequence[bytes]) -> list[int]:
+    def opened(self, asked: Prefixes, releases: Sequence[bytes]) -> list[int]:
         """The noisy counts, from the releases of both servers in their order."""
         field, head = self.scheme.field(asked.level), 32
         if len(releases) != 2 or any(len(each) != head + field.size * len(asked.prefixes) for each in releases):
@@ -168,7 +168,7 @@ class HeavyHitters:
 
     def search(self, servers: Sequence[Server]) -> dict[int, int]:
         """The frequent numbers with about how many clients have each: all levels, both servers in this process."""
-        asked: Asked | None = self.first()
+        asked: Prefixes | None = self.first()
         found: Mapping[int, int] = {}
         while asked is not None:
             for server in servers:
@@ -223,7 +223,7 @@ class Server:
         self._key, self._ledger = key, ledger
         self._reports: dict[bytes, Opened] = {}
         self._parts: set[bytes] = set()
-        self._asked: Asked | None = None
+        self._asked: Prefixes | None = None
         self._receipt: Receipt | None = None
         self._released = True  # of the present level
         self._checking: dict[bytes, tuple[Sketching, bytes]] = {}
@@ -248,7 +248,7 @@ class Server:
         self._reports[nonce] = description.scheme.opened(description.context, self.place, nonce, public, part)
         self._parts.add(held)
 
-    def begin(self, asked: Asked) -> None:
+    def begin(self, asked: Prefixes) -> None:
         """Begin a level, charged before any report is looked at. Refused unless it follows from the level before."""
         description = self.description
         if not self._released:
@@ -328,15 +328,15 @@ class Server:
                 raise Refused("The release of this level failed after it was paid for. It is never drawn again.")
         return made
 
-    def _noisy(self, asked: Asked) -> bytes:
+    def _noisy(self, asked: Prefixes) -> bytes:
         field = self.description.scheme.field(asked.level)
         drawn = self.description.shares.draw()[: len(asked.prefixes)]
         return field.encode(field.vector(int(a) + int(b) for a, b in zip(self._sum, drawn, strict=True)))
 
-    def _open(self) -> Asked:
+    def _open(self) -> Prefixes:
         if self._asked is None or self._released:
             raise Refused("No level is begun.")
         return self._asked
 
-    def _ledger_key(self, asked: Asked) -> str:
+    def _ledger_key(self, asked: Prefixes) -> str:
         return f"federated:{self.description.id}:{self.place}:{asked.level}"

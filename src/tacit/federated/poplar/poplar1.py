@@ -44,7 +44,7 @@ _HEAD: Final = struct.Struct(">HI")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Prefixes:
     """Prefixes of `level` + 1 bits, in ascending order, each as a number."""
 
     level: int
@@ -57,7 +57,7 @@ class Asked:
         return _HEAD.pack(self.level, len(self.prefixes)) + b"".join(texts)
 
     @classmethod
-    def decode(cls, text: bytes) -> Asked:
+    def decode(cls, text: bytes) -> Prefixes:
         """What `encode` wrote; anything else is refused."""
         if len(text) < _HEAD.size:
             raise Refused("The text asks about no prefixes.")
@@ -73,7 +73,7 @@ class Asked:
             raise Refused("A prefix has bits after its last one.")
         return found
 
-    def after(self, before: Asked | None) -> None:
+    def after(self, before: Prefixes | None) -> None:
         """Refused unless it may be asked after `before`: lower in the tree, and below prefixes asked about there."""
         if not self.prefixes or any(one >= other for one, other in pairwise(self.prefixes)):
             raise Refused("Prefixes must be different, in ascending order, and at least one.")
@@ -165,7 +165,7 @@ class Poplar1:
         numbers = FIELD64.decode(part[start:middle], inner), FIELD255.decode(part[middle:], 2)
         return Opened(place, nonce, walk, part[KEY:start], *numbers)
 
-    def checked(self, key: bytes, context: bytes, report: Opened, asked: Asked) -> tuple[Sketching, bytes]:
+    def checked(self, key: bytes, context: bytes, report: Opened, asked: Prefixes) -> tuple[Sketching, bytes]:
         """A server's state, and its share of the sketch. A second time for the same level it is refused."""
         of_length("key", key, SEED)
         level, field = asked.level, self.field(asked.level)

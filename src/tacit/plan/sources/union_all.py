@@ -12,7 +12,7 @@ from tacit.errors import QuestionError
 from tacit.plan.sources.scope import UNIT, Opened, quoted
 from tacit.plan.values import arithmetic
 from tacit.plan.values.value import Number, Text, Value, described, widened
-from tacit.plan.work import united as united_work
+from tacit.plan.work import union_of_rows
 
 
 def union_of(parts: Sequence[Opened]) -> Opened:
@@ -27,24 +27,24 @@ def union_of(parts: Sequence[Opened]) -> Opened:
         raise QuestionError("The unit's column stands in some SELECTs of the UNION ALL and not in all.")
     rows = sum(part.rows for part in parts if part.rows is not None)
     columns = list(zip(*(part.columns.values() for part in parts), strict=True))
-    united = [_united(list(column)) for column in columns]
+    common = [_one_kind(list(column)) for column in columns]
     names = list(first.columns)
     selects: list[exp.Query] = []
     for place, part in enumerate(parts):
         selected: list[exp.Expr] = [exp.column(UNIT)]
         selected += [
-            exp.alias_(values[place].sql.copy(), quoted(name)) for name, (_, values) in zip(names, united, strict=True)
+            exp.alias_(values[place].sql.copy(), quoted(name)) for name, (_, values) in zip(names, common, strict=True)
         ]
         source = part.query.subquery("tacit_part", copy=False)
         selects.append(exp.select(*selected, copy=False).from_(source, copy=False))
     query: exp.Query = reduce(lambda left, right: exp.union(left, right, distinct=False, copy=False), selects)
-    found = {name: replace(value, sql=exp.column(quoted(name))) for name, (value, _) in zip(names, united, strict=True)}
+    found = {name: replace(value, sql=exp.column(quoted(name))) for name, (value, _) in zip(names, common, strict=True)}
     sources = tuple(dict.fromkeys(source for part in parts for source in part.sources))
-    work = united_work([part.work for part in parts], rows)
+    work = union_of_rows([part.work for part in parts], rows)
     return Opened(query, found, rows, first.unit, first.kind, sources, work)
 
 
-def _united(values: list[Value]) -> tuple[Value, list[Value]]:
+def _one_kind(values: list[Value]) -> tuple[Value, list[Value]]:
     """What a column is in all parts together, and what it is in each on the common grid."""
     nullable = any(value.nullable for value in values)
     if all(isinstance(value, Text) for value in values):

@@ -23,7 +23,7 @@ Rows: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PaidLook:
     """Data, and what is paid for a look at them."""
 
     source: Source
@@ -53,13 +53,13 @@ def asked(
     values: Any,
     rows_per_unit: int | None,
     level: Number,
-) -> Asked:
+) -> PaidLook:
     """The request, refused where it is not one row of each unit."""
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     source.one_row_each(study)
     slip = parameters.slip("delta", delta)
     exact = parameters.level("level", level)
-    return Asked(source, parameters.price("epsilon", epsilon), slip, exact)
+    return PaidLook(source, parameters.price("epsilon", epsilon), slip, exact)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from tacit.question import tree
 from tacit.statistics.finding import Column, Finding, column
 from tacit.synthesis.asking import promises
 from tacit.synthesis.asking.points import Points, points_of
-from tacit.synthesis.asking.reading import ELSEWHERE, Asked, constants_of, read_asked
+from tacit.synthesis.asking.reading import ELSEWHERE, ModelQuestion, constants_of, read_for_model
 from tacit.synthesis.asking.totals import WEIGHT, needs_rows, total_of, weighted
 from tacit.synthesis.cells import Field
 from tacit.synthesis.drawn import for_duckdb
@@ -42,7 +42,7 @@ _PROMISED: Final = ("count_rows", "count", "sum", "avg")
 def answered(synthetic: Synthetic, sql: str, level: float, dialect: str) -> Finding:
     """The answer of the model, one line for each group."""
     fields = synthetic._release.fields
-    asked = read_asked(sql, dialect, fields)
+    asked = read_for_model(sql, dialect, fields)
     points = points_of(synthetic, asked.places, constants_of(asked.question))
     try:
         with duckdb.connect(config=_ENGINE) as connection:
@@ -64,7 +64,7 @@ def answered(synthetic: Synthetic, sql: str, level: float, dialect: str) -> Find
 # -- computing ---------------------------------------------------------------------------------------------
 
 
-def _lay_out(connection: duckdb.DuckDBPyConnection, points: Points, asked: Asked) -> None:
+def _lay_out(connection: duckdb.DuckDBPyConnection, points: Points, asked: ModelQuestion) -> None:
     """The points that the question's WHERE keeps, numbered by their group."""
     arrays: dict[str, Any] = {f"c{place}": for_duckdb(own) for place, own in enumerate(points.values.values())}
     arrays |= {WEIGHT: points.weights, _PLACE: np.arange(len(points.weights))}
@@ -95,7 +95,7 @@ def _typed(own: Any, place: int) -> exp.Expr:
 
 
 def _outputs(
-    connection: duckdb.DuckDBPyConnection, asked: Asked, points: Points
+    connection: duckdb.DuckDBPyConnection, asked: ModelQuestion, points: Points
 ) -> tuple[list[str], list[str], list[tuple[Any, ...]], list[int]]:
     """The answer's names, kinds, lines, and which group each line is."""
     written = asked.select.copy()
@@ -137,7 +137,7 @@ def _plain(value: Any) -> Any:
 
 
 def _parts(
-    connection: duckdb.DuckDBPyConnection, asked: Asked, fields: Sequence[Field], count: int
+    connection: duckdb.DuckDBPyConnection, asked: ModelQuestion, fields: Sequence[Field], count: int
 ) -> list[promises.Part | None]:
     """For each output that is a plain count, sum or mean what it asks of every point."""
     binned = {each.name.casefold() for each in fields if each.values is None}
@@ -208,7 +208,7 @@ def _part(connection: duckdb.DuckDBPyConnection, node: exp.Expr, places: Columns
 
 def _ends(
     synthetic: Synthetic,
-    asked: Asked,
+    asked: ModelQuestion,
     points: Points,
     part: promises.Part | None,
     level: float,
@@ -219,7 +219,7 @@ def _ends(
         return None
     estimates = np.full(part.many, np.nan)
     estimates[list(groups)] = [np.nan if each is None else each for each in values]
-    reach = promises.reach_of(synthetic._release, level, part.many if asked.picks else 1)
+    reach = promises.reach_of(synthetic._release, level, part.many if asked.chooses_groups else 1)
     axes = [asked.places.index(place) for place in part.places]
     ends = promises.ends_of(synthetic._release, points.cells[:, axes], part, reach, estimates)
     if ends is None:
@@ -229,7 +229,7 @@ def _ends(
 
 
 def _notes(
-    synthetic: Synthetic, asked: Asked, points: Points, parts: Sequence[promises.Part | None]
+    synthetic: Synthetic, asked: ModelQuestion, points: Points, parts: Sequence[promises.Part | None]
 ) -> tuple[str, ...]:
     """What the intervals are about, and which figures have none, and why."""
     told, unmeasured, beyond = [], [], []
@@ -252,7 +252,7 @@ def _notes(
             "Intervals are for what the noise did to a measured table, and for what its bins and merged values hide. "
             "They are about the rows that the release counted."
         )
-    if told and asked.picks:
+    if told and asked.chooses_groups:
         notes.append("HAVING and LIMIT pick groups by their figures, so the intervals hold for all groups together.")
     if unmeasured:
         columns = ", ".join(synthetic.columns[place] for place in asked.places)

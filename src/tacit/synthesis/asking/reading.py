@@ -22,7 +22,7 @@ ELSEWHERE: Final = "Draw rows with sample() and ask any engine about them."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
+class ModelQuestion:
     """A question that was read, and the same as a tree of SQL."""
 
     question: tree.Question
@@ -37,12 +37,12 @@ class Asked:
         return None if node is None else node.this
 
     @property
-    def picks(self) -> bool:
+    def chooses_groups(self) -> bool:
         """Whether groups are shown or not by what their figures are."""
         return self.question.having is not None or self.question.limit is not None or self.question.offset > 0
 
 
-def read_asked(sql: str, dialect: str, fields: Sequence[Field]) -> Asked:
+def read_for_model(sql: str, dialect: str, fields: Sequence[Field]) -> ModelQuestion:
     """The question, or a refusal."""
     question, select = read_with_select(sql, dialect)
     _must_be_simple(question)
@@ -67,7 +67,7 @@ def read_asked(sql: str, dialect: str, fields: Sequence[Field]) -> Asked:
                 raise QuestionError(f"Column {fields[place].name!r} is cut into {fields[place].size} bins. {hint}")
     for each in list(select.find_all(exp.Column)):
         each.set("table", None)
-    return Asked(question, select, keys, tuple(sorted(touched)))
+    return ModelQuestion(question, select, keys, tuple(sorted(touched)))
 
 
 def _names_itself(output: tree.Output) -> bool:

@@ -25,7 +25,7 @@ from tacit.question.pieces import name as quoted
 from tacit.statistics.finding import Content
 from tacit.statistics.source import CuratorSource, Opened
 from tacit.synthesis.cells import Layout, layout_of
-from tacit.synthesis.counting import Exact
+from tacit.synthesis.counting import Tables
 from tacit.synthesis.linked.measuring import measured_children, plan_linked
 from tacit.synthesis.linked.twins import Linked
 from tacit.synthesis.mst import measured_tree, must_be_small
@@ -97,8 +97,8 @@ def linked(
     plan = plan_linked(many, len(chosen.children), rows, exact_epsilon, exact_delta)
 
     def content(opened: Opened, bits: BitSource) -> Content:
-        first = measured_tree(plan.units, above, Exact(opened.other(units), above), bits)
-        second = measured_children(plan.joined, whole, Exact(opened, whole), first, counted, bits)
+        first = measured_tree(plan.units, above, Tables(opened.other(units), above), bits)
+        second = measured_children(plan.joined, whole, Tables(opened, whole), first, counted, bits)
         return Content(
             f"Synthetic data of {over.name} and {under.name}",
             (),

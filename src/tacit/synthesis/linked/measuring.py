@@ -37,7 +37,7 @@ from tacit.mechanisms import Exponential, Gaussian
 from tacit.noise import BitSource
 from tacit.synthesis import scoring
 from tacit.synthesis.cells import Layout
-from tacit.synthesis.counting import Exact
+from tacit.synthesis.counting import Tables
 from tacit.synthesis.linked.joining import Edge, joint_model, oriented, tilted_columns
 from tacit.synthesis.merging import Merge, merged
 from tacit.synthesis.model.fitting import Fitted, fit, nearest
@@ -97,7 +97,7 @@ def plan_linked(units: int, children: int, rows: int, epsilon: Fraction, delta: 
 
 
 def measured_children(
-    plan: ChildPlan, layout: Layout, exact: Exact, units: Release, counted: int, bits: BitSource
+    plan: ChildPlan, layout: Layout, exact: Tables, units: Release, counted: int, bits: BitSource
 ) -> Release:
     """The release of the joined rows, and the model of them. `counted` is the place of n among the units' columns."""
     many, every = len(units.fields), len(layout.fields)
@@ -140,7 +140,7 @@ def _independent(
     return Fitted(tree, tuple(np.log(np.maximum(columns[clique[0]], 1e-30)) for clique in tree.cliques), total)
 
 
-def _scores(exact: Exact, pairs: list[Columns], merges: tuple[Merge, ...], first: Fitted) -> dict[Columns, int]:
+def _scores(exact: Tables, pairs: list[Columns], merges: tuple[Merge, ...], first: Fitted) -> dict[Columns, int]:
     """For each pair how far its table is from that of independent columns, in whole numbers."""
     single = {clique[0]: table for clique, table in zip(first.tree.cliques, first.cliques(), strict=True)}
     return {
