@@ -355,4 +355,4 @@ def test_what_was_chosen_by_rank_says_how_far_it_may_be_off() -> None:
     assert said in answer._repr_html_()
     why, unsure = ANSWER.notes  # nothing was chosen; a noisy value is missing, and one may be anything
     assert unsure.startswith("+/- ?")
-    assert why.startswith("NULL beside noisy values")
+    assert why.startswith("NULL among noisy values")

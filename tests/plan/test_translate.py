@@ -333,7 +333,7 @@ def test_groups_are_the_same_groups(both: duckdb.DuckDBPyConnection, key: str) -
         ("sum(day + 3000000 - day)", "years 1 to 9999"),
         ("sum(day + INTERVAL 9000 YEAR - day)", "years 1 to 9999"),
         ("sum(age + INTERVAL 1 DAY)", "goes with a date or a time"),
-        ("sum(INTERVAL 1 DAY)", "goes beside a date"),
+        ("sum(INTERVAL 1 DAY)", "goes with a date"),
         ("sum(epoch(age))", "needs a date or a time"),
         ("sum(width_bucket(age, 10, 0, 5))", "low below high"),
         ("sum(width_bucket(age, 0, score, 5))", "needs constants"),

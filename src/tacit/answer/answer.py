@@ -33,7 +33,7 @@ from tacit.plan.answers.chosen import reach as reach_of
 _MOST_SHOWN: Final = 200
 _NOTE: Final = "+/- covers the noise in 95 of 100 cases or more, not what clamping left out"
 _NO_VALUE: Final = (
-    "NULL beside noisy values: the noisy numbers it is computed from leave none, such as a mean of no rows, or a "
+    "NULL among noisy values: the noisy numbers it is computed from leave none, such as a mean of no rows, or a "
     "correlation of columns whose spread is lost in the noise"
 )
 _NO_BOUND: Final = (
@@ -233,7 +233,7 @@ class Answer:
 
     @property
     def _is_unbounded(self) -> bool:
-        """Whether there is a value of which no interval tells where the exact one lies."""
+        """Whether some value has no interval that says where the exact one lies."""
         return any(
             value is not None and not reach <= UNKNOWN
             for column, reaches in zip(self.columns, self.reaches(0.95), strict=True)

@@ -20,7 +20,7 @@ _COLOURS: Final = ("var(--bar)", "var(--second)", "var(--third)", "var(--fourth)
 _TICKS: Final = 5
 _BEYOND: Final = 1.0
 _BRIEF: Final = 10
-"""Labels of so many characters, at most, stand beside their bars even on a phone; longer ones stand above them."""
+"""Labels of this many characters, at most, stand beside their bars even on a phone; longer ones stand above them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,7 @@ def suggestion(plan: Plan, answer: Answer, table: Table, column: Column) -> Sugg
 
 
 def threshold_of(mechanism: Laplace, count: int) -> int:
-    """T: what the noise of none of so many cells exceeds, but for the probability FAILURE."""
+    """T: what the noise of none of this many cells exceeds, but for the probability FAILURE."""
     return int(mechanism.error(1 - FAILURE / count))
 
 

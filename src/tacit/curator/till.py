@@ -166,7 +166,7 @@ class Till:
             self.ledger.store_failure(key, interrupted=True)
 
     def resume(self, analyst: str | None, entry: int | None = None) -> tuple[Entry, ...]:
-        """The owner has looked at what failed; also at what was cut off, of which this is the first word."""
+        """The owner has looked at what failed, and at what was cut off, which is recorded here for the first time."""
         self.ledger.settle()
         return self.ledger.resume(analyst, entry)
 

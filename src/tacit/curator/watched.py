@@ -169,7 +169,7 @@ class Reach:
 
 
 def reach_of(totals: RunningTotals, step: int) -> Reach:
-    """How far columns are off after so many steps."""
+    """How far columns are off after this many steps."""
     return Reach(lambda level: totals.within(step, level), totals.gaussian)
 
 

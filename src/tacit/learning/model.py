@@ -118,7 +118,7 @@ class Model(BaseEstimator):
                     np.asarray(getattr(self, name)(np.array(rows, dtype=kind)))
 
     def _made_up(self) -> list[list[Any]]:
-        """For each column, values at all of which the model must be able to say something."""
+        """For each column, values for all of which the model must be able to predict."""
         return [[each.middle] if each.options is None else list(each.labels) for each in self._features]
 
     def _vectors(self, data: Any) -> Reals:

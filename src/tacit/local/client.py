@@ -107,7 +107,7 @@ def randomised(law: Mapping[str, Any], truth: Any) -> tuple[int, ...]:
 
 
 def squared(steps: int, truth: int) -> int:
-    """The squared distance from the middle, in so many steps; up by chance, so that rounding moves no mean."""
+    """The squared distance from the middle, in this many steps; up by chance, so that rounding moves no mean."""
     square = (2 * truth - steps) ** 2
     return square // steps + int(secrets.randbelow(steps) < square % steps)
 

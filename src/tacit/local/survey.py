@@ -59,7 +59,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """A question whose answer is so many numbers, of at most this length together (L2 norm); longer ones are cut.
+    """A question whose answer is this many numbers, of at most this length together (L2 norm); longer ones are cut.
 
     >>> Vector(3, norm=2).dimensions
     3
@@ -213,7 +213,7 @@ class Survey:
         return events.Shuffled(local, number)
 
     def longitudinal(self, reports: int) -> float:
-        """What so many reports of one person, who keeps an odometer, tell together at most.
+        """What this many reports of one person, who keeps an odometer, tell together at most.
 
         A survey is answered once, so further reports are the first one again. A rappor survey shows the bits that it
         keeps anew each time. The likeliest sign of one answer against another is its bit 1 and the other's 0 in every

@@ -110,7 +110,7 @@ class KeySelection:
         return events.Repeated(events.Approximate(self.key_epsilon, self.key_delta), self.keys_per_unit)
 
     def probability(self, units: Any) -> Any:
-        """The probability that a key with so many units is released: a float, or an array of them."""
+        """The probability that a key with this many units is released: a float, or an array of them."""
         counts = np.asarray(units)
         chances = _float_probabilities(counts.reshape(-1), self.key_epsilon, self.key_delta)
         return float(chances[0]) if counts.ndim == 0 else chances.reshape(counts.shape)

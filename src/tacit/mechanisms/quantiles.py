@@ -180,7 +180,7 @@ class Quantiles:
 
     @property
     def grain(self) -> int:
-        """Leaves of so many rows are small enough: a choice keeps what it draws from one about every other time."""
+        """Leaves of this many rows are small enough: a choice keeps what it draws from one about every other time."""
         return min(_grain(choice) for choice, _ in self._choices())
 
     def errors(self, confidence: Number) -> tuple[int, ...]:
@@ -297,7 +297,7 @@ class Extreme:
 
     @property
     def grain(self) -> int:
-        """Leaves of so many rows are small enough."""
+        """Leaves of this many rows are small enough."""
         return _grain(self._choice)
 
     def errors(self, confidence: Number) -> tuple[int, ...]:

@@ -149,7 +149,7 @@ def _width_bucket(given: list[Value]) -> Value:
 
 
 def _interval(given: list[Value]) -> Value:
-    raise QuestionError("An interval goes beside a date or a time: day + INTERVAL 7 DAY.")
+    raise QuestionError("An interval goes with a date or a time: day + INTERVAL 7 DAY.")
 
 
 def _substring(given: list[Value]) -> Value:

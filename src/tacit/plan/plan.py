@@ -176,7 +176,7 @@ class OutputPlan:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """How far an output will be off: the noise's standard deviation in a cell with so many rows (None: any number).
+    """How far an output will be off: the noise's standard deviation in a cell with this many rows (None: any number).
 
     Where that depends on the values too, `deviation` and `within_95` are for values spread evenly over their bounds,
     and `at_most_95` is the largest `within_95` wherever they lie (None where that is not known).

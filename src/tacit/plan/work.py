@@ -186,7 +186,7 @@ def _reached(roots: Sequence[int], below: Mapping[int | None, list[int]]) -> int
 
 
 def computed(rows: int, effort: Effort, lists: Work) -> Work:
-    """Expressions on so many rows; `lists` is the most that a SELECT in a condition takes."""
+    """Expressions on this many rows; `lists` is the most that a SELECT in a condition takes."""
     return Work(values=rows * effort.values, characters=rows * effort.characters) + lists.times(effort.lists)
 
 

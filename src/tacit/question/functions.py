@@ -53,7 +53,7 @@ TABLE: tuple[Function, ...] = (
     Function("last_day", 1, 1, "the last day of the month", (exp.LastDay,)),
     Function("epoch", 1, 1, "seconds since 1970-01-01", (exp.TimeToUnix,)),
     Function("strftime", 2, 2, "a date as text, by a pattern of %Y %m %d %j %H %M %S"),
-    Function("interval", 2, 2, "what goes beside a date or time: + INTERVAL 7 DAY"),
+    Function("interval", 2, 2, "what is added to a date or time: + INTERVAL 7 DAY"),
     Function(
         "width_bucket",
         4,

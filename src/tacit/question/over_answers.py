@@ -34,7 +34,7 @@ def over_answer(select: exp.Select, names: Sequence[str] = ()) -> tree.Question 
         return None
     found = [output for output in inner.outputs if isinstance(output, tree.Output)]
     if len(found) != len(inner.outputs):
-        raise refused(select, "'*' cannot stand beside aggregates", "Name the columns.")
+        raise refused(select, "'*' cannot be mixed with aggregates", "Name the columns.")
     if names:
         found = [tree.Output(name, output.expression) for name, output in zip(names, found, strict=True)]
     meanings = {output.name.lower(): output for output in found}

@@ -59,7 +59,7 @@ room: Final = _Room()
 
 
 def roomy(words: int, parse: Callable[[], Made]) -> Made:
-    """What `parse` makes of a text of so many words, or raises, with room for one level of nesting for each of them."""
+    """What `parse` makes of a text of this many words, or raises, with room for a level of nesting for each of them."""
     if words <= FEW_WORDS:
         return parse()
     made: Future[Made] = Future()

@@ -49,7 +49,7 @@ _ALIKE: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class ExpectedWidth:
-    """A released column is off by at most about `half_width`, with the probability `level`, on so many rows.
+    """A released column is off by at most about `half_width`, with the probability `level`, on this many rows.
 
     >>> ExpectedWidth("mean", 1000, 2.5, 0.95).half_width
     2.5

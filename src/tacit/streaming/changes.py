@@ -64,7 +64,7 @@ class Alarm:
         return self._session.left
 
     def error(self, confidence: Number = "0.95", steps: int = 1) -> float:
-        """With this confidence so many counts, all this far from the threshold or further, are told right."""
+        """With this confidence, this many counts, all this far from the threshold or further, are told right."""
         return self._session.error(confidence, steps) / (self._against or 1)
 
     def step(self, rows: int | Iterable[Any]) -> bool:

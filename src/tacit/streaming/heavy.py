@@ -102,7 +102,7 @@ class HeavyHitters:
         return {text: value for value, text in sorted(kept, key=lambda pair: (-pair[0], pair[1]))}
 
     def misses(self, rows: int) -> float:
-        """How far a count may fall short of the truth in so many rows, before noise."""
+        """How far a count may fall short of the truth in this many rows, before noise."""
         return rows / (self.size + 1)
 
     def __reduce__(self) -> NoReturn:

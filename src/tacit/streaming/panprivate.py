@@ -100,7 +100,7 @@ class Counter(_Once):
         self.memory = noise.discrete_laplace(1 / self.epsilon, None, self._bits)
 
     def add(self, events: int = 1) -> None:
-        """It happened so many times."""
+        """It happened this many times."""
         self.memory += parameters.whole("events", events)
 
     def answer(self) -> int:

@@ -250,7 +250,7 @@ class RunningMean(Stream):
         return middle + self._half * min(max(share, -1.0), 1.0)
 
     def off_by(self, step: int, rows: int, confidence: Number = "0.95") -> float:
-        """How far the mean of so many rows is off at most: both totals are, and the mean lies within the bounds.
+        """How far the mean of this many rows is off at most: both totals are, and the mean lies within the bounds.
 
         In half widths, with m the mean's distance from the middle, |m| <= 1, and t the answer: it is off by more than
         t only if the noise of distances less (m + t) or (m - t) times the noise of rows passes t * rows, upwards or
@@ -269,7 +269,7 @@ class RunningMean(Stream):
 
 
 class Sliding:
-    """The sum over the last so many steps, of a running count or sum: the difference of two totals that were sent.
+    """The sum over the last `last` steps, of a running count or sum: the difference of two totals that were sent.
 
     It costs nothing beyond the stream. It remembers what was sent in the last steps.
 

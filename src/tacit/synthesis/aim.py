@@ -213,7 +213,7 @@ def first_tables(exact: Tables, sizes: Sequence[int], purse: Purse, rows: int, b
 
 
 def _want(cells: float) -> Fraction:
-    """What a table of so many cells gets of the purse, up to a factor."""
+    """What a table of this many cells gets of the purse, up to a factor."""
     return Fraction(max(round(1024 * cells**_POWER), 1), 1024)
 
 

@@ -58,7 +58,7 @@ class TableNoise:
 
     @classmethod
     def of(cls, share: Fraction, rows: int) -> TableNoise:
-        """The noise for a share of mu**2, where a unit has so many rows."""
+        """The noise for a share of mu**2, where a unit has this many rows."""
         return cls(rows, rows * sqrt_up(1 / share))
 
     @property

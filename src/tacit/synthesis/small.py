@@ -174,7 +174,7 @@ def facts_of(plan: Plan, questions: Questions, total: int, occurred: int) -> dic
 
 
 def databases_of(cells: int, size: int) -> Whole:
-    """Every database of so many rows: which cells its rows lie in, ascending."""
+    """Every database of this many rows: which cells its rows lie in, ascending."""
     many = math.comb(cells + size - 1, size)
     flat = itertools.chain.from_iterable(itertools.combinations_with_replacement(range(cells), size))
     return np.fromiter(flat, dtype=np.int64, count=many * size).reshape(many, size)

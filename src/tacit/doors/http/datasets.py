@@ -34,7 +34,7 @@ class Dataset:
 
     @classmethod
     def open(cls, path: Path, workers: int = 1) -> Dataset:
-        """The dataset of a policy file, with so many workers."""
+        """The dataset of a policy file, with this many workers."""
         curator = open_lasting(path)
         try:
             curator.widen(workers)

@@ -131,7 +131,7 @@ class PrivateSum:
         return self._drawn(value)
 
     def finding(self, total: Sequence[int] | NDArray[Any], survivors: int) -> Finding:
-        """What the opened sum of so many clients says."""
+        """What the opened sum of this many clients says."""
         if survivors < self.clients - self.vanish:
             raise Refused(f"{survivors} clients stayed; {self.clients - self.vanish} are needed for the noise.")
         lifted = [int(each) - self.modulus if int(each) > self.modulus // 2 else int(each) for each in total]

@@ -110,7 +110,7 @@ class Sketching:
 
 
 class Poplar1:
-    """Strings of so many bits."""
+    """Strings of this many bits."""
 
     def __init__(self, bits: int) -> None:
         if not 1 <= parameters.whole("bits", bits) <= MOST_BITS:

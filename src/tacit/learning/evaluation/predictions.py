@@ -50,7 +50,7 @@ NONE: Final = -1
 _NEAR: Final = 1e-9  # far above what the order of sums can change
 _BLOCK: Final = 1 << 14
 _ALONE: Final = 16
-"""At least so many rows are shown alone."""
+"""At least this many rows are shown alone."""
 _PLAIN: Final = (str, bytes, int, float, bool, type(None), np.random.RandomState, np.random.Generator)
 _WRITTEN: Final = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 _CLASSES: Final = ("sklearn", "numpy", "scipy", "builtins", "tacit")

@@ -61,7 +61,7 @@ class CellNoise:
         return max(self.scale, _LEAST_SCALE)
 
     def transform(self, times: Reals, cells: int) -> Reals:
-        """The characteristic function of the noise of so many cells."""
+        """The characteristic function of the noise of this many cells."""
         if self.is_laplace:
             return np.asarray(np.exp(-cells * np.log1p((self.held * times) ** 2)))
         return np.asarray(np.exp(-cells * (self.held * times) ** 2 / 2))
@@ -112,7 +112,7 @@ class Share:
         return low, high
 
     def _beyond(self, x: float, p: float, rows: int, sign: int) -> float:
-        """P[sign T >= x] at p, with so many rows drawn."""
+        """P[sign T >= x] at p, with this many rows drawn."""
         weights = ((1 - p) ** 2 * self.hit_cells + p**2 * self.miss_cells) * self.noise.variance
         spread = math.sqrt(weights + rows * p * (1 - p))
         point = x / spread

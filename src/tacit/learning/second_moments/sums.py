@@ -39,7 +39,7 @@ def exact_sums(opened: Opened, features: Sequence[Feature], products: bool) -> N
 
 
 def is_pushed_down(features: Sequence[Feature]) -> bool:
-    """Whether an engine adds up the products of so many columns."""
+    """Whether an engine adds up the products of this many columns."""
     return sum(each.size for each in features) <= _MOST_PUSHED_DOWN
 
 

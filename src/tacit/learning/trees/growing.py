@@ -97,7 +97,7 @@ class Growing:
 
 
 def few(classes: int) -> float:
-    """Below so many rows times epsilon splits are random: found on public data, for 2, 3 and 10 classes."""
+    """Below this many rows times epsilon splits are random: found on public data, for 2, 3 and 10 classes."""
     return _FEW * math.pow(classes / 2, _MORE_CLASSES)
 
 

@@ -111,7 +111,7 @@ class Matrix:
 
 @lru_cache(maxsize=64)
 def matrix_for(steps: int, distance: Fraction = Fraction(1)) -> Matrix:
-    """The matrix for so many steps, on a grid that is fine compared with changes of `distance`."""
+    """The matrix for this many steps, on a grid that is fine compared with changes of `distance`."""
     chosen = poles_for(steps)
     exact = [(Fraction(pole), Fraction(weight)) for pole, weight in zip(chosen.poles, chosen.weights, strict=True)]
     powers = [[pole**power for power in range(BLOCK + 1)] for pole, _ in exact]

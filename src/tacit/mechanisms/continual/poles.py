@@ -107,7 +107,7 @@ class Poles:
 
 @lru_cache(maxsize=64)
 def poles_for(steps: int) -> Poles:
-    """The matrix for running totals over so many steps."""
+    """The matrix for running totals over this many steps."""
     place = min(max(math.log2(max(steps, 1)), min(_GAPS)), max(_GAPS))
     if place < _SMOOTH:
         gaps = np.asarray(_GAPS[round(place)])

@@ -31,7 +31,7 @@ class Protects:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """How far a unit can move the vector of one step: whole numbers, in L1 and L2 norm, in so many of its cells.
+    """How far a unit can move the vector of one step: whole numbers, in L1 and L2 norm, in this many of its cells.
 
     >>> Change(l1=3, cells=2).l1
     3

@@ -77,7 +77,7 @@ def largest_step(slopes: Slopes, steps: Sequence[float | Floats]) -> Floats:
 def reach_of(
     of: Moves, spreads: Sequence[float | Floats], within: float, steps: Sequence[float | Floats] = ()
 ) -> Floats:
-    """How far off a value with these slopes and far slopes may be: so many deviations, and half a step."""
+    """How far off a value with these slopes and far slopes may be: this many deviations, and half a step."""
     with np.errstate(all="ignore"):
         deviation = np.sqrt(variance_of(*of, spreads))
         return np.asarray(within * (deviation + HALF_A_STEP * largest_step(of[0], steps)))

@@ -130,7 +130,7 @@ def order_by_noise(plan: Plan) -> bool:
 
 
 def placed(everything: int, shown: int = 1) -> int:
-    """What so many values count for, where some are shown at their own places among them (the theorem above)."""
+    """What this many values count for, where some are shown at their own places among them (the theorem above)."""
     return (everything + shown + 1) // 2
 
 
@@ -143,7 +143,7 @@ def sorted_alone(plan: Plan, formula: Formula, spreads: Sequence[float | Floats]
 
 
 def among(formula: Formula, cells: Cells, everything: int, *, rows_chosen: bool, own: int = 0) -> int:
-    """Of how many noisy values the ones of this column were chosen by their noise; 1 where none was.
+    """Among how many noisy values noise chose those of this column; 1 where it chose none.
 
     `own`: how many rows are shown that were chosen by the places of these very values (`sorted_alone`), if they were.
     """

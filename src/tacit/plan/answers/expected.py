@@ -5,7 +5,7 @@ Sums and counts are off by the same amount in every cell; means and variances by
 more where the values lie off the middle of their bounds (the noise of the count then matters too). How much more at
 most is looked up over cells of extreme kinds: all rows at one value, or at two, from bound to bound.
 
-A root is off by no more than the root of what it is taken of is off by: |sqrt(v + e) - sqrt(v)| <= sqrt(|e|). That
+A root is off by no more than the root of what its argument is off by: |sqrt(v + e) - sqrt(v)| <= sqrt(|e|). That
 bounds it where the variance is nothing and its slope has no bound.
 """
 
@@ -113,7 +113,7 @@ def _at_most_95(plan: Plan, formula: Formula, rows: int, deviations: list[float]
 
 @lru_cache(maxsize=1_024)
 def _extreme_sums(typical: Fraction, shape: Shape | None, rows: int) -> Floats:
-    """What so many rows add to a measure, in cells of each extreme kind. `typical` is what a row adds by itself."""
+    """What this many rows add to a measure, in cells of each extreme kind. `typical` is what a row adds by itself."""
     means = [typical if shape is None else shape.mean(first, second) for first, second in _EXTREMES]
     found = np.array([float(rows * mean) for mean in means])
     found.flags.writeable = False
@@ -143,7 +143,7 @@ def _all_cells(plan: Plan, keys: KnownKeys, rows: int) -> Cells:
 
 
 def _candidates(plan: Plan, formula: Formula, cells: Cells) -> int:
-    """Of how many noisy values those that are shown will be chosen by their noise, as far as it is known before."""
+    """Among how many noisy values noise will choose those that are shown, as far as that is known beforehand."""
     everything = len(plan.keys.cells) if isinstance(plan.keys, KnownKeys) else 1
     cut = (plan.limit is not None and plan.limit < everything) or plan.offset > 0
     rows_chosen = rows_by_noise(plan) or (cut and order_by_noise(plan))

@@ -230,7 +230,7 @@ class Mean:
 
 
 def too_few(value: Floats, place: int, cells: Cells, least: float) -> Bools | None:
-    """Where a value is shown, and the count (measure `place`) leaves open whether there are so many rows."""
+    """Where a value is shown, and the count (measure `place`) leaves open whether there are this many rows."""
     if not cells.spreads or not cells.within:
         return None
     own: Moves = ({place: np.ones(cells.size)}, {})

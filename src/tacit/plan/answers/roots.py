@@ -20,7 +20,7 @@ LEAST_ROOT = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """The square root; how far it may be off is what it is between the ends of what it is taken of (`root_slope`)."""
+    """The square root. How far it may be off follows from the roots of both ends of its argument (`root_slope`)."""
 
     inside: Formula
 

@@ -78,7 +78,7 @@ def _answer(source: tree.Source) -> _Answer | None:
     aggregated = any(isinstance(node, tree.Aggregate) for each in outputs for node in tree.walk(each.expression))
     if rows.keys or aggregated:
         if len(outputs) < len(rows.outputs):
-            raise QuestionError("'*' cannot stand beside aggregates. Name the columns.")
+            raise QuestionError("'*' cannot be mixed with aggregates. Name the columns.")
         return _Answer(rows, source.alias, {output.name: output.expression for output in outputs})
     inside = None if rows.joins or rows.having is not None else _answer(rows.source)
     if inside is None:

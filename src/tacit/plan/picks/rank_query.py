@@ -36,7 +36,7 @@ _EQUAL, _LEAST, _GREATEST = "equal_stretch", "least_point", "greatest_point"
 _AGAIN = "again"
 _SMALL = _FIRST = 9
 SMALL_GRID = 1 << _SMALL
-"""A grid of so many points takes one pass, and its leaves are points."""
+"""A grid of this many points takes one pass, and its leaves are points."""
 _NEXT = 5
 _FINER, _STRETCHES = 9, 900
 _MOST = 1_000_000

@@ -23,7 +23,7 @@ _FIRST: Final = "tacit_first"
 
 @dataclass(frozen=True, slots=True)
 class FanOut:
-    """At most so many rows are met; `notes` says what that leaves out."""
+    """At most this many rows are met; `notes` says what that leaves out."""
 
     rows: int
     notes: tuple[str, ...] = ()
@@ -90,7 +90,7 @@ def _listed(keys: Sequence[str]) -> str:
 
 
 def first_of_each(place: Place, keys: Sequence[str], most: int) -> exp.Expr:
-    """The source with at most so many of the rows that agree in these columns, always the same ones."""
+    """The source with at most this many of the rows that agree in these columns, always the same ones."""
     columns = [exp.column(quoted(name)) for name in place.columns]
     # as the join compares them: a number held to its bounds may equal one that was within them
     partition = [place.columns[name].sql.copy() for name in keys]

@@ -54,7 +54,7 @@ class Bound:
         return math.prod(min(self.rows[place] for place in group) for group in first)
 
     def joined(self, alias: str, rows: int, into: Iterable[str] = (), back: Iterable[str] = ()) -> Bound:
-        """With one more source; `into` lists sources whose rows say its row, `back` those whose rows its row says."""
+        """With one more source. Each row of those in `into` names a row of it; its rows name one of each in `back`."""
         new = len(self.rows)
         arrows = {(self._place(each), new) for each in into}
         # a row of several sources taken as one is not said by the row of one of them
@@ -94,7 +94,7 @@ class Bound:
         return Bound((frozenset().union(*self.sources),), (rows,))
 
     def times(self, alias: str, rows: int) -> Bound:
-        """With a source of which each row meets so many at most, whichever they are."""
+        """With a source of which each row meets at most this many rows, whichever they are."""
         return replace(self, sources=(*self.sources, frozenset({alias})), rows=(*self.rows, rows))
 
     def says_all(self, alias: str) -> bool:
@@ -118,7 +118,7 @@ class Bound:
 
 
 def few(rows: int) -> int:
-    """The number, or a refusal where no sum could hold so many rows."""
+    """The number, or a refusal where no sum could hold this many rows."""
     if rows > MOST_ROWS:
         raise QuestionError(
             f"The sources let one unit have {rows:,} rows, more than {MOST_ROWS:,}. Ask for fewer: tacit_rows_per_unit."

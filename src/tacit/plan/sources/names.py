@@ -97,7 +97,7 @@ class Names:
         return next((place for place in naming if not place.optional), naming[0] if naming else None)
 
     def own_unit(self, node: object) -> Place | None:
-        """As `unit`, where it is to stand for whose row it is: a join must not leave it empty on some rows."""
+        """As `unit`, where its value says which unit a row belongs to: a join must not leave it empty on some rows."""
         if self.merged and isinstance(node, tree.Name) and node.table is None:
             naming = [place for place in self.places.values() if _is_unit(place, node.column)]
             if naming and not any(place.find(node.column) for place in self.places.values() if place not in naming):

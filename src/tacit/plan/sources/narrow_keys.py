@@ -74,7 +74,7 @@ def _listed(column: KeyColumn, key: tree.Scalar, parts: Sequence[tree.Scalar]) -
 
 
 def _constants(part: tree.Scalar, key: tree.Scalar) -> list[Any] | None:
-    """The constants of which a condition says that the key is one; None where it does not."""
+    """The constants that a condition allows as the key; None where it allows anything else."""
     if isinstance(part, tree.In) and part.operand == key:
         return [each.value for each in part.values if each.value is not None]
     if isinstance(part, tree.Compare) and part.op == "=":

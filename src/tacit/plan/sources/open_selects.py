@@ -146,7 +146,7 @@ def _projected(rows: tree.Rows, outputs: tuple[tree.Output, ...], joined: Joined
 
 
 def _shown_as(outputs: list[tree.Output]) -> dict[str, list[str]]:
-    """Of each column of a source the names under which it is shown as it is."""
+    """For each column of a source, the names of the outputs that show it unchanged."""
     found: dict[str, list[str]] = {}
     for output in outputs:
         if isinstance(output.expression, tree.Name):
@@ -274,7 +274,7 @@ def _in_group(expression: tree.Scalar, joined: Joined) -> tree.Scalar:
         if isinstance(node, tree.Aggregate):
             return joined.names.in_cells(node, ())
         if isinstance(node, (tree.InRows, tree.Exists, tree.Inner)):
-            raise QuestionError("A SELECT beside aggregates inside is not understood. Put the condition into WHERE.")
+            raise QuestionError("A SELECT inside, next to aggregates, is not understood. Put the condition into WHERE.")
         return joined.names.found(node) if isinstance(node, tree.Name) else None
 
     return tree.rewrite(expression, change)

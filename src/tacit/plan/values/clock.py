@@ -43,7 +43,7 @@ _MOST_POINTS = 2_000
 
 
 def shifted(number: Number, amount: int, unit: str) -> Number:
-    """A date or time, so many units later (or earlier)."""
+    """A date or time, this many units later (or earlier)."""
     user = "An interval"
     if number.meaning not in ("date", "timestamp"):
         raise QuestionError(f"An interval goes with a date or a time, and a {number.meaning} was found.")
@@ -74,7 +74,7 @@ def _timed(number: Number) -> Number:
 
 
 def _moved(number: Number, amount: int) -> Number:
-    """The number itself, so many grid units later."""
+    """The number itself, this many grid units later."""
     points = None if number.points is None else tuple(point + amount for point in number.points)
     return replace(arithmetic.add(number, constant(amount)), meaning=number.meaning, points=points)
 

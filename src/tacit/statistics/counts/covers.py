@@ -1,4 +1,4 @@
-"""Unions of column sets: few tables that hold all asked ones, each of at most so many cells. Public facts alone."""
+"""Unions of column sets: few tables that hold all asked ones, each of at most this many cells. Public facts alone."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ class Monitor:
         return self._session.event
 
     def error(self, confidence: parameters.Number = "0.95", questions: int = 1) -> int:
-        """With this confidence so many counts, all this far from the threshold or further, are told right."""
+        """With this confidence, this many counts, all this far from the threshold or further, are told right."""
         return self._session.error(confidence, questions)
 
     def __reduce__(self) -> NoReturn:

@@ -83,7 +83,7 @@ class Isolated:
         return float(self.seconds) + ALLOWANCE
 
     def public_seconds(self, blocks: int) -> float:
-        """How long a run over so many blocks takes."""
+        """How long a run over this many blocks takes."""
         return math.ceil(blocks / self.workers) * self.slot
 
     @contextmanager

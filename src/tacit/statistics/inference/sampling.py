@@ -47,7 +47,7 @@ def uncertainty(moments: Moments) -> float:
 
 
 def heavier(chance: float, degrees: float) -> float:
-    """A two-sided tail probability of a known variance, made one of a variance with so many degrees of freedom."""
+    """A two-sided tail probability of a known variance, made one of a variance with this many degrees of freedom."""
     if not 0 < chance < 1 or math.isinf(degrees):
         return chance
     return min(1.0, 2 * float(special.stdtr(degrees, special.ndtri(chance / 2))))

@@ -60,7 +60,7 @@ def bounded(variable: Variable) -> Bounded:
 
 
 def all_bounded(source: Source, least: int = 1) -> tuple[Bounded, ...]:
-    """All columns of the source, at least so many, with different names."""
+    """All columns of the source, at least this many, with different names."""
     found = tuple(bounded(each) for each in source.variables)
     if len(found) < least:
         raise QuestionError(f"This study needs at least {least} columns, and {len(found)} was given.")

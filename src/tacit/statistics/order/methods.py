@@ -61,7 +61,7 @@ def bits_for(epsilon: Fraction) -> int:
 
 
 def bits_of(codes: Fraction, span: int) -> int:
-    """A grid for choices by rank whose points are at most so many codes apart; never finer than the codes."""
+    """A grid for choices by rank whose points are at most this many codes apart; never finer than the codes."""
     return min(max(span.bit_length() - max(floor_log2(codes), 0), 1), FINEST_BITS)
 
 

@@ -129,7 +129,7 @@ class Sorted:
         return int(self.moves(np.full(added.shape, distance), added).max())
 
     def lowest(self, distance: Whole) -> Whole:
-        """The least value of the statistic within each distance: of y made by adding and removing so many rows."""
+        """The least value of the statistic within each distance: of y made by adding and removing this many rows."""
         n = self.codes.size
         fewer = self.rank.of(np.maximum(n - distance, 0))
         least = self._at(np.minimum(self.rank.of(n + distance) - distance, fewer))

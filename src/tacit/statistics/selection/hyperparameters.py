@@ -11,7 +11,7 @@ logarithmic number of runs), 3 e (geometric) or at most e (1 + mean/2) (Poisson)
 score go to the earlier candidate; ties of both to the earlier run, whose outcome given the tie has the law of any.
 
 Assumption. `run` hands over what it returns and nothing else: results that it keeps elsewhere were not paid for. The
-number of runs is not told, nor anything of the others; but whoever holds a clock beside a release can guess it from the
+number of runs is not told, nor anything of the others; but whoever holds a clock to a release can guess it from the
 time that it took, which the theorem does not allow for: publish results, not times. A run that raises an error has the
 worst score, as its error is no more than a function of what its studies released. Before anything is paid, `run` is
 tried once without rows, where its errors are shown.

@@ -83,7 +83,7 @@ class LinkedPlan:
 
 
 def plan_linked(units: int, children: int, rows: int, epsilon: Fraction, delta: Fraction) -> LinkedPlan:
-    """The noise for a budget: of so many columns of units and of children, with at most `rows` children of a unit."""
+    """The noise for a budget: of this many columns of units and of children, with at most `rows` children of a unit."""
     rho = rho_of("linked", epsilon, delta)
 
     def made(factor: Fraction) -> LinkedPlan:
