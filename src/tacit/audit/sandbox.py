@@ -175,7 +175,7 @@ def _sandbox(table: Table, folder: Path, opened: ExitStack, samples: int) -> San
     unit: RowUnit | ColumnUnit
     if isinstance(table.unit, (RowUnit, ColumnUnit)):
         unit = table.unit
-    else:  # whose rows they are is told by another table: here each row says it itself
+    else:  # another table says to whom the rows belong; here each row says so itself
         unit = ColumnUnit(next(name for name in _names("unit") if name not in taken))
     rows = table.rows_per_unit
     worlds = max(20, min(_MOST_WORLDS, samples, _MOST_ROWS // (rows + 2)))
