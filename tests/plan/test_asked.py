@@ -9,7 +9,8 @@ import pytest
 
 from tacit.curator import Planner
 from tacit.errors import ParameterError, QuestionError
-from tacit.question import canonical
+from tacit.plan import make_plan
+from tacit.question import canonical, read
 from tests.plan.copies import VISITS, clinic
 
 COUNT = "SELECT count(*) FROM visits"
@@ -32,6 +33,12 @@ def test_the_groups_of_one_unit_are_bounded_in_either_form() -> None:
     options = "OPTIONS(epsilon = 1, max_groups_contributed = 1)"
     assert PLANNER.plan(f"SELECT WITH DIFFERENTIAL_PRIVACY {options} {text}") == beside
     assert beside != PLANNER.plan(f"SELECT {text}", 1)
+
+
+def test_a_float_is_the_decimal_that_was_written_on_either_way_to_a_plan() -> None:
+    plan = make_plan(read(COUNT), clinic(), epsilon=0.1, delta=1e-6)
+    assert (plan.epsilon, plan.delta) == (Fraction(1, 10), Fraction(1, 10**6))
+    assert plan == PLANNER.plan(COUNT, 0.1, delta=1e-6)
 
 
 def test_saying_the_same_twice_is_saying_it_once() -> None:
