@@ -58,6 +58,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item.get_closest_marker("spark") is None]
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Each process begins with one half of the list, in its order, and takes of the other's end when it is done.
+
+    Tests dealt out in turns would open what the tests of a module share (curators, copies, servers) in both processes.
+    """
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log) if config.option.dist == "load" else None
+
+
 def pytest_collection_finish() -> None:
     gc.freeze()
 

@@ -21,6 +21,7 @@ from tacit.errors import QuestionError, TacitError
 from tests.curator.hostile import REFUSED
 from tests.curator.hostile_answered import ANSWERED, WITH_DELTA
 from tests.curator.hostile_tables import Pair, on_duckdb, on_postgres, on_spark
+from tests.effort import every
 from tests.engines import spark_session
 from tests.postgres_server import Server
 
@@ -130,8 +131,17 @@ def test_they_are_refused_alike_free_of_charge_and_in_our_words(pair: Pair, idea
         assert text.isprintable()
 
 
-@pytest.mark.parametrize("pair", ALL_ENGINES, indirect=True)
-@pytest.mark.parametrize("sql", ANSWERS, ids=shortened)
+def on_engines(questions: list[str]) -> list[Any]:
+    """Every question on DuckDB, on Spark and in turn on PostgreSQL with a copy and without; in the long form on all."""
+    cases: list[Any] = [pytest.param("duckdb", sql, id=f"duckdb-{shortened(sql)}") for sql in questions]
+    for turn, copies in enumerate(("postgres", "postgres without a copy")):
+        cases += [pytest.param(copies, sql, id=f"{copies}-{shortened(sql)}") for sql in every(2, questions, turn)]
+    return cases + [
+        pytest.param("spark", sql, id=f"spark-{shortened(sql)}", marks=pytest.mark.spark) for sql in questions
+    ]
+
+
+@pytest.mark.parametrize(("pair", "sql"), on_engines(ANSWERS), indirect=["pair"])
 def test_it_is_answered_alike_with_and_without_one_person(pair: Pair, sql: str) -> None:
     first, second = (outcome(curator, sql, epsilon=1) for curator in pair)
     assert first == second
@@ -141,8 +151,7 @@ def test_it_is_answered_alike_with_and_without_one_person(pair: Pair, sql: str) 
     assert not any(word in str(about) for word in ENGINE_WORDS)
 
 
-@pytest.mark.parametrize("pair", ALL_ENGINES, indirect=True)
-@pytest.mark.parametrize("sql", WITH_DELTA, ids=shortened)
+@pytest.mark.parametrize(("pair", "sql"), on_engines(WITH_DELTA), indirect=["pair"])
 def test_unknown_keys_cost_and_look_alike_too(pair: Pair, sql: str) -> None:
     first, second = (outcome(curator, sql, epsilon=1, delta="1e-6") for curator in pair)
     assert first == second

@@ -42,6 +42,10 @@ COUNT = "SELECT count(*) AS n FROM visits"
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return registered(tmp_path, monkeypatch)
+
+
+def registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with visits.csv (1,000 people of two visits each; half are F) and its policy."""
     lines = ["patient_id,sex,age"]
     lines += [f"{row // 2},{'FM'[row % 2]},{20 + row % 50}" for row in range(ROWS)]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.effort import tried
 from tests.ledger.faults import KINDS
 from tests.postgres_server import BINARIES, MISSING
 
@@ -36,10 +37,11 @@ def test_sixteen_processes_spend_exactly_the_cap_and_charge_a_shared_key_once() 
 
 
 def test_no_acknowledged_charge_is_lost_when_processes_are_killed_at_random_moments() -> None:
-    """`soak.py kills 2000` is the long run."""
-    result = soak("kills", "60")
-    assert result["killed"] == 60
-    assert result["acknowledged"] > 30
+    """`soak.py kills 2000` is the long run. Charges that one kill in ten loses are seen in 30 with 96 of 100."""
+    kills = tried(75)
+    result = soak("kills", str(kills))
+    assert result["killed"] == kills
+    assert result["acknowledged"] > kills // 2
 
 
 @needs_postgres
@@ -52,9 +54,10 @@ def test_hosts_that_share_a_database_spend_exactly_the_cap_and_charge_a_shared_k
 
 @needs_postgres
 def test_no_acknowledged_charge_is_lost_when_clients_of_a_database_are_killed() -> None:
-    result = soak("kills", "20", *IN_POSTGRES)
-    assert result["killed"] == 20
-    assert result["acknowledged"] > 10
+    kills = tried(30)
+    result = soak("kills", str(kills), *IN_POSTGRES)
+    assert result["killed"] == kills
+    assert result["acknowledged"] > kills // 2
 
 
 @needs_postgres

@@ -18,8 +18,6 @@ ENGINES = ("duckdb", "postgres", "postgres without a copy", pytest.param("spark"
 
 
 def _context(name: str, request: pytest.FixtureRequest):  # type: ignore[no-untyped-def]
-    if name == "duckdb":
-        return on_duckdb(TABLES, policy)
     if name == "spark":
         folder: Path = request.getfixturevalue("tmp_path_factory").mktemp("spark")
         return on_spark(request.getfixturevalue("spark"), folder, TABLES, policy)
@@ -30,8 +28,11 @@ def _context(name: str, request: pytest.FixtureRequest):  # type: ignore[no-unty
 
 
 @pytest.fixture(scope="session", params=ENGINES)
-def opened(request: pytest.FixtureRequest) -> Iterator[Opened]:
-    """One engine after the other."""
+def opened(request: pytest.FixtureRequest, reference: Opened) -> Iterator[Opened]:
+    """One engine after the other; DuckDB is the reference itself."""
+    if request.param == "duckdb":
+        yield reference
+        return
     with ExitStack() as stack:
         yield stack.enter_context(_context(request.param, request))
 
