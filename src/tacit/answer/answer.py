@@ -148,7 +148,7 @@ class Answer:
     def intervals(self, level: Number = "0.95") -> dict[str, list[Any]]:
         """For each noisy column an interval around each value, which holds the exact one with this probability or more.
 
-        An interval is (low, high), None beside NULL and where nothing is known of the exact value, and of a histogram
+        An interval is (low, high), None for NULL and where nothing is known of the exact value, and of a histogram
         a dict with one for each bin.
         About: several noises are combined by their slopes and by what quotients, products, roots and rounding add to
         these at 95 % (`plan.answers.bends`), and the wider of the normal and the Laplace law is taken.

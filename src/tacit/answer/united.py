@@ -1,7 +1,7 @@
 """Several answers as one, one below the other (UNION ALL). Everything here is free.
 
 Promise: made of released answers only, and of what their plans say: which kinds the columns have, and what all of it
-cost. A value that has no noise (a key, a constant) beside noisy ones of the same column is off by nothing; one whose
+cost. A value that has no noise (a key, a constant) in a column with noisy ones is off by nothing; one whose
 distance cannot be told (a quantile, a list) leaves its column without intervals.
 """
 

@@ -58,7 +58,7 @@ def exact(number: Fraction) -> str:
 
 
 def _digits(spread: float) -> int:
-    """How many decimals are worth showing beside this error."""
+    """How many decimals are worth showing with this error."""
     decimals = 0
     while spread * 10**decimals < 10 and decimals < 6:
         decimals += 1

@@ -115,7 +115,7 @@ SELECT DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text EN
   FROM pg_class, aclexplode(coalesce(relacl, acldefault('r', relowner)))
  WHERE pg_class.oid = to_regclass(?) AND grantee <> relowner
 """
-"""Who has a right on a new table, beside its owner."""
+"""Who has a right on a new table, besides its owner."""
 
 HOLDERS = """
 SELECT bool_and(NOT coalesce(has_table_privilege(usesysid, ?::oid, 'INSERT'), false))

@@ -225,7 +225,7 @@ def _no_raw_rows(question: tree.Question, select: exp.Select) -> None:
         return
     for output, node in zip(question.outputs, select.expressions, strict=True):
         if isinstance(output.expression, tree.Literal) and len(question.outputs) > 1:
-            continue  # a word beside the answer; alone it would ask for nothing
+            continue  # a word next to the answer; alone it would ask for nothing
         if not any(isinstance(part, (tree.Aggregate, tree.Inner)) for part in tree.walk(output.expression)):
             advice = "Rows themselves never leave: use count, sum or avg, or GROUP BY this column."
             raise refused(node, f"{shown(node)!r} shows a single row's value", advice)

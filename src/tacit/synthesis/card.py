@@ -1,6 +1,6 @@
 """The card of a synthetic table: a page that says what was measured, how far off each pair is, and what it looks like.
 
-Promise: made of released numbers only, so it is free. An error stands beside a pair of columns where a measured table
+Promise: made of released numbers only, so it is free. An error is shown for a pair of columns where a measured table
 holds both: what the noise adds to that table, as a share of the rows. Fitting several tables together usually does
 better; what the model gets wrong about pairs that no table holds is not known, and the page says so.
 """

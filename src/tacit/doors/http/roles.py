@@ -5,7 +5,7 @@
     auditor   sees the whole ledger and checks it; asks nothing
     reader    sees the pages that the owner published, and nothing else
 
-Promise: a route that is not in the table does not exist, and a role that is not named beside a route is refused there
+Promise: a route that is not in the table does not exist, and a role that is not named for a route is refused there
 before anything is read of what was sent. Whoever asks is charged under the token's name, whatever the request says.
 """
 

@@ -16,7 +16,7 @@ class RemoteWatch:
 
     def __init__(self, line: Line, said: Mapping[str, Any]) -> None:
         self._line, self._said = line, said
-        self._told = self._ask()  # it is paid for here, as a watch beside the files is
+        self._told = self._ask()  # it is paid for here, as a watch next to the files is
 
     @property
     def periods(self) -> int:

@@ -9,7 +9,7 @@ at least 1 - a all of them are, and then
     max x_i is off by at most max(q d_top, max(x_i + q d_i) - max x_i), as the greatest true value, and as the true
     value of the cell that has it; so is the least, turned round;
     a sum of values that noise chose is off by at most q times the sum of their deviations.
-So `among` = m is kept beside such values, and their intervals are made for 1 - a/m (`reach`). Nothing is assumed about
+So `among` = m is kept with such values, and their intervals are made for 1 - a/m (`reach`). Nothing is assumed about
 how noises depend on each other.
 
 Theorem (places in the order). Let m values x_i = t_i + Z_i be sorted by themselves, every Z_i above q with probability

@@ -57,7 +57,7 @@ class Test:
 
     def values(self, cells: Cells) -> Floats:
         """What it is by the noisy numbers."""
-        # keys and constants among themselves are compared exactly; beside a noisy number all are floats
+        # keys and constants among themselves are compared exactly; compared with a noisy number all are floats
         exact = all(isinstance(part, (KeyFormula, Constant)) for part in self.parts)
         parts = [
             as_it_reads(part, cells)

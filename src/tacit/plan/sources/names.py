@@ -1,7 +1,7 @@
 """Names of a question looked up in its sources; the unit's column is kept apart from all others.
 
 Promise: an expression that comes back has every `Name` as (alias, column) of a place, and the unit stands in it only as
-`UnitOf` beside another unit or a SELECT of units. What no source has does not exist.
+`UnitOf` compared with another unit or a SELECT of units. What no source has does not exist.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Names:
                 if place is not None:  # whether a LEFT JOIN found a row of the unit
                     return tree.IsNull(tree.UnitOf(place.alias))
             if isinstance(node, tree.Exists):
-                # EXISTS is true or false, where IN is NULL beside a NULL: NOT EXISTS would lose rows
+                # EXISTS is true or false, where IN is NULL if a NULL is compared: NOT EXISTS would lose rows
                 found = self._member(correlated(node, self.places))
                 return tree.Case((tree.Branch(found, tree.Literal(True)),), tree.Literal(False))
             if isinstance(node, tree.InRows):

@@ -30,7 +30,7 @@ def within(matrix: Reals, most: Reals) -> Reals:
 
 
 def correlations(matrix: Reals) -> Reals:
-    """Covariances over the deviations; 0 beside a column without variance, and 1 on the diagonal."""
+    """Covariances over the deviations; 0 for a column without variance, and 1 on the diagonal."""
     deviations = np.sqrt(np.maximum(np.einsum("...ii->...i", matrix), 0.0))
     scale = np.where(deviations > 0, 1 / np.maximum(deviations, 1e-300), 0.0)
     found = np.clip(matrix * scale[..., :, None] * scale[..., None, :], -1.0, 1.0)
