@@ -170,19 +170,25 @@ def anchored() -> Iterator[Pair]:
         yield pair
 
 
+@pytest.fixture(scope="module")
+def copies(anchored: Pair) -> Iterator[list[duckdb.DuckDBPyConnection]]:
+    """The working copies of both, opened beside their curators."""
+    with ExitStack() as stack:
+        paths = [curator._engine._worker._path for curator in anchored]  # type: ignore[attr-defined]
+        yield [stack.enter_context(duckdb.connect(path, read_only=True, config={"threads": 1})) for path in paths]
+
+
 def _handled(plan: Plan, copy: duckdb.DuckDBPyConnection) -> int:
     return sum(handled(copy, query.text(), ["wards"]) for query in plan.queries)
 
 
 @pytest.mark.parametrize("sql", ANSWERED, ids=shortened)
-def test_the_bomber_causes_no_more_rows_of_work_than_the_plan_states(anchored: Pair, sql: str) -> None:
+def test_the_bomber_causes_no_more_rows_of_work_than_the_plan_states(
+    anchored: Pair, copies: list[duckdb.DuckDBPyConnection], sql: str
+) -> None:
     delta = {"delta": "1e-6"} if "GROUP BY 1" in sql else {}
     planned = anchored.one.planned(sql, 1, **delta)
     plans = [planned] if isinstance(planned, Plan) else [plan for _, plan in planned.plans]
-    counts = []
-    for curator in anchored:
-        path = curator._engine._worker._path  # type: ignore[attr-defined]
-        with duckdb.connect(path, read_only=True, config={"threads": 1}) as connection:
-            counts.append([_handled(plan, connection) for plan in plans])
+    counts = [[_handled(plan, copy) for plan in plans] for copy in copies]
     for plan, with_bomber, without in zip(plans, *counts, strict=True):
         assert with_bomber - without <= plan.work.rows

@@ -7,6 +7,7 @@ depends on the question: 10 * count(*) is off by tens, and a count beside the su
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from fractions import Fraction
@@ -51,9 +52,10 @@ def held(curator: Curator, sql: str, truth: float, **price: Any) -> float:
     run: Any = curator._engine.run(plan.query)
     exact = run.open_for(lambda keys, columns: {name: int(column[0]) for name, column in columns.items()})
     points = np.arange(-40, 41) if len(plan.measures) < 3 else np.arange(-8, 9)
-    draws = np.array(list(itertools.product(points, repeat=len(plan.measures))))
+    grid = np.meshgrid(*[points] * len(plan.measures), indexing="ij")
+    draws = np.stack([each.ravel() for each in grid], axis=1)
     laws = [weights(each.mechanism, points) for each in plan.measures]
-    chance = np.array([math.prod(each) for each in itertools.product(*laws)])
+    chance = functools.reduce(np.multiply.outer, laws).ravel()
     noisy = [exact[each.name] + draws[:, place] for place, each in enumerate(plan.measures)]
     table = finish(plan, [()] * len(draws), noisy)
     spread = tuple(None if each is None else tuple(each) for each in table.deviations)
