@@ -6,6 +6,7 @@ the sum fail from one person on: an exact threshold, for any price.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 import pandas as pd
@@ -30,15 +31,22 @@ PUBLIC = Table(
 )
 
 
-@pytest.mark.parametrize("asked", ["avg(people.r + {c})", "sum(people.r + {c})", "var_pop(people.r + {c})"])
-def test_a_sum_of_numbers_far_from_zero_is_answered_with_one_person_more(asked: str) -> None:
-    steps = int(1 / PEOPLE.columns["r"].step)
-    constant = (2**100 - 4 * steps) // steps - 1  # as far out as a question may put a number
-    people = 2**127 // (MATCHES * constant * steps) + 1  # with these, the plain sum does not fit 128 bits
-    frame = pd.DataFrame({"who": range(people), "r": [0.5] * people, "g": [1] * people})
+STEPS = int(1 / PEOPLE.columns["r"].step)
+CONSTANT = (2**100 - 4 * STEPS) // STEPS - 1  # as far out as a question may put a number
+COUNT = 2**127 // (MATCHES * CONSTANT * STEPS) + 1  # with these, the plain sum does not fit 128 bits
+
+
+@pytest.fixture(scope="module")
+def crowd() -> Iterator[tacit.Curator]:
+    frame = pd.DataFrame({"who": range(COUNT), "r": [0.5] * COUNT, "g": [1] * COUNT})
     policy = Policy("far", {"people": PEOPLE, "public": PUBLIC}, tacit.Budget(1000), largest_epsilon=Fraction(100))
     with tacit.Curator(policy, frames={"people": frame, "public": pd.DataFrame({"g": [1] * MATCHES})}) as curator:
-        sql = f"SELECT {asked.format(c=constant)} AS m FROM people JOIN public ON people.g = public.g"
-        answer = curator.ask(sql, epsilon=1)
-        if asked.startswith("avg"):
-            assert answer["m"][0] == pytest.approx(constant, rel=1e-9)
+        yield curator
+
+
+@pytest.mark.parametrize("asked", ["avg(people.r + {c})", "sum(people.r + {c})", "var_pop(people.r + {c})"])
+def test_a_sum_of_numbers_far_from_zero_is_answered_with_one_person_more(crowd: tacit.Curator, asked: str) -> None:
+    sql = f"SELECT {asked.format(c=CONSTANT)} AS m FROM people JOIN public ON people.g = public.g"
+    answer = crowd.ask(sql, epsilon=1)
+    if asked.startswith("avg"):
+        assert answer["m"][0] == pytest.approx(CONSTANT, rel=1e-9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -75,12 +76,18 @@ JOINS = (
 )
 
 
-@pytest.mark.parametrize(("joined", "most"), JOINS)
-def test_every_row_of_a_public_table_is_met_and_the_noise_knows(joined: str, most: int) -> None:
-    sql = f"SELECT count(*) AS n FROM {joined}"
+@pytest.fixture(scope="module")
+def one() -> Iterator[Curator]:
+    """For all joins."""
     with shop() as curator:
-        plan = curator.plan(sql, 1)
-        answer = curator.ask(sql, ALL)
+        yield curator
+
+
+@pytest.mark.parametrize(("joined", "most"), JOINS)
+def test_every_row_of_a_public_table_is_met_and_the_noise_knows(one: Curator, joined: str, most: int) -> None:
+    sql = f"SELECT count(*) AS n FROM {joined}"
+    plan = one.plan(sql, 1)
+    answer = one.ask(sql, ALL)
     assert answer["n"] == (truth(sql),)
     assert plan.rows_per_unit == most == plan.measures[0].l1
     assert answer.notes == plan.notes == ()
