@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import duckdb
 import pyarrow as pa
 import pytest
 
@@ -12,6 +11,7 @@ from tacit.curator import Curator
 from tacit.errors import QuestionError
 from tacit.loss import Budget
 from tacit.policy import ColumnUnit, Policy, Source, Table, anything
+from tests.memory import fresh
 
 VISITS = pa.table({"patient": list(range(8)), "ward": ["A", "A", "B", None, None, "C", "C", "C"]})
 PUBLIC = {
@@ -46,7 +46,7 @@ def opened(wards: pa.Table) -> Curator:
 @pytest.mark.parametrize("name", PUBLIC)
 def test_rows_are_kept_as_duckdb_keeps_them(name: str) -> None:
     # so much is spent that no noise is left: another number than the true one has probability below e**-1,000,000
-    with duckdb.connect(config={"threads": 1}) as database, opened(PUBLIC[name]) as curator:
+    with fresh() as database, opened(PUBLIC[name]) as curator:
         database.register("visits", VISITS)
         database.register("wards", PUBLIC[name])
         for sql in QUESTIONS:

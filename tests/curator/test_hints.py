@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
-import duckdb
 import pyarrow as pa
 import pytest
 
@@ -17,6 +16,7 @@ from tacit.curator import Curator
 from tacit.errors import QuestionError
 from tacit.loss import Budget
 from tacit.policy import Column, ColumnUnit, Policy, Source, Table
+from tests.memory import fresh
 
 ALL = 10**6  # so much that no noise is left
 # the mean of what there is is 50; with 0 for each NULL it would be 37.5
@@ -60,7 +60,7 @@ def test_what_a_refusal_suggests_gives_what_plain_sql_gives(curator: Curator, sq
         curator.plan(sql.format("x"), 1)
     (hint,) = re.findall(r"bound it here: (.*)\.$", str(refusal.value))
     mended = sql.format(hint)
-    with duckdb.connect(config={"threads": 1}) as plain:
+    with fresh() as plain:
         plain.register("t", ROWS)
         expected = plain.execute(mended).fetchall()[0][0]
         assert expected == plain.execute(sql.format("x")).fetchall()[0][0]  # all values lie between the bounds
@@ -134,7 +134,7 @@ def test_the_docs_and_explain_say_the_same_of_these_words_and_what_they_say_of_d
         assert said in page
     for said in ("2.5 becomes 3, and -2.5 becomes -2", "7.5 // 2 is 3 (DuckDB: 3.75)", "gives NULL, and so does 0 / 0"):
         assert said in told
-    with duckdb.connect() as plain:
+    with fresh() as plain:
         found = plain.execute(
             "SELECT round(2.5), round(-2.5), CAST(2.5::DOUBLE AS INTEGER), CAST(-2.5::DOUBLE AS INTEGER), "
             "7.5::DOUBLE // 2, 1::DOUBLE / 0, 0::DOUBLE / 0"

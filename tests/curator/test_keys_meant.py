@@ -14,6 +14,7 @@ from tacit.curator import Curator
 from tacit.errors import QuestionError
 from tacit.loss import Budget
 from tacit.policy import Column, ColumnUnit, Policy, Source, Table
+from tests.memory import fresh
 
 ALL = 10**6  # so much that no noise is left: another number than the true one has probability below e**-1,000
 SALES = pa.Table.from_pylist(
@@ -52,7 +53,7 @@ def shop() -> Iterator[Curator]:
 
 @pytest.fixture(scope="module")
 def database() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect(config={"threads": 1}) as connection:
+    with fresh() as connection:
         connection.register("raw", SALES)
         connection.execute("CREATE VIEW sales AS SELECT * REPLACE (CAST(day AS DATE) AS day) FROM raw")
         yield connection

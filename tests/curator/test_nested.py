@@ -23,6 +23,7 @@ from tacit.loss import Budget
 from tacit.plan import make_plan
 from tacit.policy import Column, ColumnUnit, Policy, Source, Table
 from tacit.question import canonical, read
+from tests.memory import fresh
 
 ALL = 10**6  # so much is spent that no noise is left: another number than the true one has probability below e**-1,000
 
@@ -73,7 +74,7 @@ def clinic() -> Iterator[Curator]:
 
 @pytest.fixture(scope="module")
 def plain() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect() as connection:
+    with fresh() as connection:
         connection.register("visits", VISITS)
         yield connection
 

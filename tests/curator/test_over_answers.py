@@ -19,6 +19,7 @@ from tacit.mechanisms import KeySelection
 from tacit.plan import UnknownKeys, make_plan
 from tacit.policy import Column, ColumnUnit, Policy, Source, Table
 from tacit.question import read
+from tests.memory import fresh
 
 # so much is spent that no noise is left: another number than the true one has probability below e**-1,000
 ALL = 10**6
@@ -62,7 +63,7 @@ def clinic() -> Iterator[Curator]:
 
 @pytest.fixture(scope="module")
 def database() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect(config={"threads": 1}) as connection:
+    with fresh() as connection:
         connection.register("visits", VISITS)
         yield connection
 
@@ -233,7 +234,7 @@ def test_a_count_of_some_units_is_not_the_count_that_shows_unknown_keys(clinic: 
         assert isinstance(plan.keys, UnknownKeys)
         assert not isinstance(plan.measures[0].mechanism, KeySelection)
     answer = clinic.ask(sql, MOST_FOR_KEYS, delta="1e-6")
-    with duckdb.connect(config={"threads": 1}) as connection:
+    with fresh() as connection:
         connection.register("visits", VISITS)
         assert list(answer["c"]) == [row[1] for row in connection.execute(sql).fetchall()]
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
-import duckdb
 import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
@@ -16,6 +15,7 @@ from tacit.doors.cli import app
 from tacit.errors import QuestionError
 from tacit.loss import Budget
 from tacit.policy import Column, ColumnUnit, Policy, Source, Table
+from tests.memory import fresh
 
 ALL = 10**6  # so much that no noise is left: another number than the true one has probability below e**-1,000
 
@@ -56,7 +56,7 @@ def shop(fan_out: int | None = None) -> Curator:
 
 
 def truth(sql: str) -> int:
-    with duckdb.connect(config={"threads": 1}) as connection:
+    with fresh() as connection:
         connection.register("sales", SALES)
         connection.register("kinds", KINDS)
         found = connection.execute(sql).fetchall()

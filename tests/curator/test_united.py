@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-import duckdb
 import pandas as pd
 import pytest
 
@@ -19,6 +18,7 @@ from tacit.errors import BudgetExceeded, ParameterError, QuestionError
 from tacit.loss import compose
 from tacit.plan.asked import Asked
 from tacit.question import United, read, read_asked
+from tests.memory import fresh
 from tests.plan.copies import clinic
 
 ROWS = pd.DataFrame(
@@ -94,7 +94,7 @@ PLAIN = [
 
 @pytest.mark.parametrize("text", PLAIN)
 def test_the_rows_are_those_of_plain_sql_where_no_noise_is_left(shared: tacit.Curator, text: str) -> None:
-    with duckdb.connect() as connection:
+    with fresh() as connection:
         connection.register("data", ROWS)
         expected = connection.execute(text).fetchall()
     before = charges(shared)

@@ -12,6 +12,7 @@ import duckdb
 from tacit.loss import Budget
 from tacit.plan import Plan
 from tacit.policy import Column, ColumnUnit, Policy, RowUnit, Source, Table
+from tests.memory import fresh
 
 FRAME = Source("frame", "made up")
 
@@ -62,7 +63,7 @@ def clinic(*tables: Table) -> Policy:
 
 def copy_of(policy: Policy, content: dict[str, list[dict[str, Any]]]) -> duckdb.DuckDBPyConnection:
     """The working copy; rows give grid values, `tacit_unit` and `tacit_rank`."""
-    connection = duckdb.connect(":memory:", config={"threads": 1})
+    connection = fresh()
     connection.execute("CREATE SCHEMA tacit_copy")
     for name, each in policy.tables.items():
         own = [] if each.public else ["tacit_unit BIGINT", "tacit_rank INTEGER"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import itertools
 
-import duckdb
 import pandas as pd
 import pytest
 
@@ -14,6 +13,7 @@ from tacit.plan import make_plan
 from tacit.plan.values.decided import _like
 from tacit.policy import Column
 from tacit.question import read
+from tests.memory import fresh
 from tests.plan.copies import clinic, table
 
 FIRST = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
@@ -146,7 +146,7 @@ def test_a_pattern_fits_the_values_that_it_fits_in_the_engine() -> None:
     values = ["", "a", "A", "ab", "a%", "a_", "a\\", "ba", "a\nb"]
     patterns = ["".join(each) for size in range(4) for each in itertools.product("aB%_", repeat=size)]
     patterns += ["a\\%", "a\\_", "\\a", "%\\%", "a\\\\"]
-    with duckdb.connect() as connection:
+    with fresh() as connection:
         for pattern in patterns:
             for word, ignoring in (("LIKE", False), ("ILIKE", True)):
                 sql = f"SELECT list(v {word} ? ESCAPE '\\') FROM (SELECT unnest(?) AS v)"

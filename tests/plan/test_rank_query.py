@@ -7,7 +7,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-import duckdb
 import pytest
 import sqlglot
 from hypothesis import given, settings
@@ -19,6 +18,7 @@ from tacit.plan.picks import rank_query as module
 from tacit.plan.picks.rank_probe import Probe, probe_query, reading_query
 from tacit.plan.picks.rank_query import Keyed, Window, rank_query
 from tests.effort import tried
+from tests.memory import fresh
 
 ROWS = "SELECT k AS k0, n AS k1, x AS v FROM t WHERE NOT x IS NULL"
 POINTS = 5000
@@ -31,7 +31,7 @@ def table(points: int) -> Keyed:
 
 
 def run(rows: list[tuple[Any, ...]], query: exp.Expr) -> list[tuple[Any, ...]]:
-    with duckdb.connect() as connection:
+    with fresh() as connection:
         connection.execute("CREATE TABLE t (k VARCHAR, n BIGINT, x BIGINT)")
         if rows:
             connection.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
@@ -130,7 +130,7 @@ def test_what_leaves_the_engine_does_not_grow_with_the_rows() -> None:
     windows = [Window(place, 10, 200) for place in range(1, 10)]
     query = rank_query(table(1 << 30), windows, 20).sql(dialect="duckdb")
     found = []
-    with duckdb.connect() as connection:
+    with fresh() as connection:
         for size in (100_000, 400_000):
             connection.execute(
                 f"CREATE OR REPLACE TABLE t AS SELECT 'a' AS k, 1::BIGINT AS n, "
