@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -12,6 +13,8 @@ import pytest
 import tacit
 from tacit import synthesis
 from tacit.errors import QuestionError
+from tacit.synthesis.asking import questions as answering
+from tests.memory import fresh
 
 N = 3000
 
@@ -177,14 +180,16 @@ def test_expressions_inside_bins_have_no_interval(twin: synthesis.Synthetic) -> 
 
 
 @pytest.mark.statistical
-def test_intervals_of_questions_cover() -> None:
+def test_intervals_of_questions_cover(monkeypatch: pytest.MonkeyPatch) -> None:
     """40 runs of six questions with 19 figures: 95 % intervals; below 93 % in fewer than one run of a million.
 
     Figures of one run share their noise, so a run is taken as one draw: its mean has deviation below .1 (as simulated),
     and 40 of them one of .016; the intervals with bins and the model's own figure inside lie near .98.
     """
+    # 240 answers are computed in databases of one engine: to start one for each takes longer than to answer
+    monkeypatch.setattr(answering, "duckdb", SimpleNamespace(connect=lambda config: fresh(), Error=duckdb.Error))
     data = arrays()
-    plain = duckdb.connect()
+    plain = fresh()
     plain.register("frame", pd.DataFrame(data))
     questions = [
         ("SELECT count(*) AS n FROM frame", 0),
