@@ -55,7 +55,12 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_asci
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of the ledger. `content` is canonical JSON; what is in it depends on the kind."""
+    """One line of the ledger. `content` is canonical JSON; what is in it depends on the kind.
+
+    >>> entry = Entry.after(None, Kind.MOVED, {"to": "here"})
+    >>> entry.true_hash() == entry.hash, replace(entry, content='{"to":"there"}').true_hash() == entry.hash
+    (True, False)
+    """
 
     sequence: int
     kind: str
@@ -179,7 +184,11 @@ def _hash(*fields: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """What is stored instead of an answer, at this entry: the question was paid for and is never drawn again."""
+    """What is stored instead of an answer, at this entry: the question was paid for and is never drawn again.
+
+    >>> Failed(7).interrupted
+    False
+    """
 
     sequence: int
     interrupted: bool = False
@@ -188,7 +197,12 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Proof of a charge, which an answer carries. `cost` is in `unit`, the unit of the dataset's filter."""
+    """Proof of a charge, which an answer carries. `cost` is in `unit`, the unit of the dataset's filter.
+
+    >>> receipt = Receipt(2, "key", events.Pure("0.1"), Spent(Fraction(1, 10)), "epsilon", BEFORE_ALL)
+    >>> receipt.repeated
+    False
+    """
 
     sequence: int
     key: str

@@ -69,7 +69,18 @@ FilePath: TypeAlias = str | os.PathLike[str]
 
 
 class Ledger:
-    """An open ledger. Safe to share between threads, and to carry through a fork."""
+    """An open ledger. Safe to share between threads, and to carry through a fork.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tacit.loss.events import Pure
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     place = {"path": Path(folder) / "spent", "head": Path(folder) / "head"}
+    ...     with Ledger.open(**place, budget=Budget(1)) as ledger:
+    ...         receipt = ledger.charge("ana", "key", "SELECT 1", Pure("0.1"))
+    ...         [entry.kind for entry in ledger.entries()]
+    ['registered', 'charged']
+    """
 
     def __init__(self, vault: Vault) -> None:
         """Use `Ledger.open`."""
@@ -322,7 +333,16 @@ class Ledger:
 
 
 def verify(path: FilePath, *, head: FilePath, patience: float = 30.0) -> Report:
-    """Check a ledger that may be damaged, without using it."""
+    """Check a ledger that may be damaged, without using it.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     place = {"path": Path(folder) / "spent", "head": Path(folder) / "head"}
+    ...     Ledger.open(**place, budget=Budget(1)).close()
+    ...     verify(**place)
+    Report(entries=1, sealed=1, findings=())
+    """
     return vault_at(path, head, patience).report()
 
 

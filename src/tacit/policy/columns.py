@@ -57,6 +57,9 @@ class Column:
     `outside` says what happens to a value outside `lower` and `upper`: "clamp" moves it to the nearer bound, "drop"
     makes it NULL. With `values`, anything else is NULL. NaN and infinities are NULL. With `nullable=False`, rows that
     are left without a value in this column are left out of the working copy, so that the statement is true there.
+
+    >>> Column("age", "integer", 0, 110).outside
+    'clamp'
     """
 
     name: str
@@ -176,7 +179,11 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Facts without a name or a kind yet: what `between` and `one_of` give, completed from the table's own types."""
+    """Facts without a name or a kind yet: what `between` and `one_of` give, completed from the table's own types.
+
+    >>> Facts(0, 110).column("age", "integer") == Column("age", "integer", 0, 110)
+    True
+    """
 
     lower: Any = None
     upper: Any = None

@@ -40,6 +40,9 @@ class Source:
     `postgres:$NAME` for the environment variable that holds the connection string, or the Spark session that reads it:
     `local[4]`, `spark://host:7077`, `sc://host:15002`. `table` is the table's name inside a DuckDB file or a database;
     for Spark it may be files too. `reading` says how CSV is read, by DuckDB or by Spark.
+
+    >>> Source("csv", "visits.csv", reading=CsvReading(delimiter=";")).reading.delimiter
+    ';'
     """
 
     format: Format
@@ -73,6 +76,10 @@ class Table:
     `key` is a column that no two rows of a unit share: the working copy keeps one row of each. `fan_out` is for public
     tables: how many of its rows, at most, one row of a private table may meet in a join; None leaves it to the table.
     `meets` says of a public table that was read how many of its rows agree in these columns, at most.
+
+    >>> age = Column("age", "integer", 0, 110)
+    >>> Table("visits", Source("csv", "visits.csv"), ColumnUnit("patient"), 3, {"age": age}).public
+    False
     """
 
     name: str
@@ -101,6 +108,11 @@ class Policy:
 
     The ledger may also be in a PostgreSQL database: `postgresql://host/database`, or `postgres:$NAME` as for a source.
     `directory` is the folder that relative paths are relative to.
+
+    >>> age = Column("age", "integer", 0, 110)
+    >>> visits = Table("visits", Source("csv", "visits.csv"), ColumnUnit("patient"), 3, {"age": age})
+    >>> Policy("clinic", {"visits": visits}, Budget(1)).largest_epsilon
+    Fraction(1, 1)
     """
 
     name: str

@@ -32,7 +32,11 @@ THOUSANDS: Final = ("", ",", ".", "'", "’", "_", " ", "\u00a0", "\u2009", "\u2
 
 @dataclass(frozen=True, slots=True)
 class CsvReading:
-    """All that decides how the bytes of a CSV file become texts, and its texts numbers."""
+    """All that decides how the bytes of a CSV file become texts, and its texts numbers.
+
+    >>> CsvReading(delimiter=";", decimal=",").escape
+    '"'
+    """
 
     delimiter: str = ","
     quote: str = '"'

@@ -16,19 +16,32 @@ from tacit.errors import PolicyError
 
 @dataclass(frozen=True, slots=True)
 class RowUnit:
-    """Every row is a unit of its own."""
+    """Every row is a unit of its own.
+
+    >>> resolve("readings", {"readings": RowUnit()}).path
+    ()
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnUnit:
-    """The column names the unit."""
+    """The column names the unit.
+
+    >>> resolve("visits", {"visits": ColumnUnit("patient")}).unit
+    ColumnUnit(column='patient')
+    """
 
     column: str
 
 
 @dataclass(frozen=True, slots=True)
 class PathUnit:
-    """The row belongs to whoever the row of `table` belongs to whose `their_key` equals this row's `key`."""
+    """The row belongs to whoever the row of `table` belongs to whose `their_key` equals this row's `key`.
+
+    >>> bills = PathUnit("visit", "visits", "id")
+    >>> resolve("bills", {"bills": bills, "visits": ColumnUnit("patient")}).table
+    'visits'
+    """
 
     key: str
     table: str
@@ -40,7 +53,11 @@ Unit: TypeAlias = RowUnit | ColumnUnit | PathUnit
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """Where a table's units come from: the path walked, and the table and unit at its end."""
+    """Where a table's units come from: the path walked, and the table and unit at its end.
+
+    >>> resolve("visits", {"visits": ColumnUnit("patient")})
+    Resolved(path=(), table='visits', unit=ColumnUnit(column='patient'))
+    """
 
     path: tuple[PathUnit, ...]
     table: str
