@@ -76,9 +76,25 @@ class Server:
         self.sql(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
 
     def sql(self, statement: str, database: str = "postgres") -> str:
-        """Run a statement as the superuser; what psql prints."""
-        command = [self._binaries / "psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-d", self.url(database), "-c", statement]
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.strip()
+        """Run a statement as the superuser; its rows as text, `|` between values, as `psql -At` prints them.
+
+        Through the library, which takes a tenth of what it takes to start psql: there are a thousand such statements.
+        """
+        from psycopg import pq  # not everywhere that other engines are tested
+
+        connection = pq.PGconn.connect(self.url(database).encode())
+        try:
+            if connection.status != pq.ConnStatus.OK:
+                raise RuntimeError(f"No connection to {database}: {connection.get_error_message()}")
+            result = connection.exec_(statement.encode())
+            if result.status not in (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK, pq.ExecStatus.EMPTY_QUERY):
+                raise RuntimeError(f"{statement}: {result.get_error_message()}")
+            rows = range(result.ntuples), range(result.nfields)
+            return "\n".join(
+                "|".join((result.get_value(row, column) or b"").decode() for column in rows[1]) for row in rows[0]
+            ).strip()
+        finally:
+            connection.finish()
 
     def start(self) -> None:
         """Begin to serve; what an immediate stop interrupted is recovered first."""
