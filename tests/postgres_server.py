@@ -78,7 +78,7 @@ class Server:
     def sql(self, statement: str, database: str = "postgres") -> str:
         """Run a statement as the superuser; its rows as text, `|` between values, as `psql -At` prints them.
 
-        Through the library, which takes a fraction of what it takes to start psql: there are a thousand such statements.
+        Through the library: to start psql takes several times as long, and there are a thousand such statements.
         """
         from psycopg import pq  # not everywhere that other engines are tested
 
