@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from scipy.stats import binom
 
 from tacit.learning.neural.floats import BLOCK, block_error
 from tacit.learning.neural.gradients.forms import PerPerson, RankOne
@@ -13,17 +14,18 @@ from tacit.learning.neural.people.batches import fitting_places, people_of
 
 @pytest.mark.parametrize(("mean", "rate", "numbers"), [(1024, 0.017, 1818), (8192, 0.137, 1818), (1024, 0.017, 30_000)])
 def test_a_few_chunks_hold_nearly_every_sample(mean: float, rate: float, numbers: int) -> None:
-    """At most a tenth of the places are for nobody, at two deviations above the mean; and what is held is bounded."""
+    """On average at most an eighth of the places are for nobody, by the law of samples; and what is held is bounded."""
     places = fitting_places(mean, rate, numbers)
-    reach = mean + 2 * (mean * (1 - rate)) ** 0.5
-    chunks = -(-reach // places)
-    assert chunks * places <= 1.1 * reach
+    sizes = np.arange(round(3 * mean))
+    likely = binom.pmf(sizes, round(mean / rate), rate)
+    assert float(np.sum(likely * np.ceil(sizes / places) * places)) <= 1.125 * mean
     assert places * numbers <= 2**23
+    assert places % 32 == 0  # torch's kernels round the last numbers of a tensor in another way
 
 
 @pytest.mark.parametrize("numbers", [1, 10**5, 10**9])
 def test_without_a_public_size_a_chunk_is_at_most_a_block(numbers: int) -> None:
-    assert 16 <= fitting_places(None, 0.1, numbers) <= BLOCK
+    assert 32 <= fitting_places(None, 0.1, numbers) <= BLOCK
 
 
 @pytest.mark.parametrize("units", [None, np.array([0, 0, 1, 2, 2, 2, 3])])

@@ -10,9 +10,12 @@ import pytest
 import torch
 from torch import nn
 
+from tacit.errors import TacitError
 from tacit.learning.neural import PrivateTrainer, Shifted
+from tacit.learning.neural.gradients.forms import Ghost, Lookup
 from tacit.learning.neural.gradients.hooked import book_keeping
 from tacit.learning.neural.people.batches import Chunk, People, people_of
+from tacit.learning.neural.sums.summing import FAILED
 from tests.learning.neural.nets import builds, entropy
 from tests.learning.neural.test_trainer import net, people, trainer
 
@@ -171,3 +174,93 @@ def test_a_module_that_views_its_images_as_numbers_is_trained_with_channels_firs
     own = trainer(Views(), data=(X, y), loss=entropy, size=60)
     assert own.notes == ()
     own.fit()
+
+
+@pytest.mark.parametrize("activation", [nn.Sigmoid, nn.SiLU, nn.ELU, nn.Softplus, nn.Mish])
+@pytest.mark.parametrize("rate", [0.004, 0.02, 0.05, 0.3])
+def test_what_is_accepted_rounds_nobody_by_the_place(activation: Any, rate: float) -> None:
+    """Layers of odd width: torch's kernels round the last numbers of a tensor in another way. Looked at anew."""
+    torch.manual_seed(5)
+    X, y = np.random.default_rng(1).normal(size=(800, 3)), np.arange(800) % 2
+    module = nn.Sequential(nn.Linear(3, 7), activation(), nn.Linear(7, 5), activation(), nn.Linear(5, 2))
+    own = trainer(module, data=(X, y), loss=entropy, size=800, rate=rate, chunk=None)
+    chunk = people_of(X, y).made_up(own.chunk, seed=77)
+    gradients = own._summing._gradients
+    before = gradients(chunk)
+    for by in (1, 5, own.chunk // 2 + 3):
+        turned = [each.roll(by, 0) for each in (*chunk.inputs, chunk.target, chunk.weights)]
+        after = gradients(Chunk(chunk.people, (turned[0],), turned[1], turned[2]))
+        for left, right in zip(before, after, strict=True):
+            assert all(torch.equal(a.roll(by, 0), b) for a, b in zip(left.parts, right.parts, strict=True))
+            assert torch.equal(left.squares({}).roll(by, 0), right.squares({}))
+
+
+def test_a_chunk_of_two_is_turned_too() -> None:
+    """A layer that gives the second place more is noticed, wherever it is."""
+
+    class ByPlace(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.last = nn.Linear(3, 2)
+
+        def forward(self, x: Any) -> Any:
+            return self.last(x * torch.linspace(1.0, 1.5, x.shape[0]).reshape(-1, 1))
+
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
+    for places in (2, 3, 5):
+        with pytest.raises(TacitError):
+            trainer(ByPlace(), data=(X, y), loss=entropy, size=60, chunk=places)
+
+
+def test_bounds_of_norms_do_not_depend_on_the_place() -> None:
+    """Sums over pairs of three positions do not fill lines of the cache: clipping would depend on the place."""
+    torch.manual_seed(0)
+    a, b = torch.randn(48, 3, 130), torch.randn(48, 3, 129)
+    places = torch.randint(0, 9, (48, 3))
+    made_of: list[Any] = [lambda o: Ghost(a[o], b[o]), lambda o: Lookup(places[o], b[o], 9)]
+    for made in made_of:
+        whole = made(torch.arange(48))
+        for _ in range(3):
+            order = torch.randperm(48)
+            assert torch.equal(made(order).squares({}), whole.squares({})[order])
+
+
+@pytest.mark.parametrize("law", ["logits", "rate"])
+def test_a_loss_that_refuses_a_row_is_silent_about_it(law: str) -> None:
+    """torch's distributions raise ValueError and print what they were given."""
+
+    def loss(output: Any, target: Any) -> Any:
+        if law == "logits":
+            return -torch.distributions.Categorical(logits=output).log_prob(target)
+        return -torch.distributions.Poisson(torch.exp(output[:, 0])).log_prob(target)
+
+    X, y = people()
+    y = (X[:, 0] > 0).astype(int)
+    plain = trainer(nn.Linear(3, 2), data=(X, y), loss=loss, rate=1, steps=2, size=len(y))
+    X, y = X.copy(), y.copy()
+    X[3] = float("nan")
+    if law == "rate":
+        y[3] = -1
+    spoilt = trainer(nn.Linear(3, 2), data=(X, y), loss=loss, rate=1, steps=2, size=len(y))
+    spoilt.module.load_state_dict(plain.module.state_dict())
+    others = np.delete(np.arange(len(y)), 3)
+    assert float((spoilt._sum(np.arange(len(y))) - plain._sum(others)).norm()) * 2.0**-plain._grid.exponent < 1e-4
+    spoilt.fit()
+
+
+def test_a_step_that_fails_for_everybody_says_one_sentence() -> None:
+    fails = [False]
+
+    def loss(output: Any, target: Any) -> Any:
+        if fails:
+            raise ValueError(f"rows {target.tolist()}")
+        return entropy(output, target)
+
+    fails.clear()
+    X, y = people()
+    own = trainer(nn.Linear(3, 2), data=(X, (X[:, 0] > 0).astype(int)), loss=loss, size=len(y), rate=1, steps=2)
+    fails.append(True)
+    with pytest.raises(TacitError) as refusal:
+        own.fit()
+    assert str(refusal.value) == FAILED
+    assert refusal.value.__cause__ is None

@@ -107,3 +107,31 @@ def test_parameters_ask_for_gradients_again_afterwards_and_layers_are_as_they_we
         book_keeping(module, loss)(chunk)
         assert [each.requires_grad for each in module.parameters()] == asked
         assert all("forward" not in vars(each) and not each._forward_hooks for each in module.modules())
+
+
+def test_a_layer_with_a_forward_pass_of_its_own_keeps_it() -> None:
+    module = nn.Sequential(nn.Linear(3, 6), nn.Tanh(), nn.Linear(6, 2))
+    torchs = module[0].forward
+    module[0].forward = lambda x: 2 * torchs(x)
+    assert not_understood(module) == ["Linear"]
+    people = Chunk(4, (torch.randn(4, 3),), torch.tensor([0, 1, 1, 0]), torch.ones(4))
+    before = module(people.inputs[0])
+    found, true = per_sample(module, entropy)(people), one_by_one(module, entropy)(people)
+    assert "forward" in vars(module[0])
+    assert torch.equal(module(people.inputs[0]), before)
+    for left, right in zip(found, true, strict=True):
+        assert torch.allclose(left.rows(), right.rows(), rtol=1e-4, atol=1e-5)
+
+
+def test_what_fails_on_the_way_leaves_layers_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = nn.Sequential(nn.Linear(3, 6), nn.LayerNorm(6), nn.Linear(6, 2))
+
+    def failing(*_: object) -> None:
+        raise RuntimeError("no hook")
+
+    monkeypatch.setattr(module[1], "register_forward_hook", failing)
+    people = Chunk(4, (torch.randn(4, 3),), torch.tensor([0, 1, 1, 0]), torch.ones(4))
+    with pytest.raises(RuntimeError, match="no hook"):
+        book_keeping(module, entropy)(people)
+    assert all("forward" not in vars(each) for each in module.modules())
+    assert all(each.requires_grad for each in module.parameters())

@@ -23,6 +23,16 @@ def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
         pytest.skip("this torch has one library alone")
 
 
+@pytest.mark.usefixtures("either")
+@pytest.mark.parametrize(
+    ("fed", "weight"),
+    [(torch.ones(4, 9), torch.ones(5, 7)), (torch.ones(4, 7, dtype=torch.long), torch.ones(5, 7))],
+)
+def test_what_does_not_fit_is_said_in_torchs_words(fed: Any, weight: Any) -> None:
+    with pytest.raises(RuntimeError, match=r"shapes cannot be multiplied|same dtype"):
+        product(fed, weight)
+
+
 def test_it_is_used_where_torch_was_built_with_it() -> None:
     assert is_wide() == (torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise"))
 
@@ -40,6 +50,10 @@ def test_a_product_is_within_what_rounding_can_do(shape: tuple[int, int, int]) -
             true = fed.double() @ each.double().mT + own.double()
             sizes = fed.double().abs() @ each.double().abs().mT + own.double().abs()
             assert torch.all((product(fed, each, shift).double() - true).abs() <= (inner + 2) * 2.0**-24 * sizes)
+    apart = torch.randn(given, 2)[:, 0]  # a bias with a stride, and one that is expanded
+    for shift in (apart, torch.randn(1).expand(given)):
+        true = fed.double() @ weight.double().mT + shift.double()
+        assert torch.allclose(product(fed, weight, shift).double(), true, rtol=1e-4, atol=1e-3)
     blocks = product(fed.mT, torch.randn(given, people), None)  # as sums over people are made
     assert blocks.shape == (inner, given)
 

@@ -5,11 +5,13 @@ fixed shape, the last one padded. For each layer torch computes what a person fe
 person's loss there, b, in float32. These bits *define* the person's gradient: the real numbers sum over t of
 b_t (x) a_t for a layer in `forms.Ghost` or `forms.RankOne`, and the computed tensor itself in `forms.PerPerson`.
 
-Assumption (company). A person's a, b and computed tensors depend on that person's rows, on the public weights and on
-the chunk's shape: not on who else is in the chunk, nor on the place in it. Fast kernels do not promise it. A fixed
-shape keeps it on every machine tried; before a run is paid for, `rehearsal` compares bits on made-up people (one
-removed, moved, replaced) for this very module on this very machine, and refuses where it does not hold. `exact=True`
-needs no such assumption: there each person is computed alone.
+Assumption (company). A person's a, b and computed tensors, and the bounds of their norms, depend on that person's rows,
+on the public weights and on the chunk's shape: not on who else is in the chunk, nor on the place in it. Fast kernels do
+not promise it: some round the last numbers of a tensor in another way, some by where a result lies in memory. Places
+that come in whole vectors, and results that begin at lines of the cache, keep it for most modules; before a run is paid
+for, `rehearsal` compares bits on made-up people (removed, replaced, and everybody in several places) for this very
+module on this very machine, and refuses where it does not hold. `exact=True` needs no such assumption: there each
+person is computed alone.
 Assumption (arithmetic). Products and sums in float32 are rounded as IEEE 754 says, in any order, fused or not; float32
 that is secretly shorter (bfloat16, TF32) is refused by `single_precision`.
 

@@ -13,17 +13,12 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from tacit.learning.neural.gradients.tape import Tape
+from tacit.learning.neural.gradients.tape import Tape, has_forward_of
 
 
 def is_attention(layer: Any) -> bool:
     """Whether it is one that is written here."""
-    return (
-        isinstance(layer, nn.MultiheadAttention)
-        and type(layer).forward is nn.MultiheadAttention.forward
-        and layer.bias_k is None
-        and not layer.add_zero_attn
-    )
+    return has_forward_of(layer, nn.MultiheadAttention) and layer.bias_k is None and not layer.add_zero_attn
 
 
 def attending(tape: Tape, layer: Any) -> Callable[..., Any]:

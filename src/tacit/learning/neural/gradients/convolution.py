@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from tacit.learning.neural.gradients.forms import Form, PerPerson, outer
 from tacit.learning.neural.gradients.products import for_each
-from tacit.learning.neural.gradients.tape import Made, Tape
+from tacit.learning.neural.gradients.tape import Made, Tape, has_forward_of
 
 
 def convolved(tape: Tape, layer: Any, fed: Any, output: Any) -> Made:
@@ -41,8 +41,7 @@ def convolved(tape: Tape, layer: Any, fed: Any, output: Any) -> Made:
 def is_image_layer(layer: Any) -> bool:
     """Whether it is one that is faster with channels last."""
     kinds = (nn.Conv2d, nn.MaxPool2d)
-    torchs = any(isinstance(layer, kind) and type(layer).forward is kind.forward for kind in kinds)
-    return torchs and not getattr(layer, "return_indices", False)
+    return any(has_forward_of(layer, kind) for kind in kinds) and not getattr(layer, "return_indices", False)
 
 
 def with_channels_last(layer: Any) -> Callable[[Any], Any]:

@@ -58,9 +58,14 @@ class Form(ABC):
     def rows(self) -> Any:
         """The gradients themselves, one line for each person: for small parameters, and for tests."""
 
+    @property
     @abstractmethod
+    def parts(self) -> tuple[Any, ...]:
+        """The computed tensors that define gradients, one line for each person."""
+
     def bits_of(self, person: int) -> list[Any]:
-        """The computed tensors that define one person's gradient."""
+        """The lines of one person."""
+        return [each[person] for each in self.parts]
 
     @abstractmethod
     def without(self, kept: Any) -> Form:
@@ -94,7 +99,10 @@ class RankOne(Form):
         return (above(self.a, known) * above(self.b, known)).square_()
 
     def add_to(self, total: Any, weights: Any, room: Any) -> None:
-        """Products of blocks in float32."""
+        """Products of blocks in float32, of numbers in one layout: `without` may have changed it."""
+        if not (self.a.is_contiguous() and self.b.is_contiguous()):
+            RankOne(self.a.contiguous(), self.b.contiguous()).add_to(total, weights, room)
+            return
         if len(total) > _SHORT and is_wide():
             self._add_wide(total, weights)
             return
@@ -102,7 +110,7 @@ class RankOne(Form):
 
         def product(part: slice, many: int, out: Any) -> None:
             if not weighted:
-                weighted.append(torch.empty((part.stop - part.start, self.b.shape[1])))
+                weighted.append(torch.empty((part.stop - part.start, self.b.shape[1]), dtype=torch.float32))
             own = torch.mul(self.b[part], weights[part, None], out=weighted[0][: part.stop - part.start])
             a, b = (each.reshape(many, -1, each.shape[1]) for each in (self.a[part], own))
             torch.bmm(b.mT, a, out=out.view(many, *self.shape))
@@ -124,9 +132,10 @@ class RankOne(Form):
         """The outer products."""
         return torch.einsum("np,nd->npd", self.b, self.a).reshape(len(self.b), -1)
 
-    def bits_of(self, person: int) -> list[Any]:
-        """What is one person's own."""
-        return [self.a[person], self.b[person]]
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """What is people's own."""
+        return (self.a, self.b)
 
     def without(self, kept: Any) -> RankOne:
         """Zeros for the others."""
@@ -156,7 +165,7 @@ class Ghost(Form):
 
     def bounded(self) -> tuple[Any, Any]:
         """The sum over pairs of positions of (a_t . a_s)(b_t . b_s), and e M**2."""
-        return _paired(self.a @ self.a.mT, self.b @ self.b.mT, self._spread)
+        return _paired(for_each(self.a, self.a.mT), for_each(self.b, self.b.mT), self._spread)
 
     def add_to(self, total: Any, weights: Any, room: Any) -> None:
         """In float64."""
@@ -167,9 +176,10 @@ class Ghost(Form):
         """The sums of outer products."""
         return (self.b.mT @ self.a).flatten(1)
 
-    def bits_of(self, person: int) -> list[Any]:
-        """What is one person's own."""
-        return [self.a[person], self.b[person]]
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """What is people's own."""
+        return (self.a, self.b)
 
     def without(self, kept: Any) -> Ghost:
         """Zeros for the others."""
@@ -201,7 +211,7 @@ class Lookup(Form):
     def bounded(self) -> tuple[Any, Any]:
         """The sum over pairs of positions with one line of b_t . b_s, and e M**2."""
         same = self.places[:, :, None] == self.places[:, None, :]
-        return _paired(same.to(self.b.dtype), self.b @ self.b.mT, self._spread)
+        return _paired(same.to(self.b.dtype), for_each(self.b, self.b.mT), self._spread)
 
     def add_to(self, total: Any, weights: Any, room: Any) -> None:
         """In float64."""
@@ -214,9 +224,10 @@ class Lookup(Form):
         where = self.places[:, :, None].expand_as(self.b)
         return table.scatter_add_(1, where, self.b).flatten(1)
 
-    def bits_of(self, person: int) -> list[Any]:
-        """What is one person's own."""
-        return [self.places[person], self.b[person]]
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """What is people's own."""
+        return (self.places, self.b)
 
     def without(self, kept: Any) -> Lookup:
         """Zeros for the others."""
@@ -267,9 +278,10 @@ class PerPerson(Form):
         """Themselves."""
         return self.own.flatten(1) if self.order is None else torch.stack([*map(self._ordered, self.own)]).flatten(1)
 
-    def bits_of(self, person: int) -> list[Any]:
-        """What is one person's own."""
-        return [self.own[person]]
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """What is people's own."""
+        return (self.own,)
 
     def without(self, kept: Any) -> PerPerson:
         """Zeros for the others."""
@@ -353,7 +365,7 @@ def groups(people: int, together: int) -> Iterator[tuple[slice, int]]:
 
 def room_for(numbers: int) -> Any:
     """Where products of blocks are written: a line for each block of a group, or one alone where lines are long."""
-    return torch.empty(numbers if numbers > _LONG else numbers * TOGETHER)
+    return torch.empty(numbers if numbers > _LONG else numbers * TOGETHER, dtype=torch.float32)
 
 
 def _add_blocks(total: Any, room: Any, people: int, product: Callable[[slice, int, Any], None]) -> None:
@@ -365,7 +377,7 @@ def _add_blocks(total: Any, room: Any, people: int, product: Callable[[slice, in
         return
     short = len(total) <= _SHORT
     together = min(people if short else TOGETHER, len(room) // len(total))
-    added = torch.empty(0 if short else len(total))
+    added = torch.empty(0 if short else len(total), dtype=torch.float32)
     for part, many in groups(people, together):
         lines = room[: many * len(total)].view(many, -1)
         product(part, many, lines)

@@ -9,7 +9,7 @@ the order of the module's parameters. A module with a layer that is not understo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -77,32 +77,30 @@ def row_losses(losses: Any, rows: int) -> Any:
     return losses if losses.dim() == 1 else losses.flatten(1).sum(dim=1)
 
 
-def _prepared(tape: Tape) -> list[Callable[[], None]]:
-    """Hooks on all layers that are understood; how to take them off again."""
-    undo: list[Callable[[], None]] = []
+def _prepared(tape: Tape) -> Iterator[Callable[[], None]]:
+    """Change all layers that are understood so that they report; of each, how to take that back."""
     inside: set[int] = set()
-    for layer in tape.module.modules():
+    for layer in list(tape.module.modules()):
         if is_attention(layer) or is_recurrent(layer):
             inside |= {id(each) for each in layer.modules()}
             layer.forward = attending(tape, layer) if is_attention(layer) else stepping(tape, layer)
-            undo.append(partial(delattr, layer, "forward"))
+            yield partial(delattr, layer, "forward")
             continue
+        understood = fitting(layer)
         if tape.channels_last and is_image_layer(layer):
             layer.forward = with_channels_last(layer)
-            undo.append(partial(delattr, layer, "forward"))
-        understood = fitting(layer)
+            yield partial(delattr, layer, "forward")
         if understood is None or id(layer) in inside:
             continue
         if not any(tape.trains(each) for each in layer.parameters(recurse=False)):
             continue
         if isinstance(layer, torch.nn.Linear):
             layer.forward = multiplying(tape, layer)
-            undo.append(partial(delattr, layer, "forward"))
+            yield partial(delattr, layer, "forward")
             continue
 
         def hook(layer: Any, fed: Any, output: Any, understood: Any = understood) -> Any:
             own = fed[0].detach()
             return tape.record(output, own, understood(tape, layer, own, output))
 
-        undo.append(layer.register_forward_hook(hook).remove)
-    return undo
+        yield layer.register_forward_hook(hook).remove

@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from tacit.learning.neural.gradients.convolution import convolved
 from tacit.learning.neural.gradients.forms import Lookup, PerPerson
-from tacit.learning.neural.gradients.tape import Made, Tape
+from tacit.learning.neural.gradients.tape import Made, Tape, has_forward_of
 
 Understood: TypeAlias = Callable[[Tape, Any, Any, Any], Made]
 
@@ -108,6 +108,6 @@ _UNDERSTOOD: dict[Any, Understood] = {
 def fitting(layer: Any) -> Understood | None:
     """What is understood of a layer, or None."""
     for kind, understood in _UNDERSTOOD.items():
-        if isinstance(layer, kind) and type(layer).forward is kind.forward:
+        if has_forward_of(layer, kind):
             return understood
     return None

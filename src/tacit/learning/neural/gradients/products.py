@@ -3,7 +3,7 @@
 torch hands float32 products to MKL, which on many processors uses half of their width, while its convolutions go to
 oneDNN, which uses all of it. The product of oneDNN that torch's compiler calls is called here where it is there.
 
-Products of each person's matrices are torch's. MKL rounds their sums by where a result begins in memory, so each begins
+Products of each person's matrices are torch's. MKL rounds their sums by where matrices begin in memory, so each begins
 at a line of the processor's cache: else a person's bits would depend on the place in the chunk.
 
 Promise: what comes back is fed weight' + bias, rounded as the theorem of `floats` assumes: in any order, fused or not,
@@ -32,17 +32,36 @@ def linear(fed: Any, weight: Any, bias: Any) -> Any:
 
 def product(fed: Any, weight: Any, bias: Any = None) -> Any:
     """fed weight' + bias, without slopes."""
-    if is_wide() and fed.numel() and weight.numel():
-        return torch.ops.mkldnn._linear_pointwise(fed, weight, bias, "none", [], "")
-    return functional.linear(fed, weight, bias)
+    if not (is_wide() and fed.numel() and weight.numel() and _fits(fed, weight)):
+        return functional.linear(fed, weight, bias)  # it says best what does not fit
+    shift = None if bias is None else bias.contiguous()  # oneDNN takes it for one that is
+    return torch.ops.mkldnn._linear_pointwise(fed, weight, shift, "none", [], "")
+
+
+def _fits(fed: Any, weight: Any) -> bool:
+    """Whether these can be multiplied, as float32."""
+    single = fed.dtype == weight.dtype == torch.float32
+    return single and weight.dim() == 2 and bool(fed.shape[-1] == weight.shape[-1])
 
 
 def for_each(left: Any, right: Any) -> Any:
     """The product of two matrices for each person, of whom none knows of the others."""
-    people, lines, numbers = len(left), left.shape[1], right.shape[2]
+    out = _room(len(left), left.shape[1], right.shape[2], left.dtype)
+    return torch.bmm(_in_lines(left), _in_lines(right), out=out)
+
+
+def _in_lines(each: Any) -> Any:
+    """The same matrices, of which each begins at a line of the cache."""
+    if each.stride(0) % _LINE == 0 and each.data_ptr() % (4 * _LINE) == 0:
+        return each
+    if each.stride(1) == 1 and each.shape[1] > 1:  # lies the other way round, and stays so
+        return _in_lines(each.mT).mT
+    return _room(len(each), each.shape[1], each.shape[2], each.dtype).copy_(each)
+
+
+def _room(people: int, lines: int, numbers: int, kind: Any) -> Any:
     apart = -(-lines * numbers // _LINE) * _LINE
-    out = torch.empty(people * apart).as_strided((people, lines, numbers), (apart, numbers, 1))
-    return torch.bmm(left, right, out=out)
+    return torch.empty(people * apart, dtype=kind).as_strided((people, lines, numbers), (apart, numbers, 1))
 
 
 class _Linear(torch.autograd.Function):
@@ -63,8 +82,8 @@ def is_wide() -> bool:
     if not torch.backends.mkldnn.is_available() or not hasattr(torch.ops.mkldnn, "_linear_pointwise"):
         return False
     made = torch.Generator().manual_seed(0)
-    fed, weight = (torch.randn(shape, generator=made) for shape in ((96, 80), (48, 80)))
-    bias = torch.randn(48, generator=made)
+    fed, weight = (torch.randn(shape, generator=made, dtype=torch.float32) for shape in ((96, 80), (48, 80)))
+    bias = torch.randn(48, generator=made, dtype=torch.float32)
     cases = ((fed, weight, bias), (fed, weight, None), (fed.mT, weight.new_ones(7, 96), None), (weight, fed, None))
     try:
         return all(_is_right(*case) for case in (*cases, (fed, weight.T.contiguous().T, bias)))

@@ -13,14 +13,12 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from tacit.learning.neural.gradients.tape import Tape
+from tacit.learning.neural.gradients.tape import Tape, has_forward_of
 
 
 def is_recurrent(layer: Any) -> bool:
     """Whether it is one that is written here."""
-    return any(isinstance(layer, kind) and type(layer).forward is kind.forward for kind in (nn.LSTM, nn.GRU)) and (
-        layer.proj_size == 0
-    )
+    return any(has_forward_of(layer, kind) for kind in (nn.LSTM, nn.GRU)) and (layer.proj_size == 0)
 
 
 def stepping(tape: Tape, layer: Any) -> Callable[..., Any]:

@@ -11,7 +11,7 @@ Layers that are not one product (attention, recurrent layers) are computed here 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -112,20 +112,25 @@ class Tape:
             return {each: joined(forms, tuple(each.shape)) for each, forms in found.items()}
 
 
+def has_forward_of(layer: Any, kind: Any) -> bool:
+    """Whether it is of this kind, and its forward pass is torch's: neither its class nor itself has another."""
+    return isinstance(layer, kind) and type(layer).forward is kind.forward and "forward" not in vars(layer)
+
+
 @contextmanager
-def running(tape: Tape, prepare: Callable[[Tape], list[Callable[[], None]]]) -> Iterator[Tape]:
-    """Layers report to the tape, and parameters ask for no gradients; afterwards all is as it was."""
+def running(tape: Tape, prepare: Callable[[Tape], Iterator[Callable[[], None]]]) -> Iterator[Tape]:
+    """Layers report to the tape, and parameters ask for no gradients; afterwards all is as it was.
+
+    `prepare` changes layers one by one, and says of each how it becomes what it was.
+    """
     asking = [each for each in tape.module.parameters() if each.requires_grad]
     fast = torch.backends.mha.get_fastpath_enabled()
-    undo = prepare(tape)
-    try:
+    with ExitStack() as undo:
+        undo.callback(torch.backends.mha.set_fastpath_enabled, fast)
+        for step in prepare(tape):
+            undo.callback(step)
         torch.backends.mha.set_fastpath_enabled(False)  # it would pass by the layers inside
         for each in asking:
+            undo.callback(each.requires_grad_, True)
             each.requires_grad_(False)
         yield tape
-    finally:
-        torch.backends.mha.set_fastpath_enabled(fast)
-        for each in asking:
-            each.requires_grad_(True)
-        for step in undo:
-            step()

@@ -72,8 +72,10 @@ def _shortened() -> str | None:
         found = str(getattr(place, "fp32_precision", "none"))
         if found not in ("none", "ieee"):
             return found
-    # torch does not say the one where the other was used
-    older = str(torch.get_float32_matmul_precision())
+    try:
+        older = str(torch.get_float32_matmul_precision())
+    except RuntimeError:  # it does not say, where one of the newer settings differs from it
+        return "set in two ways that differ"
     return None if older == "highest" else older
 
 

@@ -22,14 +22,13 @@ from tacit.learning.neural.floats import BLOCK
 
 _HELD: Final = 1 << 23
 """Numbers that a chunk may hold of all its people: beyond the processor's cache more of them cost more."""
-_LEAST_PLACES: Final = 16
 MANY_PLACES: Final = 8448
 FEWER_PLACES: Final = 2304
-_EVEN: Final = 8
+_EVEN: Final = 32
+"""Places come in so many. torch's kernels round the last numbers of a tensor, fewer than this, in another way."""
+_A_CHUNK: Final = 10
 _DEVIATIONS: Final = 1.75
 """Above the mean, so that 24 of 25 samples need no chunk more."""
-_SPARE: Final = 0.1
-"""Of a step, at most so many places are left empty for the sake of whole blocks, whose products are faster."""
 
 Room: TypeAlias = dict[int, Any]
 """Tensors of a chunk by their place, to be written over."""
@@ -118,17 +117,13 @@ def fitting_places(mean: float | None, rate: float, numbers: int, largest: int =
     with few places for nobody. numbers: how many of them are held for each person.
     largest: never more places than these.
     """
-    most = min(max(_HELD // max(numbers, 1), _LEAST_PLACES), largest)
-    if most < 2 * BLOCK:
-        most = min(most, BLOCK)
-    else:
-        most -= most % BLOCK
+    most = max(min(_HELD // max(numbers, 1), largest) // _EVEN, 1) * _EVEN
     if mean is None or mean <= 1.0:
         return min(most, BLOCK)
     reach = mean + _DEVIATIONS * math.sqrt(mean * (1.0 - rate)) + 1.0
-    chunks = math.ceil(reach / most)
-    even = BLOCK if BLOCK * chunks <= _SPARE * reach and most % BLOCK == 0 else _EVEN
-    return min(most, even * max(2, math.ceil(reach / chunks / even)))
+    # the fewest places computed; each chunk more costs as much as some places
+    sizes = range(_EVEN, most + 1, _EVEN)
+    return min(sizes, key=lambda places: (math.ceil(reach / places) * (places + _A_CHUNK), -places))
 
 
 def people_of(inputs: Any, target: Any, units: Any = None, rows_per_unit: int | None = None) -> People:

@@ -13,6 +13,7 @@ longer then, on arrays, is the step.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from tacit.errors import TacitError
 from tacit.learning.neural.floats import chunks_together
 from tacit.learning.neural.gradients.forms import Form, room_for
 from tacit.learning.neural.people.batches import Chunk, People, Room
@@ -28,7 +30,7 @@ from tacit.learning.neural.sums.clipping import add_clipped
 from tacit.learning.neural.sums.grid import Grid
 
 _LARGE: Final = 31 << 20  # glibc learns from pieces of at most 32 MiB
-_FAILURES: Final = (IndexError, RuntimeError)  # as torch has them
+FAILED: Final = "The module or the loss failed on the rows of a step. What it said may have to do with a row."
 
 
 def keep_freed_memory() -> None:
@@ -86,13 +88,14 @@ class Summing:
         return spans + 1
 
     def _safe(self, chunk: Chunk) -> tuple[Chunk, list[Form]]:
-        """Gradients of a chunk; of those whom torch fails at, none."""
+        """Gradients of a chunk; of those whom torch or the loss fails at, none. What is raised depends on rows."""
         with torch.enable_grad():
-            try:
+            with suppress(Exception):
                 return chunk, self._gradients(chunk)
-            except _FAILURES:
+            with suppress(Exception):
                 chunk = self._without_failing(chunk)
-                return chunk, self._gradients(chunk)  # what fails for nobody's sake may be seen
+                return chunk, self._gradients(chunk)
+        raise TacitError(FAILED)
 
     def _without_failing(self, chunk: Chunk) -> Chunk:
         """The chunk with empty places for those at whom the module or the loss fails when they are alone."""
@@ -103,7 +106,7 @@ class Summing:
             alone = Chunk(1, tuple(each[own] for each in chunk.inputs), chunk.target[own], chunk.weights[own])
             try:
                 self._gradients(alone)
-            except _FAILURES:
+            except Exception:  # noqa: BLE001  # which kind it is may have to do with a row
                 empty[own] = True
 
         def emptied(whole: Any) -> Any:
