@@ -255,6 +255,7 @@ class InPlaceAtOnce(InPlace):
         (None, {"units": np.zeros(200)}, "rows_per_unit"),
         (None, {"chunk": 2**20 + 1}, "chunk"),
         (None, {"data": (people()[0], people()[1][:9])}, "of one length"),
+        (None, {"data": (torch.empty(200, 3, device="meta"), people()[1])}, "on the processor"),
     ],
 )
 def test_bad_input_is_refused_before_the_first_step(module: Any, changed: dict[str, Any], said: str) -> None:

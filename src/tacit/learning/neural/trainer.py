@@ -366,4 +366,5 @@ def _same_parameters(order: list[Any], optimiser: Any) -> None:
         raise parameters.refuse("optimiser", "one of torch.optim, of the module's parameters", type(optimiser).__name__)
     theirs = {id(each) for group in groups for each in group["params"]}
     if not theirs or not theirs <= {id(each) for each in order}:
-        raise parameters.refuse("optimiser", "one of this module's parameters that learn", "one of others")
+        hint = "Leave out what does not learn (requires_grad is False)."
+        raise parameters.refuse("optimiser", "one of this module's parameters that learn", "one of others", hint)

@@ -163,6 +163,8 @@ def _grouped(units: NDArray[Any], most: int) -> NDArray[np.int64]:
 def _tensor(name: str, value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         found = value.detach()
+        if found.device.type != "cpu":
+            raise parameters.refuse(name, "on the processor", f"a tensor on {found.device}", f"Use {name}.cpu().")
     else:
         array = np.asarray(value)
         if array.dtype.kind not in "fiub":

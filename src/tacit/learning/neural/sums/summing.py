@@ -26,7 +26,7 @@ from tacit.learning.neural.floats import chunks_together
 from tacit.learning.neural.gradients.forms import Form, room_for
 from tacit.learning.neural.people.batches import Chunk, People, Room
 from tacit.learning.neural.sums.alone import exact_sum
-from tacit.learning.neural.sums.clipping import add_clipped
+from tacit.learning.neural.sums.clipping import ADAPTIVE, add_clipped
 from tacit.learning.neural.sums.grid import Grid
 
 _LARGE: Final = 31 << 20  # glibc learns from pieces of at most 32 MiB
@@ -62,7 +62,10 @@ class Summing:
         self._room, self._chunk_room = room_for(max(sizes)), Room()
 
     def total(self, chosen: NDArray[np.int64], clip: Fraction, grid: Grid) -> tuple[Any, int]:
-        """The sum over those chosen, which the next one overwrites; and the people within the norm less the others."""
+        """The sum over those chosen, which the next one overwrites; and the people within the norm less the others.
+
+        These are counted where the norm follows them, and are 0 elsewhere.
+        """
         opened = within = spans = 0
         for chunk in self._people.chunks(chosen, self._places, self._chunk_room):
             if opened == self._together:  # what is open is rounded to the grid, and exact from then on
@@ -72,7 +75,8 @@ class Summing:
             chunk, forms = self._safe(self._changed(chunk))
             with torch.no_grad():
                 lengths = add_clipped(self._open, forms, float(clip), self._kind, self._room)
-            within += signed(lengths, chunk, float(clip))
+            if self._kind == ADAPTIVE:
+                within += signed(lengths, chunk, float(clip))
             opened += 1
         if opened:
             spans = self._rounded(grid, spans)
@@ -127,7 +131,8 @@ class SummingAlone(Summing):
             chunk, forms = self._safe(self._changed(chunk))
             own, lengths = exact_sum(forms, clip, self._kind, grid)
             self._whole += torch.from_numpy(own)
-            within += signed(lengths, chunk, float(clip))
+            if self._kind == ADAPTIVE:
+                within += signed(lengths, chunk, float(clip))
         return self._whole, within
 
 
