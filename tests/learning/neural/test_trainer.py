@@ -293,6 +293,15 @@ def test_products_shortened_by_the_newer_settings_are_refused(place: str, short:
     trainer()
 
 
+@pytest.mark.parametrize("name", ["ONEDNN_DEFAULT_FPMATH_MODE", "DNNL_DEFAULT_FPMATH_MODE"])
+def test_products_shortened_by_the_environment_are_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "BF16")
+    with pytest.raises(ParameterError, match=name):
+        trainer()
+    monkeypatch.setenv(name, "STRICT")
+    trainer()
+
+
 def test_neighbours_differ_by_no_more_than_the_sensitivity() -> None:
     """Sums with and without one person, on many samples: within what was paid for, in any order."""
     rng = np.random.default_rng(1)

@@ -7,13 +7,17 @@ looking things up. What is not known is tried on made-up people (`rehearsal`).
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from typing import Any, Final
 
 import torch
 from torch import nn
 
 from tacit import parameters
 from tacit.errors import TacitError
+
+_ONEDNN: Final = ("ONEDNN_DEFAULT_FPMATH_MODE", "DNNL_DEFAULT_FPMATH_MODE")
+"""Variables of the environment by which oneDNN may shorten the numbers that it multiplies."""
 
 
 def refuse_mixing(module: Any) -> None:
@@ -59,19 +63,22 @@ def single_precision(module: Any) -> None:
             raise parameters.refuse(f"device of parameter {name!r}", "the processor", str(each.device))
     found = _shortened()
     if found is not None:
-        hint = 'Use torch.set_float32_matmul_precision("highest"), and leave fp32_precision of torch.backends as it is.'
+        hint = 'Use torch.set_float32_matmul_precision("highest"), and leave every other setting of it as torch has it.'
         raise parameters.refuse("precision of products", "float32 that is not shortened", found, hint)
     if torch.is_autocast_enabled("cpu"):
         raise TacitError("torch.autocast is on. Mixed precision has no bound here: train outside of it.")
 
 
 def _shortened() -> str | None:
-    """What float32 is shortened to in products, by either of the two settings that torch has for it."""
+    """What float32 is shortened to in products: by either of the settings that torch has for it, or by oneDNN's own."""
     own = torch.backends.mkldnn
     for place in (torch.backends, own, *(getattr(own, kind, None) for kind in ("matmul", "conv", "rnn"))):
         found = str(getattr(place, "fp32_precision", "none"))
         if found not in ("none", "ieee"):
             return found
+    for name in _ONEDNN:
+        if os.environ.get(name, "STRICT").upper() != "STRICT":
+            return f"{name}={os.environ[name]}"
     try:
         older = str(torch.get_float32_matmul_precision())
     except RuntimeError:  # it does not say, where one of the newer settings differs from it
