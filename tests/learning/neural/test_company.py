@@ -12,9 +12,11 @@ from torch import nn
 
 from tacit.errors import TacitError
 from tacit.learning.neural import PrivateTrainer, Shifted
+from tacit.learning.neural.floats import BLOCK
 from tacit.learning.neural.gradients.forms import Ghost, Lookup
 from tacit.learning.neural.gradients.hooked import book_keeping
-from tacit.learning.neural.people.batches import Chunk, People, people_of
+from tacit.learning.neural.modules.rehearsal import rehearsed
+from tacit.learning.neural.people.batches import Chunk, People, fewer_than, people_of
 from tacit.learning.neural.sums.summing import FAILED
 from tests.learning.neural.nets import builds, entropy
 from tests.learning.neural.test_trainer import net, people, trainer
@@ -264,3 +266,51 @@ def test_a_step_that_fails_for_everybody_says_one_sentence() -> None:
         own.fit()
     assert str(refusal.value) == FAILED
     assert refusal.value.__cause__ is None
+
+
+@pytest.mark.parametrize("places", [64, 96])
+def test_the_last_chunk_has_the_fewest_places_that_are_enough(places: int) -> None:
+    X = np.random.default_rng(2).normal(size=(200, 3))
+    own = people_of(X, X[:, 0])
+    fewer = fewer_than(places)
+    assert fewer
+    for size in (1, 32, 33, 64, 65, 96, 97, 128, 160, 200):
+        sizes = [each.people for each in own.chunks(np.arange(size), places, fewer=fewer)]
+        rest = size % places
+        assert sizes == [places] * (size // places) + [min(s for s in (*fewer, places) if s >= rest)] * (rest > 0)
+
+
+def test_a_chunk_of_several_blocks_has_no_smaller_ones_behind_it() -> None:
+    """Of another size it would be cut into other blocks, and more than two of them would change with one person."""
+    assert fewer_than(BLOCK) == [64, 128]
+    assert fewer_than(BLOCK + 32) == fewer_than(32) == fewer_than(2) == []
+
+
+@pytest.mark.parametrize("name", sorted(builds()))
+def test_bits_in_a_last_chunk_of_fewer_places_are_those_of_a_full_one(name: str) -> None:
+    """Where they are not, there are no chunks with fewer places."""
+    module, loss, chunk = builds()[name](lambda low, high: low)
+    own = People((*chunk.inputs,), chunk.target, np.arange(chunk.rows).reshape(chunk.people, -1))
+    found = rehearsed(module, loss, own, lambda numbers: (64,), lambda each: each)
+    whole = own.made_up(64, seed=9)
+    copies = whole.rows // 64
+    for fewer in found.fewer:
+        part = slice(20 * copies, (20 + fewer) * copies)
+        few = Chunk(fewer, tuple(each[part] for each in whole.inputs), whole.target[part], whole.weights[part])
+        for left, right in zip(found.gradients(whole), found.gradients(few), strict=True):
+            assert all(torch.equal(a[20 : 20 + fewer], b) for a, b in zip(left.parts, right.parts, strict=True))
+
+
+@pytest.mark.parametrize("size", [31, 32, 33, 63, 64, 65, 128])
+def test_one_person_more_moves_a_sum_whose_last_chunk_changes_its_size_by_no_more_than_the_sensitivity(
+    size: int,
+) -> None:
+    own = trainer(chunk=64)
+    assert own._summing._fewer == (32,)
+    reach = float(own._grid.sigma / own.run.multiplier)
+    chosen = np.random.default_rng(6).permutation(200)[:size]
+    before = own._sum(chosen)
+    for place in range(0, size, 7):
+        more = np.append(chosen, chosen[place])
+        more[place] = int(np.setdiff1d(np.arange(200), chosen)[0])
+        assert 0 < float((own._sum(more) - before).norm()) <= reach

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -10,11 +11,12 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from tacit.learning.neural.gradients.forms import room_for
+from tacit.errors import TacitError
+from tacit.learning.neural.gradients.gathered import room_of
 from tacit.learning.neural.gradients.hooked import book_keeping, not_understood
 from tacit.learning.neural.gradients.per_sample import one_by_one, per_sample
 from tacit.learning.neural.modules.rehearsal import is_static
-from tacit.learning.neural.people.batches import Chunk
+from tacit.learning.neural.people.batches import Chunk, Room
 from tacit.learning.neural.sums.clipping import AUTOMATIC, FLAT, add_clipped, weights
 from tests.effort import EXAMPLES
 from tests.learning.neural.nets import builds, entropy
@@ -45,7 +47,7 @@ def test_norms_are_those_of_each_person_alone(name: str, data: st.DataObject) ->
         own, _ = weights(found, clip, kind)
         sizes = [math.prod(each.shape) for each in found]
         total = torch.zeros(sum(sizes), dtype=torch.float64)
-        add_clipped(total, found, clip, kind, room_for(max(sizes)))
+        add_clipped(total, found, clip, kind, room_of(sizes))
         assert torch.allclose(total, own.double() @ explicit, rtol=1e-4, atol=1e-5 * clip)
         assert torch.all(own.double() * lengths <= clip * (1 + 1e-6))
 
@@ -123,15 +125,26 @@ def test_a_layer_with_a_forward_pass_of_its_own_keeps_it() -> None:
         assert torch.allclose(left.rows(), right.rows(), rtol=1e-4, atol=1e-5)
 
 
-def test_what_fails_on_the_way_leaves_layers_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kept", [False, True])
+def test_what_fails_on_the_way_leaves_layers_as_they_were(kept: bool) -> None:
     module = nn.Sequential(nn.Linear(3, 6), nn.LayerNorm(6), nn.Linear(6, 2))
-
-    def failing(*_: object) -> None:
-        raise RuntimeError("no hook")
-
-    monkeypatch.setattr(module[1], "register_forward_hook", failing)
-    people = Chunk(4, (torch.randn(4, 3),), torch.tensor([0, 1, 1, 0]), torch.ones(4))
-    with pytest.raises(RuntimeError, match="no hook"):
-        book_keeping(module, entropy)(people)
-    assert all("forward" not in vars(each) for each in module.modules())
+    people = Chunk(4, (torch.randn(4, 3),), torch.tensor([0, 1, 1, 0]), torch.ones(4), {} if kept else None)
+    gradients = book_keeping(module, entropy)
+    gradients(people)
+    module[2].forward = torch.sin
+    with pytest.raises(TacitError, match="A Linear has another forward than when the run began"):
+        gradients(people)
+    assert [each for each in module.modules() if "forward" in vars(each)] == [module[2]]
     assert all(each.requires_grad for each in module.parameters())
+
+
+@pytest.mark.parametrize("name", sorted(builds()))
+def test_memory_that_a_chunk_writes_over_has_nothing_left_of_the_last_one(name: str) -> None:
+    torch.manual_seed(4)
+    module, loss, first = builds()[name](lambda low, high: high)
+    second = replace(first, inputs=tuple(each.roll(1, 0) for each in first.inputs), weights=first.weights.roll(1, 0))
+    gradients, room = book_keeping(module, loss), Room()
+    for people in (first, second, first):
+        found, fresh = gradients(replace(people, room=room)), gradients(people)
+        for left, right in zip(found, fresh, strict=True):
+            assert torch.equal(left.rows(), right.rows())

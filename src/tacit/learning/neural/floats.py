@@ -1,16 +1,18 @@
 """What floating point does to a sum of clipped gradients, as a theorem; its bounds are paid for in the sensitivity.
 
 Setting. A step draws a Poisson sample of people, puts it in a uniformly random order and cuts it into chunks of one
-fixed shape, the last one padded. For each layer torch computes what a person feeds it, a, and the slope of that
+fixed shape, the last one padded. Where a chunk is one block, the last one may have fewer places instead: of a few
+public numbers of them the least that is enough. For each layer torch computes what a person feeds it, a, and the slope of that
 person's loss there, b, in float32. These bits *define* the person's gradient: the real numbers sum over t of
 b_t (x) a_t for a layer in `forms.Ghost` or `forms.RankOne`, and the computed tensor itself in `forms.PerPerson`.
 
 Assumption (company). A person's a, b and computed tensors, and the bounds of their norms, depend on that person's rows,
-on the public weights and on the chunk's shape: not on who else is in the chunk, nor on the place in it. Fast kernels do
+on the public weights and on the shape of full chunks: not on who else is in the chunk, nor on the place in it, nor on
+how many places a last chunk has. Fast kernels do
 not promise it: some round the last numbers of a tensor in another way, some by where a result lies in memory. Places
 that come in whole vectors, and results that begin at lines of the cache, keep it for most modules; before a run is paid
-for, `rehearsal` compares bits on made-up people (removed, replaced, and everybody in several places) for this very
-module on this very machine, and refuses where it does not hold. `exact=True` needs no such assumption: there each
+for, `rehearsal` compares bits on made-up people (removed, replaced, everybody in several places and in fewer) for this
+very module on this very machine, and refuses where it does not hold. `exact=True` needs no such assumption: there each
 person is computed alone.
 Assumption (arithmetic). Products and sums in float32 are rounded as IEEE 754 says, in any order, fused or not; float32
 that is secretly shorter (bfloat16, TF32) is refused by `single_precision`.
@@ -36,7 +38,8 @@ Then each span's sum is rounded to whole numbers of a grid, and spans are added 
 
 Corollary (sensitivity). Adding one person to a sample leaves, up to a coupling of the random orders, everybody in
 place but one: the new one takes a uniformly random place, and whoever stood there moves to the end. So at most two
-blocks change, in at most two groups and two spans, and the sums on the grid differ by at most
+blocks change, in at most two groups and two spans (the last block changes anyway, so it may be of another size then),
+and the sums on the grid differ by at most
     S = units C (1 + 4 E + 2**-30) + 2 sqrt(d)
 in L2 norm, d coordinates, as rounding to whole numbers moves each of two spans by at most 1 an entry. The mechanism is
 a mixture over orders, and mixtures that are coupled so are no easier to tell apart than the worst pair (divergences are

@@ -173,7 +173,7 @@ class PrivateTrainer:
             hint = "Take a smaller chunk, or exact=True."
             raise parameters.refuse("chunk", "one whose sums have a small error", f"an error of {error:.2g}", hint)
         self._grid_at = lambda clip: grid_for(clip, multiplier, sum(sizes), error)
-        return Summing(found.gradients, self._people, self._places, sizes, self._kind, moved)
+        return Summing(found.gradients, self._people, self._places, sizes, self._kind, moved, found.fewer)
 
     def _fitting(self, numbers: int) -> Sequence[int]:
         """Places of a chunk: as said; or by how many people a step has and how many numbers are held for each."""

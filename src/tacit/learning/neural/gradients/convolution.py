@@ -18,8 +18,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from tacit.learning.neural.gradients.forms import Form, PerPerson, outer
-from tacit.learning.neural.gradients.products import for_each
+from tacit.learning.neural.gradients.forms import Form, PerPerson
 from tacit.learning.neural.gradients.tape import Made, Tape, has_forward_of
 
 
@@ -66,16 +65,16 @@ def _weight(tape: Tape, layer: Any, fed: Any, b: Any) -> Form:
     if groups == 1:
         last = fed.dim() == 4 and fed.shape[1] > 1 and fed.is_contiguous(memory_format=torch.channels_last)
         seen = patches(fed, layer, last=last)[:, 0]
-        form = outer(tape.by_person(seen), tape.by_person(b.mT))
+        form = tape.outer(tape.by_person(seen), tape.by_person(b.mT))
         if not last:
             return PerPerson(form.own.reshape(-1, *layer.weight.shape)) if isinstance(form, PerPerson) else form
         kernel = (*layer.kernel_size, fed.shape[1])
         if isinstance(form, PerPerson):
             return PerPerson(form.own.reshape(-1, channels, *kernel), order=(0, 3, 1, 2))
         first = seen.reshape(rows, positions, *kernel).movedim(-1, 2).reshape(rows, positions, math.prod(kernel))
-        return outer(tape.by_person(first), tape.by_person(b.mT))
+        return tape.outer(tape.by_person(first), tape.by_person(b.mT))
     slopes = b.reshape(rows * groups, channels // groups, positions)
-    own = for_each(slopes, patches(fed, layer).flatten(0, 1))
+    own = tape.for_each(slopes, patches(fed, layer).flatten(0, 1))
     return PerPerson(own.reshape(tape.people, -1, *layer.weight.shape).sum(dim=1))
 
 

@@ -250,14 +250,24 @@ class PerPerson(Form):
 
     def bounded(self) -> tuple[Any, Any]:
         """Short stretches in float32, their squares in float64."""
-        parts = [norms(part) for part in self.own.flatten(1).split(_STRETCH, dim=1)]
-        return sum(own**2 for own, _ in parts), sum(above**2 for _, above in parts)
+        parts = [norms(part) for part in self._stretches()]
+        found, upper = (sum(each.square().sum(dim=1) for each in side) for side in zip(*parts, strict=True))
+        return found, upper
 
     def squares(self, known: Known) -> Any:
         """Those of `bounded`."""
         if self.own.dim() == 2 and self.own.shape[1] <= _STRETCH:
             return above(self.own, known).square()
         return self.bounded()[1]
+
+    def _stretches(self) -> Iterator[Any]:
+        """N x stretches x numbers: the long ones, and what is left."""
+        flat = self.own.flatten(1)
+        whole = flat.shape[1] // _STRETCH * _STRETCH
+        if whole:
+            yield flat[:, :whole].unflatten(1, (-1, _STRETCH))
+        if whole < flat.shape[1] or not whole:
+            yield flat[:, None, whole:]
 
     def add_to(self, total: Any, weights: Any, room: Any) -> None:
         """Blocks in float32."""
@@ -295,13 +305,16 @@ class PerPerson(Form):
 _STRETCH: Final = 1 << 12
 
 
-def outer(a: Any, b: Any) -> Form:
-    """The form of a weight that people's positions multiply: the one with the least work, by public sizes alone."""
+def outer(a: Any, b: Any, multiplied: Callable[[Any, Any], Any] = for_each) -> Form:
+    """The form of a weight that people's positions multiply: the one with the least work, by public sizes alone.
+
+    multiplied: the product of each person's matrices, where it is written down.
+    """
     positions, inner, given = a.shape[1], a.shape[2], b.shape[2]
     if positions == 1:
         return RankOne(a[:, 0], b[:, 0])
     if inner * given <= _SMALL or inner * given <= positions * positions:
-        return PerPerson(for_each(b.mT, a))
+        return PerPerson(multiplied(b.mT, a))
     return Ghost(a, b)
 
 

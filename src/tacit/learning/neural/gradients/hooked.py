@@ -10,7 +10,6 @@ the order of the module's parameters. A module with a layer that is not understo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import torch
@@ -19,9 +18,9 @@ from tacit.errors import TacitError
 from tacit.learning.neural.gradients.attention import attending, is_attention
 from tacit.learning.neural.gradients.convolution import is_image_layer, with_channels_last
 from tacit.learning.neural.gradients.forms import Form, PerPerson
-from tacit.learning.neural.gradients.layers import fitting, multiplying
+from tacit.learning.neural.gradients.layers import fitting
 from tacit.learning.neural.gradients.recurrent import is_recurrent, stepping
-from tacit.learning.neural.gradients.tape import Tape, running
+from tacit.learning.neural.gradients.tape import Changed, Tape, running
 from tacit.learning.neural.people.batches import Chunk
 
 
@@ -47,16 +46,16 @@ def book_keeping(
     module: Any, loss: Callable[[Any, Any], Any], *, channels_last: bool = False
 ) -> Callable[[Chunk], list[Form]]:
     """The gradients of each chunk, by the tape; images with their channels last, where the module can have them so."""
-    order = trained(module)
+    tape = Tape(module, channels_last=channels_last)
+    changes = [*_changes(tape, module)]
 
     def gradients(chunk: Chunk) -> list[Form]:
-        tape = Tape(module, chunk.people, channels_last=channels_last)
-        with running(tape, _prepared):
+        with running(tape, chunk, changes):
             losses = row_losses(loss(module(*chunk.inputs), chunk.target), chunk.rows)
             if not losses.requires_grad:
                 raise TacitError("The loss does not depend on any layer that learns.")
             found = tape.forms(losses, chunk.weights)
-        return [found[each] if each in found else _unused(each, chunk.people) for each in order]
+        return [found[each] if each in found else _unused(each, chunk.people) for each in tape.learning]
 
     return gradients
 
@@ -77,30 +76,18 @@ def row_losses(losses: Any, rows: int) -> Any:
     return losses if losses.dim() == 1 else losses.flatten(1).sum(dim=1)
 
 
-def _prepared(tape: Tape) -> Iterator[Callable[[], None]]:
-    """Change all layers that are understood so that they report; of each, how to take that back."""
+def _changes(tape: Tape, module: Any) -> Iterator[Changed]:
+    """What all layers that are understood do instead of their own forward pass, so that they report."""
     inside: set[int] = set()
-    for layer in list(tape.module.modules()):
+    for layer in list(module.modules()):
         if is_attention(layer) or is_recurrent(layer):
             inside |= {id(each) for each in layer.modules()}
-            layer.forward = attending(tape, layer) if is_attention(layer) else stepping(tape, layer)
-            yield partial(delattr, layer, "forward")
+            yield layer, "forward", attending(tape, layer) if is_attention(layer) else stepping(tape, layer)
             continue
+        forward = with_channels_last(layer) if tape.channels_last and is_image_layer(layer) else None
         understood = fitting(layer)
-        if tape.channels_last and is_image_layer(layer):
-            layer.forward = with_channels_last(layer)
-            yield partial(delattr, layer, "forward")
-        if understood is None or id(layer) in inside:
-            continue
-        if not any(tape.trains(each) for each in layer.parameters(recurse=False)):
-            continue
-        if isinstance(layer, torch.nn.Linear):
-            layer.forward = multiplying(tape, layer)
-            yield partial(delattr, layer, "forward")
-            continue
-
-        def hook(layer: Any, fed: Any, output: Any, understood: Any = understood) -> Any:
-            own = fed[0].detach()
-            return tape.record(output, own, understood(tape, layer, own, output))
-
-        yield layer.register_forward_hook(hook).remove
+        learns = any(tape.trains(each) for each in layer.parameters(recurse=False))
+        if understood is not None and learns and id(layer) not in inside:
+            forward = understood(tape, layer, forward or layer.forward)
+        if forward is not None:
+            yield layer, "forward", forward

@@ -18,21 +18,47 @@ from tacit.learning.neural.gradients.convolution import convolved
 from tacit.learning.neural.gradients.forms import Lookup, PerPerson
 from tacit.learning.neural.gradients.tape import Made, Tape, has_forward_of
 
-Understood: TypeAlias = Callable[[Tape, Any, Any, Any], Made]
+Forward: TypeAlias = Callable[[Any], Any]
+Understood: TypeAlias = Callable[[Tape, Any, Forward], Forward]
+"""From a layer and its forward pass to one that gives the same and reports to the tape."""
 
 
-def linear(tape: Tape, layer: Any, fed: Any, output: Any) -> Made:
-    """x W' + b."""
-    return tape.product(layer.weight, layer.bias, fed)
-
-
-def multiplying(tape: Tape, layer: Any) -> Callable[[Any], Any]:
-    """The forward pass of a linear layer, by the faster product, which reports to the tape."""
+def multiplying(tape: Tape, layer: Any, computed: Forward) -> Forward:
+    """x W' + b, by the faster product."""
 
     def forward(input: Any) -> Any:  # as torch names it
         return tape.linear(input, layer.weight, layer.bias)
 
     return forward
+
+
+def normalising(tape: Tape, layer: Any, computed: Forward) -> Forward:
+    """A layer norm; its means and deviations serve again for the gradient of its weight."""
+
+    def forward(input: Any) -> Any:  # as torch names it
+        shape, fed = layer.normalized_shape, input.detach()
+        output, *found = torch.native_layer_norm(input, shape, layer.weight, layer.bias, layer.eps)
+        mean, inverse = (each.detach() for each in found)
+
+        def normalised() -> Any:
+            return (fed - mean).mul_(inverse)
+
+        return tape.record(output, fed, _of_scale(tape, layer, normalised, channels_first=False))
+
+    return forward
+
+
+def reporting(gradients: Callable[[Tape, Any, Any, Any], Made]) -> Understood:
+    """Layers that compute as they did; of each, what to make of what it was fed, what it gave, and the slopes."""
+
+    def understood(tape: Tape, layer: Any, computed: Forward) -> Forward:
+        def forward(input: Any) -> Any:  # as torch names it
+            output, own = computed(input), input.detach()
+            return tape.record(output, own, gradients(tape, layer, own, output))
+
+        return forward
+
+    return understood
 
 
 def embedding(tape: Tape, layer: Any, fed: Any, output: Any) -> Made:
@@ -51,20 +77,26 @@ def embedding(tape: Tape, layer: Any, fed: Any, output: Any) -> Made:
 def scaled(normalised: Callable[[Any, Any], Any], channels_first: bool) -> Understood:
     """Layers that bring each row to a common size, then multiply and shift: by channel, or by the last dimensions."""
 
-    def understood(tape: Tape, layer: Any, fed: Any, output: Any) -> Made:
-        def made(slopes: Any) -> list[Any]:
-            found = []
-            bias = getattr(layer, "bias", None)
-            if layer.weight is not None and tape.trains(layer.weight):
-                own = normalised(layer, fed) * slopes
-                found.append((layer.weight, PerPerson(_summed(tape, own, layer.weight.shape, channels_first))))
-            if bias is not None and tape.trains(bias):
-                found.append((bias, PerPerson(_summed(tape, slopes, bias.shape, channels_first))))
-            return found
+    def gradients(tape: Tape, layer: Any, fed: Any, output: Any) -> Made:
+        return _of_scale(tape, layer, lambda: normalised(layer, fed), channels_first=channels_first)
 
-        return made
+    return reporting(gradients)
 
-    return understood
+
+def _of_scale(tape: Tape, layer: Any, normalised: Callable[[], Any], *, channels_first: bool) -> Made:
+    """Of what multiplies and shifts rows that were brought to a common size."""
+
+    def made(slopes: Any) -> list[Any]:
+        found = []
+        bias = getattr(layer, "bias", None)
+        if tape.trains(layer.weight):
+            own = normalised().mul_(slopes)
+            found.append((layer.weight, PerPerson(_summed(tape, own, layer.weight.shape, channels_first))))
+        if tape.trains(bias):
+            found.append((bias, PerPerson(_summed(tape, slopes, bias.shape, channels_first))))
+        return found
+
+    return made
 
 
 def _summed(tape: Tape, own: Any, shape: Any, channels_first: bool) -> Any:
@@ -72,10 +104,6 @@ def _summed(tape: Tape, own: Any, shape: Any, channels_first: bool) -> Any:
     if channels_first:
         own = own.flatten(2).sum(dim=2) if own.dim() > 2 else own
     return own.reshape(tape.people, -1, *shape).sum(dim=1)
-
-
-def _layer_norm(layer: Any, fed: Any) -> Any:
-    return functional.layer_norm(fed, layer.normalized_shape, None, None, layer.eps)
 
 
 def _rms_norm(layer: Any, fed: Any) -> Any:
@@ -91,12 +119,12 @@ def _instance_norm(layer: Any, fed: Any) -> Any:
 
 
 _UNDERSTOOD: dict[Any, Understood] = {
-    nn.Linear: linear,
-    nn.Embedding: embedding,
-    nn.Conv1d: convolved,
-    nn.Conv2d: convolved,
-    nn.Conv3d: convolved,
-    nn.LayerNorm: scaled(_layer_norm, False),
+    nn.Linear: multiplying,
+    nn.Embedding: reporting(embedding),
+    nn.Conv1d: reporting(convolved),
+    nn.Conv2d: reporting(convolved),
+    nn.Conv3d: reporting(convolved),
+    nn.LayerNorm: normalising,
     nn.RMSNorm: scaled(_rms_norm, False),
     nn.GroupNorm: scaled(_group_norm, True),
     nn.InstanceNorm1d: scaled(_instance_norm, True),

@@ -44,9 +44,10 @@ def _fits(fed: Any, weight: Any) -> bool:
     return single and weight.dim() == 2 and bool(fed.shape[-1] == weight.shape[-1])
 
 
-def for_each(left: Any, right: Any) -> Any:
-    """The product of two matrices for each person, of whom none knows of the others."""
-    out = _room(len(left), left.shape[1], right.shape[2], left.dtype)
+def for_each(left: Any, right: Any, *, out: Any = None) -> Any:
+    """The product of two matrices for each person, of whom none knows of the others; `out`: as `room_for_each`."""
+    if out is None:
+        out = room_for_each(len(left), left.shape[1], right.shape[2], left.dtype)
     return torch.bmm(_in_lines(left), _in_lines(right), out=out)
 
 
@@ -56,10 +57,11 @@ def _in_lines(each: Any) -> Any:
         return each
     if each.stride(1) == 1 and each.shape[1] > 1:  # lies the other way round, and stays so
         return _in_lines(each.mT).mT
-    return _room(len(each), each.shape[1], each.shape[2], each.dtype).copy_(each)
+    return room_for_each(len(each), each.shape[1], each.shape[2], each.dtype).copy_(each)
 
 
-def _room(people: int, lines: int, numbers: int, kind: Any) -> Any:
+def room_for_each(people: int, lines: int, numbers: int, kind: Any) -> Any:
+    """Where a matrix of each person is written, each from a line of the cache on."""
     apart = -(-lines * numbers // _LINE) * _LINE
     return torch.empty(people * apart, dtype=kind).as_strided((people, lines, numbers), (apart, numbers, 1))
 

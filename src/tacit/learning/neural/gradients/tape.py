@@ -1,17 +1,20 @@
 """What a forward pass leaves behind for norms: what each layer was fed, and where the slopes of its output go.
 
-Promise: inside `Tape.running` parameters ask for no gradients, so the backward pass computes slopes of outputs only,
+Promise: inside `running` parameters ask for no gradients, so the backward pass computes slopes of outputs only,
 once. Afterwards `forms` holds every trainable parameter's gradients in a form of `forms`, one for each person. What a
 layer was fed or gave must not be overwritten by what comes after it: that would change norms silently, so it is
 noticed (tensors count their changes) and refused.
+
+A tape is made once for a run: what layers do instead of their own forward pass is written down then, and put in place
+for each chunk.
 
 Layers that are not one product (attention, recurrent layers) are computed here by products, through `Tape.linear`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -20,8 +23,11 @@ from torch.nn import functional
 
 from tacit.errors import TacitError
 from tacit.learning.neural.gradients.forms import Form, PerPerson, joined, outer
-from tacit.learning.neural.gradients.products import linear
+from tacit.learning.neural.gradients.products import for_each, linear, room_for_each
+from tacit.learning.neural.people.batches import Chunk, Room
 
+Changed: TypeAlias = tuple[Any, str, Callable[..., Any]]
+"""A layer, the name of one of its methods, and what stands in for it while the tape runs."""
 Made: TypeAlias = Callable[[Any], list[tuple[Any, Form]]]
 """From the slopes of an output to (parameter, form) pairs."""
 
@@ -39,10 +45,19 @@ class Use:
 class Tape:
     """The uses of one pass, for `people` people with the same number of rows each."""
 
-    def __init__(self, module: Any, people: int, *, channels_last: bool = False) -> None:
-        self.module, self.people, self.channels_last = module, people, channels_last
+    def __init__(self, module: Any, *, channels_last: bool = False) -> None:
+        self.channels_last = channels_last
+        self.learning = [each for each in module.parameters() if each.requires_grad]
+        self.people = 0
         self.uses: list[Use] = []
-        self._trained = {id(each) for each in module.parameters() if each.requires_grad}
+        self._trained = {id(each) for each in self.learning}
+        self._room: Room | None = None
+        self._places = 0
+
+    def begin(self, chunk: Chunk) -> None:
+        """The next pass is of this chunk."""
+        self.people, self._room, self._places = chunk.people, chunk.room, 0
+        self.uses.clear()
 
     def trains(self, parameter: Any) -> bool:
         """Whether it is there and learns."""
@@ -75,6 +90,21 @@ class Tape:
 
         return self.record(fed + bias[slice(*part)], fed.detach(), made)
 
+    def for_each(self, left: Any, right: Any) -> Any:
+        """The product of two matrices for each person, in memory that the next chunk writes over, if it has any."""
+        if self._room is None:
+            return for_each(left, right)
+        sizes = (len(left), left.shape[1], right.shape[2])
+        self._places += 1
+        key = ("product", self._places, *sizes, left.dtype)
+        if key not in self._room:
+            self._room[key] = room_for_each(*sizes, left.dtype)
+        return for_each(left, right, out=self._room[key])
+
+    def outer(self, a: Any, b: Any) -> Form:
+        """The form of a weight that people's positions multiply."""
+        return outer(a, b, self.for_each)
+
     def product(self, weight: Any, bias: Any, fed: Any, part: tuple[int, int] | None = None) -> Made:
         """The gradients of W and b, from what was fed."""
 
@@ -84,7 +114,7 @@ class Tape:
                 b = functional.pad(b, (part[0], len(weight) - part[1]))
             found: list[tuple[Any, Form]] = []
             if self.trains(weight):
-                found.append((weight, outer(self.by_person(fed), b)))
+                found.append((weight, self.outer(self.by_person(fed), b)))
             if self.trains(bias):
                 found.append((bias, PerPerson(b[:, 0] if b.shape[1] == 1 else b.sum(dim=1))))
             return found
@@ -118,19 +148,26 @@ def has_forward_of(layer: Any, kind: Any) -> bool:
 
 
 @contextmanager
-def running(tape: Tape, prepare: Callable[[Tape], Iterator[Callable[[], None]]]) -> Iterator[Tape]:
-    """Layers report to the tape, and parameters ask for no gradients; afterwards all is as it was.
-
-    `prepare` changes layers one by one, and says of each how it becomes what it was.
-    """
-    asking = [each for each in tape.module.parameters() if each.requires_grad]
+def running(tape: Tape, chunk: Chunk, changes: Sequence[Changed]) -> Iterator[Tape]:
+    """Layers report to the tape, and parameters ask for no gradients; afterwards all is as it was."""
+    asking = [each for each in tape.learning if each.requires_grad]
     fast = torch.backends.mha.get_fastpath_enabled()
-    with ExitStack() as undo:
-        undo.callback(torch.backends.mha.set_fastpath_enabled, fast)
-        for step in prepare(tape):
-            undo.callback(step)
+    done: list[tuple[Any, str]] = []
+    tape.begin(chunk)
+    try:
         torch.backends.mha.set_fastpath_enabled(False)  # it would pass by the layers inside
+        for layer, name, own in changes:
+            if name in vars(layer):
+                raise TacitError(f"A {type(layer).__name__} has another {name} than when the run began.")
+            vars(layer)[name] = own  # a module's own way to set an attribute looks at more, and takes longer
+            done.append((layer, name))
         for each in asking:
-            undo.callback(each.requires_grad_, True)
             each.requires_grad_(False)
         yield tape
+    finally:
+        for each in asking:
+            each.requires_grad_(True)
+        for layer, name in done:
+            del vars(layer)[name]
+        torch.backends.mha.set_fastpath_enabled(fast)
+        tape.uses.clear()

@@ -4,7 +4,8 @@ What is tried, on this module and this machine:
 - the loss gives one number for each row;
 - gradients by book-keeping are those of ordinary backward passes, person by person;
 - a person's bits are the same when others are replaced, when they are taken out, and in whatever place: everybody in
-  the chunk is compared in several. That is the assumption of `floats`. A layer that mixes people fails here too.
+  the chunk is compared in several; and in a last chunk with fewer places, or there is none of that size. That is the
+  assumption of `floats`. A layer that mixes people fails here too.
 Made-up people are random numbers, and whole numbers 0 and 1. That the module behaves so for everybody is what a test
 cannot prove; so modules must also have one fixed course of operations (`is_static`), which values do not change.
 """
@@ -23,9 +24,10 @@ from torch import fx, nn
 
 from tacit.errors import TacitError
 from tacit.learning.neural.gradients.forms import Form
+from tacit.learning.neural.gradients.gathered import gathered
 from tacit.learning.neural.gradients.hooked import book_keeping, not_understood
 from tacit.learning.neural.gradients.per_sample import one_by_one, per_sample
-from tacit.learning.neural.people.batches import Chunk, People
+from tacit.learning.neural.people.batches import Chunk, People, fewer_than
 
 Gradients = Callable[[Chunk], list[Form]]
 Places = Callable[[int], Sequence[int]]
@@ -42,12 +44,16 @@ MIXES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Rehearsed:
-    """How gradients are made, what is noted about it, places of a chunk, and the error of float64 sums (E2)."""
+    """How gradients are made, what is noted about it, places of a chunk, and the error of float64 sums (E2).
+
+    fewer: the places that the last chunk of a step may have instead.
+    """
 
     gradients: Gradients
     notes: tuple[str, ...]
     places: int
     double_error: float
+    fewer: tuple[int, ...]
 
 
 def rehearsed(
@@ -67,9 +73,10 @@ def rehearsed(
         try:
             fitting, error = _fitting(of_changed, people, places(_held(of_changed, people)))
             _same_gradients(module, loss, gradients, people)
+            fewer = tuple(each for each in fewer_than(fitting) if _same_in_fewer(of_changed, people, fitting, each))
         except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as wrong:
             raise TacitError(f"The module or the loss fails on made-up people of these shapes: {wrong}") from wrong
-        return Rehearsed(gradients, notes, fitting, error)
+        return Rehearsed(gradients, notes, fitting, error, fewer)
 
     with _quiet(module):
         if strange:
@@ -141,9 +148,24 @@ def _same_bits(gradients: Gradients, people: People, places: int) -> float:
     return sum(each.double_error for each in forms)
 
 
+def _same_in_fewer(gradients: Gradients, people: People, places: int, fewer: int) -> bool:
+    """Whether everybody's bits are the same in a chunk with fewer places, and do not depend on the place there."""
+    try:
+        _same_bits(gradients, people, fewer)
+        whole = people.made_up(places, seed=1)
+        found = _lines(gradients(whole))
+        for start in sorted({0, (places - fewer) // 2, places - fewer}):
+            again = _lines(gradients(_part(whole, start, fewer)))
+            _must_be_same((own[start : start + fewer], other) for own, other in zip(found, again, strict=True))
+    except TacitError:
+        return False
+    return True
+
+
 def _lines(forms: Sequence[Form]) -> list[Any]:
     """What must be a person's own: what gradients are made of, and the bounds of their norms."""
-    return [each for form in forms for each in (*form.parts, form.squares({}))]
+    parts = [each for form in forms for each in form.parts]
+    return [*parts, *(placed.form.squares({}) for placed in gathered(forms))]
 
 
 def _must_be_same(pairs: Iterable[tuple[Any, Any]]) -> None:
@@ -175,6 +197,14 @@ def _emptied(chunk: Chunk, kept: set[int]) -> Chunk:
         torch.zeros_like(chunk.weights),
     )
     return replace(_mixed(chunk, nobody, kept), weights=torch.where(own, chunk.weights, torch.zeros(())))
+
+
+def _part(chunk: Chunk, start: int, people: int) -> Chunk:
+    """So many people of a chunk, as a chunk of their own."""
+    copies = chunk.rows // chunk.people
+    rows = slice(start * copies, (start + people) * copies)
+    inputs = tuple(each[rows].clone() for each in chunk.inputs)
+    return Chunk(people, inputs, chunk.target[rows].clone(), chunk.weights[rows].clone())
 
 
 def _turned(chunk: Chunk, by: int) -> Chunk:

@@ -1,15 +1,16 @@
-"""Chunks of one fixed shape: the people of a step, a few hundred at a time, the last chunk padded.
+"""Chunks of fixed shapes: the people of a step, a few hundred at a time, the last chunk padded.
 
-Promise: a chunk always has `people` places and `copies` rows for each of them, whoever is in it. Places without a
-person, and rows that a person does not have, are zeros and weigh nothing. So the shape tells nothing but how many
-chunks a step has: that number, and the time that it takes, follow the size of the sample. It is not hidden from
-whoever holds the arrays; a curator's clock hides it (`timing` in the policy).
+Promise: a chunk always has as many places as all others and `copies` rows for each of them, whoever is in it; the last
+one of a step may have fewer, of a few public sizes the least that holds who is left. Places without a person, and rows
+that a person does not have, are zeros and weigh nothing. So shapes tell nothing but how many people a step has, in
+coarse steps: that number, and the time that it takes, follow the size of the sample. It is not hidden from whoever
+holds the arrays; a curator's clock hides it (`timing` in the policy).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -30,8 +31,8 @@ _A_CHUNK: Final = 10
 _DEVIATIONS: Final = 1.75
 """Above the mean, so that 24 of 25 samples need no chunk more."""
 
-Room: TypeAlias = dict[int, Any]
-"""Tensors of a chunk by their place, to be written over."""
+Room: TypeAlias = dict[Any, Any]
+"""Tensors that belong to a chunk and are written over by the next one, by what they are for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -42,6 +43,8 @@ class Chunk:
     inputs: tuple[Any, ...]
     target: Any
     weights: Any  # of each row's loss: 0 where there is nobody
+    room: Room | None = None
+    """Memory for what is computed of these people, which the next chunk writes over."""
 
     @property
     def rows(self) -> int:
@@ -68,24 +71,32 @@ class People:
         """Rows of a person, at most."""
         return int(self.rows_of.shape[1])
 
-    def chunks(self, chosen: NDArray[np.int64], places: int, room: Room | None = None) -> Iterator[Chunk]:
-        """Those chosen, in this order. With `room` a chunk is written over the last one: memory is made once."""
+    def chunks(
+        self, chosen: NDArray[np.int64], places: int, room: Room | None = None, *, fewer: Sequence[int] = ()
+    ) -> Iterator[Chunk]:
+        """Those chosen, in this order. With `room` a chunk is written over the last one: memory is made once.
+
+        fewer: how many places the last chunk may have instead, where they are enough.
+        """
         for start in range(0, len(chosen), places):
             rows = self.rows_of[chosen[start : start + places]]
-            if len(rows) < places:
-                empty = np.full((places - len(rows), self.copies), -1, dtype=np.int64)
+            size = min((each for each in fewer if each >= len(rows)), default=places)
+            if len(rows) < size:
+                empty = np.full((size - len(rows), self.copies), -1, dtype=np.int64)
                 rows = np.concatenate([rows, empty])
-            yield self._chunk(torch.from_numpy(rows.reshape(-1)), places, {} if room is None else room)
+            yield self._chunk(torch.from_numpy(rows.reshape(-1)), size, room)
 
-    def _chunk(self, rows: Any, places: int, room: Room) -> Chunk:
+    def _chunk(self, rows: Any, places: int, kept: Room | None) -> Chunk:
+        room: Room = {} if kept is None else kept
         there = rows >= 0
         found = rows[there]
         first = bool(there[: len(found)].all())
 
         def taken(place: int, whole: Any) -> Any:
             own = room.get(place)
-            if own is None:
+            if own is None or len(own) < len(rows):
                 own = room[place] = torch.empty((len(rows), *whole.shape[1:]), dtype=whole.dtype)
+            own = own[: len(rows)]
             if first:  # nobody stands between two people
                 torch.index_select(whole, 0, found, out=own[: len(found)])
                 own[len(found) :] = 0
@@ -94,7 +105,7 @@ class People:
             return own
 
         inputs = tuple(taken(place, each) for place, each in enumerate(self.inputs))
-        return Chunk(places, inputs, taken(-1, self.target), there.float())
+        return Chunk(places, inputs, taken(-1, self.target), there.float(), kept)
 
     def made_up(self, places: int, seed: int = 0) -> Chunk:
         """People that nobody is, of the same shapes: numbers around 0, whole numbers 0 and 1."""
@@ -124,6 +135,17 @@ def fitting_places(mean: float | None, rate: float, numbers: int, largest: int =
     # the fewest places computed; each chunk more costs as much as some places
     sizes = range(_EVEN, most + 1, _EVEN)
     return min(sizes, key=lambda places: (math.ceil(reach / places) * (places + _A_CHUNK), -places))
+
+
+def fewer_than(places: int) -> Sequence[int]:
+    """How many places the last chunk of a step may have instead of so many (theorem: `floats`): half, and a quarter.
+
+    Only a chunk that is one block has smaller ones: of more blocks, those of other sizes would be cut elsewhere.
+    """
+    if places > BLOCK:
+        return []
+    sizes = {-(-places // (part * _EVEN)) * _EVEN for part in (2, 4)}
+    return [each for each in sorted(sizes) if each < places]
 
 
 def people_of(inputs: Any, target: Any, units: Any = None, rows_per_unit: int | None = None) -> People:

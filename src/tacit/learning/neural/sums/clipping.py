@@ -9,7 +9,6 @@ Source: Abadi et al. 2016; Bu, Wang, Zha, Karypis 2023 (automatic clipping, r = 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -18,6 +17,7 @@ import torch
 from tacit import parameters
 from tacit.learning.neural.floats import DOWN
 from tacit.learning.neural.gradients.forms import Form, Known
+from tacit.learning.neural.gradients.gathered import Placed, gathered
 
 FLAT: Final = "flat"
 AUTOMATIC: Final = "automatic"
@@ -55,15 +55,13 @@ def checked(kind: Any) -> str:
 def add_clipped(total: Any, forms: Sequence[Form], clip: float, kind: str, room: Any) -> Any:
     """Add everybody's clipped gradient, parameter after parameter, to a flat float64 total; bounds of their norms.
 
-    room: that of the longest parameter (`room_for`), and spoilt.
+    room: `room_of` the parameters' sizes, and spoilt.
     """
-    own, lengths = weights(forms, clip, kind)
+    placed = gathered(forms)
+    own, lengths = weights([each.form for each in placed], clip, kind)
     finite = torch.isfinite(lengths)
-    if not bool(finite.all()):
-        forms = [each.without(finite) for each in forms]  # nothing times what is no number is no number
-    start = 0
-    for each in forms:
-        many = math.prod(each.shape)
-        each.add_to(total[start : start + many], own, room)
-        start += many
+    if not bool(finite.all()):  # nothing times what is no number is no number
+        placed = [Placed(each.form.without(finite), each.stretches) for each in placed]
+    for each in placed:
+        each.add_to(total, own, room)
     return lengths

@@ -12,7 +12,7 @@ longer then, on arrays, is the step.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any, Final
@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from tacit.errors import TacitError
 from tacit.learning.neural.floats import chunks_together
-from tacit.learning.neural.gradients.forms import Form, room_for
+from tacit.learning.neural.gradients.forms import Form
+from tacit.learning.neural.gradients.gathered import room_of
 from tacit.learning.neural.people.batches import Chunk, People, Room
 from tacit.learning.neural.sums.alone import exact_sum
 from tacit.learning.neural.sums.clipping import ADAPTIVE, add_clipped
@@ -54,12 +55,13 @@ class Summing:
         sizes: list[int],
         kind: str,
         changed: Callable[[Chunk], Chunk],
+        fewer: Sequence[int] = (),
     ) -> None:
-        self._gradients, self._people, self._places = gradients, people, places
+        self._gradients, self._people, self._places, self._fewer = gradients, people, places, fewer
         self._kind, self._changed = kind, changed
         self._together = chunks_together(places)
         self._whole, self._open = (torch.empty(sum(sizes), dtype=torch.float64) for _ in range(2))
-        self._room, self._chunk_room = room_for(max(sizes)), Room()
+        self._room, self._chunk_room = room_of(sizes), Room()
 
     def total(self, chosen: NDArray[np.int64], clip: Fraction, grid: Grid) -> tuple[Any, int]:
         """The sum over those chosen, which the next one overwrites; and the people within the norm less the others.
@@ -67,7 +69,7 @@ class Summing:
         These are counted where the norm follows them, and are 0 elsewhere.
         """
         opened = within = spans = 0
-        for chunk in self._people.chunks(chosen, self._places, self._chunk_room):
+        for chunk in self._people.chunks(chosen, self._places, self._chunk_room, fewer=self._fewer):
             if opened == self._together:  # what is open is rounded to the grid, and exact from then on
                 spans, opened = self._rounded(grid, spans), 0
             if not opened:
