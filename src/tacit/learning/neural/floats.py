@@ -2,18 +2,17 @@
 
 Setting. A step draws a Poisson sample of people, puts it in a uniformly random order and cuts it into chunks of one
 fixed shape, the last one padded. Where a chunk is one block, the last one may have fewer places instead: of a few
-public numbers of them the least that is enough. For each layer torch computes what a person feeds it, a, and the slope of that
-person's loss there, b, in float32. These bits *define* the person's gradient: the real numbers sum over t of
+public numbers of them the least that is enough. For each layer torch computes what a person feeds it, a, and the slope
+of that person's loss there, b, in float32. These bits *define* the person's gradient: the real numbers sum over t of
 b_t (x) a_t for a layer in `forms.Ghost` or `forms.RankOne`, and the computed tensor itself in `forms.PerPerson`.
 
 Assumption (company). A person's a, b and computed tensors, and the bounds of their norms, depend on that person's rows,
 on the public weights and on the shape of full chunks: not on who else is in the chunk, nor on the place in it, nor on
-how many places a last chunk has. Fast kernels do
-not promise it: some round the last numbers of a tensor in another way, some by where a result lies in memory. Places
-that come in whole vectors, and results that begin at lines of the cache, keep it for most modules; before a run is paid
-for, `rehearsal` compares bits on made-up people (removed, replaced, everybody in several places and in fewer) for this
-very module on this very machine, and refuses where it does not hold. `exact=True` needs no such assumption: there each
-person is computed alone.
+how many places a last chunk has. Fast kernels do not promise it: some round the last numbers of a tensor in another
+way, some by where a result lies in memory. Places that come in whole vectors, and results that begin at lines of the
+cache, keep it for most modules; before a run is paid for, `rehearsal` compares bits on made-up people (removed,
+replaced, everybody in several places and in fewer) for this very module on this very machine, and refuses where it does
+not hold. `exact=True` needs no such assumption: there each person is computed alone.
 Assumption (arithmetic). Products and sums in float32 are rounded as IEEE 754 says, in any order, fused or not; float32
 that is secretly shorter (bfloat16, TF32) is refused by `single_precision`.
 

@@ -88,10 +88,11 @@ def _of_scale(tape: Tape, layer: Any, normalised: Callable[[], Any], *, channels
 
     def made(slopes: Any) -> list[Any]:
         found = []
+        weight: Any = layer.weight
         bias = getattr(layer, "bias", None)
-        if tape.trains(layer.weight):
+        if tape.trains(weight):
             own = normalised().mul_(slopes)
-            found.append((layer.weight, PerPerson(_summed(tape, own, layer.weight.shape, channels_first))))
+            found.append((weight, PerPerson(_summed(tape, own, weight.shape, channels_first))))
         if tape.trains(bias):
             found.append((bias, PerPerson(_summed(tape, slopes, bias.shape, channels_first))))
         return found

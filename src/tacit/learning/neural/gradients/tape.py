@@ -159,7 +159,7 @@ def running(tape: Tape, chunk: Chunk, changes: Sequence[Changed]) -> Iterator[Ta
         for layer, name, own in changes:
             if name in vars(layer):
                 raise TacitError(f"A {type(layer).__name__} has another {name} than when the run began.")
-            vars(layer)[name] = own  # a module's own way to set an attribute looks at more, and takes longer
+            layer.__dict__[name] = own  # a module's own way to set an attribute looks at more, and takes longer
             done.append((layer, name))
         for each in asking:
             each.requires_grad_(False)
@@ -168,6 +168,6 @@ def running(tape: Tape, chunk: Chunk, changes: Sequence[Changed]) -> Iterator[Ta
         for each in asking:
             each.requires_grad_(True)
         for layer, name in done:
-            del vars(layer)[name]
+            del layer.__dict__[name]
         torch.backends.mha.set_fastpath_enabled(fast)
         tape.uses.clear()
