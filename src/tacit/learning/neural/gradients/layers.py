@@ -88,8 +88,8 @@ def _of_scale(tape: Tape, layer: Any, normalised: Callable[[], Any], *, channels
 
     def made(slopes: Any) -> list[Any]:
         found = []
-        weight: Any = layer.weight
-        bias = getattr(layer, "bias", None)
+        weight = layer.weight
+        bias: Any = getattr(layer, "bias", None)
         if tape.trains(weight):
             own = normalised().mul_(slopes)
             found.append((weight, PerPerson(_summed(tape, own, weight.shape, channels_first))))
