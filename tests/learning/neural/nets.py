@@ -70,6 +70,25 @@ class Attends(nn.Module):
         return self.attention(x, other, other, need_weights=False)[0]
 
 
+class Masked(nn.Module):
+    """Attention to positions before oneself, and to those that a person has; with its shares used, or without."""
+
+    def __init__(self, positions: int, shown: bool, by_head: bool, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.shown, self.by_head = shown, by_head
+        self.attention = nn.MultiheadAttention(8, 2, batch_first=True, dropout=dropout)
+        self.later = torch.ones(positions, positions, dtype=torch.bool).triu(1)
+        self.others = torch.arange(positions) > 0  # torch's own shares of no position at all are no numbers
+
+    def forward(self, x: Any) -> Any:
+        empty = (x[:, :, 0] > 1.0) & self.others
+        later = self.later
+        if self.by_head:
+            later = (x[:, 0, 0] > 9.0)[:, None, None].repeat_interleave(2, 0) | later
+        found = self.attention(x, x, x, empty, self.shown, later, average_attn_weights=not self.by_head)
+        return torch.cat([found[0].flatten(1), found[1].flatten(1)], dim=1) if self.shown else found[0]
+
+
 class Tied(nn.Module):
     """The same table at both ends."""
 
@@ -195,6 +214,9 @@ def builds() -> dict[str, Callable[[Callable[[int, int], int]], Made]]:
         "attention": lambda n: _plain(Attends(8, n(1, 2), True), chunk(3, n(2, 6), 8)),
         "attention to others": lambda n: _plain(Attends(8, 2, False, kdim=6, vdim=6), chunk(3, n(2, 6), 8)),
         "attention to a copy": lambda n: _plain(Attends(8, 2, False, bias=bool(n(0, 1))), chunk(3, n(2, 6), 8)),
+        "attention with masks": lambda n: _plain(
+            Masked(4, bool(n(0, 1)), bool(n(0, 1)), 0.2 * n(0, 1)).eval(), chunk(3, 4, 8)
+        ),
         "transformer": lambda n: _plain(
             nn.TransformerEncoder(
                 nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True), n(1, 2), enable_nested_tensor=False

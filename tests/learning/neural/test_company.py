@@ -282,7 +282,7 @@ def test_the_last_chunk_has_the_fewest_places_that_are_enough(places: int) -> No
 
 def test_a_chunk_of_several_blocks_has_no_smaller_ones_behind_it() -> None:
     """Of another size it would be cut into other blocks, and more than two of them would change with one person."""
-    assert fewer_than(BLOCK) == [64, 128]
+    assert fewer_than(BLOCK) == [64, 128, 192]
     assert fewer_than(BLOCK + 32) == fewer_than(32) == fewer_than(2) == []
 
 

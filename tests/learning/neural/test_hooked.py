@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -19,7 +20,7 @@ from tacit.learning.neural.modules.rehearsal import is_static
 from tacit.learning.neural.people.batches import Chunk, Room
 from tacit.learning.neural.sums.clipping import AUTOMATIC, FLAT, add_clipped, weights
 from tests.effort import EXAMPLES
-from tests.learning.neural.nets import builds, entropy
+from tests.learning.neural.nets import Masked, builds, entropy, squared
 
 EACH = max(3, EXAMPLES // 13)
 
@@ -148,3 +149,55 @@ def test_memory_that_a_chunk_writes_over_has_nothing_left_of_the_last_one(name: 
         found, fresh = gradients(replace(people, room=room)), gradients(people)
         for left, right in zip(found, fresh, strict=True):
             assert torch.equal(left.rows(), right.rows())
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+def test_a_position_that_may_look_at_nothing_takes_nothing(dropout: float) -> None:
+    """Somebody without a single position has a gradient all the same: what learns from the rest of the row."""
+    torch.manual_seed(6)
+    layer = nn.MultiheadAttention(8, 2, dropout=dropout, batch_first=True).eval()
+    empty = torch.tensor([[False, True, True], [True, True, True]])
+
+    class Padded(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = layer
+
+        def forward(self, x: Any) -> Any:
+            return self.layer(x, x, x, key_padding_mask=empty, need_weights=False)[0].flatten(1)
+
+    people = Chunk(2, (torch.randn(2, 3, 8),), torch.tensor([0, 1]), torch.ones(2))
+    weight, bias = (found.rows() for found in book_keeping(Padded(), entropy)(people)[2:])
+    assert torch.isfinite(weight).all()
+    assert weight[0].any()
+    assert not weight[1].any()  # nothing was taken, so nothing was given on but the bias
+    assert bias[1].any()
+
+
+def test_attention_that_forgets_at_random_has_the_slopes_of_what_it_gave() -> None:
+    """With dropout a gradient is that of the same draw: compared with differences of the losses of that draw."""
+    torch.manual_seed(7)
+    module = Masked(4, shown=True, by_head=False, dropout=0.4).double()
+    people = Chunk(3, (torch.randn(3, 4, 8, dtype=torch.float64),), torch.zeros(3).double(), torch.ones(3).double())
+    seen: list[Any] = []
+
+    def loss(output: Any, target: Any) -> Any:
+        seen.append(squared(output, target))
+        return seen[-1]
+
+    gradients = book_keeping(module, loss)
+
+    def drawn() -> Any:
+        torch.manual_seed(8)
+        return torch.cat([each.rows() for each in gradients(people)], dim=1)
+
+    found, step = drawn(), 1e-6
+    along = torch.randn(found.shape[1]).double()
+    for sign in (1, -1):
+        flat = nn.utils.parameters_to_vector(module.parameters()).detach() + sign * step * along
+        nn.utils.vector_to_parameters(flat, module.parameters())
+        drawn()
+        nn.utils.vector_to_parameters(flat - sign * step * along, module.parameters())
+    slope = (seen[1] - seen[2]) / (2 * step)
+    assert torch.allclose(found @ along, slope.detach(), rtol=1e-5)
+    assert not torch.allclose(found, torch.cat([each.rows() for each in gradients(people)], dim=1))  # another draw

@@ -6,13 +6,15 @@ are not understood: then gradients are made person by person (`per_sample`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import nn
 from torch.nn import functional
 
+from tacit.learning.neural.gradients.products import multiplied
+from tacit.learning.neural.gradients.shares import mixed, shares_of, sides
 from tacit.learning.neural.gradients.tape import Tape, has_forward_of
 
 
@@ -37,27 +39,27 @@ def attending(tape: Tape, layer: Any) -> Callable[..., Any]:
         same = query is key and key is value
         if not layer.batch_first:
             query, key, value = (each.transpose(0, 1) for each in (query, key, value))
-        q, k, v = _projected(tape, layer, query, key, value, same)
-        rows, asked, width = q.shape
-        heads = layer.num_heads
-        q, k, v = (each.reshape(rows, each.shape[1], heads, -1).transpose(1, 2) for each in (q, k, v))
-        mask = _mask(attn_mask, key_padding_mask, rows, heads, q.dtype)
-        mixed, shares = _mixed(q, k, v, mask, layer.dropout if layer.training else 0.0, need_weights)
-        mixed = mixed.transpose(1, 2).reshape(rows, asked, width)
-        given = tape.linear(mixed, layer.out_proj.weight, layer.out_proj.bias)
+        projected = _projected(tape, layer, query, key, value, same)
+        mask = _mask(attn_mask, key_padding_mask, len(query), layer.num_heads, query.dtype)
+        if need_weights or layer.dropout:  # whether or not it trains now: a rehearsal takes the way that a step takes
+            taken, shares = _with_shares(projected, layer, mask)
+        else:
+            taken, shares = mixed(layer.num_heads, mask, *projected), None
+        given = tape.linear(taken, layer.out_proj.weight, layer.out_proj.bias)
         if not layer.batch_first:
             given = given.transpose(0, 1)
-        if shares is None:
+        if shares is None or not need_weights:
             return given, None
         return given, shares.mean(dim=1) if average_attn_weights else shares
 
     return forward
 
 
-def _projected(tape: Tape, layer: Any, query: Any, key: Any, value: Any, same: bool) -> Any:
+def _projected(tape: Tape, layer: Any, query: Any, key: Any, value: Any, same: bool) -> Sequence[Any]:
+    """q, k and v; side by side in one tensor where they are projections of the same."""
     bias, width = layer.in_proj_bias, layer.embed_dim
     if layer._qkv_same_embed_dim and same:
-        return tape.linear(query, layer.in_proj_weight, bias).chunk(3, dim=-1)
+        return [tape.linear(query, layer.in_proj_weight, bias)]
     if layer._qkv_same_embed_dim:
         parts = [(place * width, (place + 1) * width) for place in range(3)]
         fed = zip((query, key, value), parts, strict=True)
@@ -70,13 +72,14 @@ def _projected(tape: Tape, layer: Any, query: Any, key: Any, value: Any, same: b
     return [tape.shift(each, bias, part) for each, part in zip(found, shifts, strict=True)]
 
 
-def _mixed(q: Any, k: Any, v: Any, mask: Any, dropout: float, need_weights: bool) -> tuple[Any, Any]:
-    """What each position takes of the values; and its shares, where somebody wants them: torch's own is faster."""
-    if not need_weights:
-        return functional.scaled_dot_product_attention(q, k, v, mask, dropout), None
-    scores = q @ k.mT / (q.shape[-1] ** 0.5)
-    shares = torch.softmax(scores if mask is None else scores + mask, dim=-1)
-    return functional.dropout(shares, dropout) @ v, shares
+def _with_shares(projected: Sequence[Any], layer: Any, mask: Any) -> tuple[Any, Any]:
+    """What each position takes of the values, and its shares of them."""
+    rows, heads = len(projected[0]), layer.num_heads
+    q, k, v = (each.unflatten(-1, (heads, -1)).transpose(1, 2).flatten(0, 1) for each in sides(projected))
+    scores = multiplied(q, k.mT).unflatten(0, (rows, heads)) / (q.shape[-1] ** 0.5)
+    shares = functional.dropout(shares_of(scores, mask), layer.dropout, layer.training)
+    taken = multiplied(shares.flatten(0, 1), v).unflatten(0, (rows, heads))
+    return taken.transpose(1, 2).flatten(2), shares
 
 
 def _mask(attention: Any, padding: Any, rows: int, heads: int, dtype: Any) -> Any:

@@ -18,16 +18,13 @@ from typing import Any, Final, TypeAlias
 import torch
 
 from tacit.learning.neural.floats import TOGETHER, VANISHING, block_of, double_error, norm_factor, spread
+from tacit.learning.neural.gradients.blocks import SHORT, add_blocks, groups, room_for
 from tacit.learning.neural.gradients.products import for_each, is_wide, product
 
 Known: TypeAlias = dict[tuple[Any, ...], Any]
 """Upper bounds of norms by the tensor that they are of, while it is held."""
 _SMALL: Final = 1 << 14
 """Numbers of a parameter up to which a gradient for each person is made, where that is less work."""
-_LONG: Final = 1 << 21
-"""Numbers of a parameter above which blocks are added one by one, to hold less."""
-_SHORT: Final = 1 << 12
-"""Numbers of a parameter up to which the blocks of a whole chunk are made at once."""
 
 
 class Form(ABC):
@@ -103,7 +100,7 @@ class RankOne(Form):
         if not (self.a.is_contiguous() and self.b.is_contiguous()):
             RankOne(self.a.contiguous(), self.b.contiguous()).add_to(total, weights, room)
             return
-        if len(total) > _SHORT and is_wide():
+        if len(total) > SHORT and is_wide():
             self._add_wide(total, weights)
             return
         weighted: list[Any] = []  # the first part is the longest
@@ -115,14 +112,15 @@ class RankOne(Form):
             a, b = (each.reshape(many, -1, each.shape[1]) for each in (self.a[part], own))
             torch.bmm(b.mT, a, out=out.view(many, *self.shape))
 
-        _add_blocks(total, room, len(self.b), product)
+        add_blocks(total, room, len(self.b), product)
 
     def _add_wide(self, total: Any, weights: Any) -> None:
         """The same, block after block, by the faster product."""
         length = block_of(len(self.b))
         for part, _ in groups(len(self.b), TOGETHER):
             blocks = zip(*(each[part].split(length) for each in (self.a, self.b, weights)), strict=True)
-            products = (product((b * w[:, None]).mT, a.mT) for a, b, w in blocks)
+            # written the way round in which they are multiplied
+            products = (product(torch.mul(b.mT, w, out=b.new_empty(b.mT.shape)), a.mT) for a, b, w in blocks)
             group = next(products)
             for each in products:
                 group.add_(each)
@@ -278,10 +276,10 @@ class PerPerson(Form):
             torch.bmm(w, own, out=out.view(many, 1, -1))
 
         if self.order is None:
-            _add_blocks(total, room, len(flat), product)
+            add_blocks(total, room, len(flat), product)
             return
         moved = torch.zeros_like(total)
-        _add_blocks(moved, room, len(flat), product)
+        add_blocks(moved, room, len(flat), product)
         total.view(self.shape).add_(self._ordered(moved.view(self.own.shape[1:])))
 
     def rows(self) -> Any:
@@ -363,41 +361,6 @@ def _paired(first: Any, second: Any, e: float) -> tuple[Any, Any]:
     sizes = [torch.diagonal(each, dim1=1, dim2=2).clamp(min=0).double().sqrt() + VANISHING for each in (first, second)]
     reach = (sizes[0] * sizes[1]).sum(dim=1) * (1 + 64 * e)
     return found, found.clamp(min=0) + e * reach**2 * (1 + 64 * e)
-
-
-def groups(people: int, together: int) -> Iterator[tuple[slice, int]]:
-    """Parts of a chunk, each of so many blocks whose people are added in float32: by the chunk's public size alone."""
-    length = block_of(people)
-    start = 0
-    while start < people:
-        many = max(1, min(together, (people - start) // length))  # the last block may be shorter, and is alone then
-        stop = min(start + many * length, people)
-        yield slice(start, stop), many
-        start = stop
-
-
-def room_for(numbers: int) -> Any:
-    """Where products of blocks are written: a line for each block of a group, or one alone where lines are long."""
-    return torch.empty(numbers if numbers > _LONG else numbers * TOGETHER, dtype=torch.float32)
-
-
-def _add_blocks(total: Any, room: Any, people: int, product: Callable[[slice, int, Any], None]) -> None:
-    """Add the products of all blocks: those of a group in float32, the groups' sums in float64.
-
-    Short lines are made all at once, since calls would cost more than they do, and each is a group of its own.
-    """
-    if not len(total):
-        return
-    short = len(total) <= _SHORT
-    together = min(people if short else TOGETHER, len(room) // len(total))
-    added = torch.empty(0 if short else len(total), dtype=torch.float32)
-    for part, many in groups(people, together):
-        lines = room[: many * len(total)].view(many, -1)
-        product(part, many, lines)
-        if short:
-            total.add_(lines.sum(dim=0, dtype=torch.float64))
-            continue
-        total.add_(lines[0] if many == 1 else torch.sum(lines, dim=0, out=added))
 
 
 def _zeroed(tensor: Any, kept: Any) -> Any:

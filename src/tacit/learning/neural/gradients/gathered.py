@@ -17,7 +17,8 @@ from typing import Any, Final
 
 import torch
 
-from tacit.learning.neural.gradients.forms import Form, PerPerson, room_for
+from tacit.learning.neural.gradients.blocks import room_for
+from tacit.learning.neural.gradients.forms import Form, PerPerson
 
 _SMALL: Final = 1 << 10
 """Numbers of a parameter up to which it is taken together with others."""

@@ -44,11 +44,16 @@ def _fits(fed: Any, weight: Any) -> bool:
     return single and weight.dim() == 2 and bool(fed.shape[-1] == weight.shape[-1])
 
 
-def for_each(left: Any, right: Any, *, out: Any = None) -> Any:
+def for_each(left: Any, right: Any, scale: float = 1.0, *, out: Any = None) -> Any:
     """The product of two matrices for each person, of whom none knows of the others; `out`: as `room_for_each`."""
     if out is None:
         out = room_for_each(len(left), left.shape[1], right.shape[2], left.dtype)
-    return torch.bmm(_in_lines(left), _in_lines(right), out=out)
+    return torch.baddbmm(out, _in_lines(left), _in_lines(right), beta=0, alpha=scale, out=out)
+
+
+def multiplied(left: Any, right: Any) -> Any:
+    """`for_each`, with slopes of both matrices."""
+    return _ForEach.apply(left, right)
 
 
 def _in_lines(each: Any) -> Any:
@@ -76,6 +81,18 @@ class _Linear(torch.autograd.Function):
     def backward(ctx: Any, slopes: Any) -> Any:
         (weight,) = ctx.saved_tensors
         return product(slopes, weight.mT), None, None
+
+
+class _ForEach(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, left: Any, right: Any) -> Any:
+        ctx.save_for_backward(left, right)
+        return for_each(left, right)
+
+    @staticmethod
+    def backward(ctx: Any, slopes: Any) -> Any:
+        left, right = ctx.saved_tensors
+        return for_each(slopes, right.mT), for_each(left.mT, slopes)
 
 
 @cache

@@ -17,19 +17,22 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from tacit import parameters
 from tacit.learning.neural.floats import BLOCK
 
-_HELD: Final = 1 << 23
+_HELD: Final = 10 << 20
 """Numbers that a chunk may hold of all its people: beyond the processor's cache more of them cost more."""
 MANY_PLACES: Final = 8448
 FEWER_PLACES: Final = 2304
 _EVEN: Final = 32
 """Places come in so many. torch's kernels round the last numbers of a tensor, fewer than this, in another way."""
-_A_CHUNK: Final = 10
-_DEVIATIONS: Final = 1.75
-"""Above the mean, so that 24 of 25 samples need no chunk more."""
+_A_CHUNK: Final = 150_000
+"""A chunk takes about the time of so many numbers held, whoever is in it: calls of torch, most of all."""
+_QUARTERS: Final = 4
+_QUANTILES: Final = ndtri((np.arange(64) + 0.5) / 64)
+"""Of the normal law: sizes of samples, in deviations from their mean."""
 
 Room: TypeAlias = dict[Any, Any]
 """Tensors that belong to a chunk and are written over by the next one, by what they are for."""
@@ -124,27 +127,35 @@ class People:
 def fitting_places(mean: float | None, rate: float, numbers: int, largest: int = MANY_PLACES) -> int:
     """How many places a chunk has unless it is said: by public facts alone.
 
-    mean: how many people are in a step on average, where that is public. A few chunks then hold nearly every sample,
-    with few places for nobody. numbers: how many of them are held for each person.
-    largest: never more places than these.
+    mean: how many people are in a step on average, where that is public. The size is the one that costs least on
+    average over samples: places computed, those for nobody too, and a chunk's own time. numbers: how many of them are
+    held for each person. largest: never more places than these.
     """
-    most = max(min(_HELD // max(numbers, 1), largest) // _EVEN, 1) * _EVEN
+    numbers = max(numbers, 1)
+    most = max(min(_HELD // numbers, largest) // _EVEN, 1) * _EVEN
     if mean is None or mean <= 1.0:
         return min(most, BLOCK)
-    reach = mean + _DEVIATIONS * math.sqrt(mean * (1.0 - rate)) + 1.0
-    # the fewest places computed; each chunk more costs as much as some places
-    sizes = range(_EVEN, most + 1, _EVEN)
-    return min(sizes, key=lambda places: (math.ceil(reach / places) * (places + _A_CHUNK), -places))
+    samples = mean + math.sqrt(mean * (1.0 - rate)) * _QUANTILES
+    return min(range(_EVEN, most + 1, _EVEN), key=lambda places: (_cost(samples, places, numbers), -places))
+
+
+def _cost(samples: NDArray[np.float64], places: int, numbers: int) -> float:
+    """Places computed on average over these sizes of samples, and what chunks cost besides, in places."""
+    full, rest = np.divmod(np.ceil(samples), places)
+    sizes = np.array([0, *fewer_than(places), places])
+    last = sizes[np.searchsorted(sizes, rest)]
+    chunks = full + (rest > 0)
+    return float(np.mean(full * places + last + chunks * (_A_CHUNK / numbers)))
 
 
 def fewer_than(places: int) -> Sequence[int]:
-    """How many places the last chunk of a step may have instead of so many (theorem: `floats`): half, and a quarter.
+    """How many places the last chunk of a step may have instead of so many: about a quarter, two or three (`floats`).
 
     Only a chunk that is one block has smaller ones: of more blocks, those of other sizes would be cut elsewhere.
     """
     if places > BLOCK:
         return []
-    sizes = {-(-places // (part * _EVEN)) * _EVEN for part in (2, 4)}
+    sizes = {-(-places * part // (_QUARTERS * _EVEN)) * _EVEN for part in range(1, _QUARTERS)}
     return [each for each in sorted(sizes) if each < places]
 
 
