@@ -1,7 +1,7 @@
 """Order statistics beside peers, and what a smooth sensitivity costs.
 
 Bars: the smooth sensitivity of the median of a million rows in at most a second (that it equals brute force is held by
-tests/statistics/test_windows.py); the error of median and quartiles at epsilon 0.1 and 1, over RUNS runs on four
+tests/statistics/order/test_windows.py); the error of median and quartiles at epsilon 0.1 and 1, over RUNS runs on four
 data sets, at or below the best peer. OpenDP scores candidates by rank, and gets 1,001 equally spaced ones; its three
 quartiles share epsilon, as diffprivlib's and Tumult's do; these two have environments of their own.
 

@@ -15,10 +15,10 @@ from tacit.federated.poplar.heavy_hitters import HeavyHitters
 from tacit.federated.prio.collection import Collection
 from tacit.federated.refusals import Refused
 from tacit.federated.running.federation import Federation
+from tests.federated.poplar.test_heavy_hitters import search_of
+from tests.federated.prio.test_collection import KEY, collection
 from tests.federated.running.people import parties
 from tests.federated.running.test_coordinator import DRINKS
-from tests.federated.test_collection import KEY, collection
-from tests.federated.test_heavy_hitters import search_of
 from tests.federated.test_rounds import round_of
 
 DESCRIBED: dict[str, tuple[Callable[[], Described], Callable[[str], Described]]] = {

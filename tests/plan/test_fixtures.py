@@ -1,4 +1,4 @@
-"""Pairs of a question and the query that is pushed down for it, in tests/fixtures/plan/*.sql."""
+"""Pairs of a question and the query that is pushed down for it, in tests/fixtures/queries/*.sql."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tacit.plan import make_plan
 from tacit.question import read
 from tests.plan.copies import clinic, copy_of
 
-FOLDER = Path(__file__).parent.parent / "fixtures" / "plan"
+FOLDER = Path(__file__).parent.parent / "fixtures" / "queries"
 FILES = sorted(FOLDER.glob("*.sql"))
 
 

@@ -1,24 +1,5 @@
-"""One served clinic for all tests of a module. Without the extra `[server]` there is nothing to test here."""
-
-from __future__ import annotations
+"""Without the extra `[server]` there is nothing to test here."""
 
 import importlib.util
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
-import pytest
-
-if TYPE_CHECKING:
-    from tests.doors.http.serving import Served
 
 collect_ignore_glob = [] if importlib.util.find_spec("fastapi") else ["test_*.py"]
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    from tests.doors.http.serving import served_at
-
-    with pytest.MonkeyPatch.context() as patch:
-        folder = tmp_path_factory.mktemp("served")
-        patch.setenv("TACIT_STATE", str(folder / "state"))
-        yield from served_at(folder)

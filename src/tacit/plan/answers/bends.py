@@ -9,9 +9,9 @@ so the r for which it is at most q of its deviations hold the true one with the 
 q (o sqrt(g) + sqrt(e (1 - g) + o**2))/(1 - g) of a/b, where o is the part of the deviation d of a/b that moves with b,
 and e = d**2 - o**2 the rest. (Fieller 1954, Some problems in interval estimation; noise of any correlation.) One end is
 nearer than that, so for a value that no noise chose, of which both ends may be missed, sqrt(d**2 + g o**2)/(1 - g) is
-enough: simulated in `tests/plan/test_bends.py`. Where g is 1 or more no bound holds: b may be as near to 0 as it likes.
-Then the variance is `ANYTHING`, which an answer shows as a question mark. A mean is bounded by its column, whatever the
-count is, and `_MOST` leaves 25 to 50 times the slopes.
+enough: simulated in `tests/plan/answers/test_bends.py`. Where g is 1 or more no bound holds: b may be as near to 0 as
+it likes. Then the variance is `ANYTHING`, which an answer shows as a question mark. A mean is bounded by its column,
+whatever the count is, and `_MOST` leaves 25 to 50 times the slopes.
 Theorem (a variance). With noises A, T, C on the sums of squares and of values and on the count n, mean m, and c the
 true count, the error of A/n - (T/n)**2 is linear in the noises, over c instead of n, plus ((T - m C)/c)**2 exactly;
 a covariance has the product of two such errors of means. Where these are within q deviations, so is their product

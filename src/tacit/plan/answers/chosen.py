@@ -89,7 +89,7 @@ def whole_reach(
     size, which has probability at most 4 d**2 for k = 0 (Chebyshev). On steps of 1/W, k + 1/2 itself is a step where W
     is even, and has the mass from 1/(2 W) before it on: a quarter of a whole step for W = 2, and less for others. So
     ceil(q d - 1/4) holds, and below a deviation of 1, ceil(q d).
-    All of it is summed up point by point in `tests/plan/test_chosen.py`.
+    All of it is summed up point by point in `tests/plan/answers/test_chosen.py`.
     """
     allowed = (1 - level) / among
     if (4 if shared else 1) * deviation**2 <= allowed:

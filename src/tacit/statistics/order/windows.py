@@ -33,7 +33,7 @@ set of r rows as a unit, so they are on the safe side. From `reach` = 2**14 rows
 which keeps S a smooth bound (A(a; x) <= A(a + r; x') still) and its time bounded; it is exact where
 exp(-b reach / r) (high - low) < S, and always for q = 1/2 when rows are added or removed.
 
-Checked against enumeration of all data sets on small grids in tests/statistics/test_windows.py.
+Checked against enumeration of all data sets on small grids in tests/statistics/order/test_windows.py.
 Source: Nissim, Raskhodnikova, Smith 2007 (the median under replacement). Ranks that follow n are argued here.
 """
 

@@ -20,7 +20,7 @@ from tacit.federated.refusals import Refused
 
 pytest.importorskip("Crypto", reason="an extra, which the tests' lock file holds")
 
-FOLDER = Path(__file__).parent.parent / "fixtures" / "vdaf"
+FOLDER = Path(__file__).parent.parent.parent / "fixtures" / "vdaf"
 FILES = sorted(FOLDER.glob("Prio3*.json"))
 
 
