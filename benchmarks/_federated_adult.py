@@ -3,7 +3,7 @@ beside it the model that a trusted curator fits, with a client's rows as one uni
 
     python benchmarks/_federated_adult.py [RUNS]        (with pandas: in the environment of `go.py test`)
 
-Masks cancel exactly (tests/federated/test_rounds.py), so that sums are opened here without them: a round of 200
+Masks cancel exactly (tests/federated/test_aggregation.py), so that sums are opened here without them: a round of 200
 clients would take seconds. Settings (norm 2, rate 1, 50 local steps, 8 rounds) were chosen on split 0 of this data set.
 """
 

@@ -2,7 +2,7 @@
 
     python benchmarks/_federated_mnist.py [RUNS]      (in the environment of `go.py neural`)
 
-Images go to clients at random. Masks cancel exactly (tests/federated/test_rounds.py), so that sums are opened here
+Images go to clients at random. Masks cancel exactly (tests/federated/test_aggregation.py), so that sums are opened here
 without them. Settings (784-32-10, tanh, 12 rounds of 20 steps of 0.1, norm 1, momentum 0.5) were chosen on the training
 images alone: their last 10,000 were kept apart for it.
 """

@@ -1,7 +1,7 @@
 """Graphs and choices: how long they take, and how far off they are, against what there is without them.
 
 Bars: triangles and the cost of a spanning tree of 10,000 nodes and 50,000 edges in at most 5 s each; sensitivities
-equal to brute force over all small graphs (the tests do that: tests/statistics/test_graph_sensitivities.py). No peer
+equal to brute force over all small graphs (the tests do that: tests/statistics/test_graphs_sensitivities.py). No peer
 has these studies, so errors stand beside the noise of the global sensitivity. The mode is compared with OpenDP's noisy
 maximum on the same counts, top-k among its own methods, a posted price with the best one.
 

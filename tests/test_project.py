@@ -345,6 +345,36 @@ def test_every_room_has_its_place_in_the_layers() -> None:
     assert layers["exhaustive"] is True
 
 
+def _stories() -> set[Path]:
+    """The test modules that docs/architecture.md lists as stories."""
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    rows = re.findall(r"(?m)^\| `(tests/[\w/]*)` \| (.+) \|$", page.partition("### Where a test stands")[2])
+    return {ROOT / folder / f"test_{name}.py" for folder, names in rows for name in names.split(", ")}
+
+
+def _mirrors(test: Path) -> bool:
+    """Whether a module or a package has this path and this name, which an aspect may follow."""
+    name, folder = test.stem.removeprefix("test_"), test.parent.relative_to(ROOT / "tests")
+    package = ROOT / "src" / "tacit" / folder
+    if not (package / "__init__.py").exists():
+        return False
+    if name in ("common", folder.name):
+        return True
+    if folder == Path("learning", "neural"):  # one folder, so that one conftest says what needs torch
+        return any(path.stem == name for path in package.rglob("*.py"))
+    words = name.split("_")
+    begun = ["_".join(words[:count]) for count in range(1, len(words) + 1)]
+    return any((package / f"{each}.py").exists() or (package / each / "__init__.py").exists() for each in begun)
+
+
+def test_every_test_module_mirrors_a_module_or_is_a_story_that_is_listed() -> None:
+    tests = set((ROOT / "tests").rglob("test_*.py"))
+    stories = _stories()
+    assert stories - tests == set()
+    assert {test for test in tests - stories if not _mirrors(test)} == set()
+    assert {test for test in stories if _mirrors(test)} == set()
+
+
 def test_no_file_of_the_package_is_too_long_to_read_in_one_sitting() -> None:
     """Examples do not count: they are looked up, not read through."""
     package = ROOT / "src" / "tacit"

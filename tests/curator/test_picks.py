@@ -11,6 +11,7 @@ from collections import Counter
 from fractions import Fraction
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -274,3 +275,18 @@ def test_the_most_frequent_values_come_in_order(clinic: Curator) -> None:
     assert listed.split(", ") == [sex for sex, _ in counts.most_common(2)]
     with pytest.raises(QuestionError, match="known ones"):
         clinic.plan("SELECT approx_top_k(sex, 9) FROM people", 1)
+
+
+def test_what_was_chosen_by_rank_says_how_far_it_may_be_off() -> None:
+    frame = pd.DataFrame({"who": range(50), "age": range(50), "sex": ["F", "M"] * 25})
+    facts = {"age": tacit.between(0, 99), "sex": tacit.one_of("F", "M")}
+    with tacit.protect(frame, unit="who", columns=facts, budget=tacit.Budget(epsilon=3)) as people:
+        answer = people.ask("SELECT median(age) AS m, mode(sex) AS s, count(*) AS n FROM data", epsilon=3)
+        (said,) = answer.notes
+        picks = people.plan("SELECT median(age) AS m, mode(sex) AS s, count(*) AS n FROM data", epsilon=3).picks
+    for pick in picks:
+        assert f"within {max(pick.mechanism.errors('0.95')):,} rows" in said or "rows fewer" in said
+    assert len(picks) == 2
+    assert said in str(answer)
+    assert said in answer.card()
+    assert said in answer._repr_html_()

@@ -11,7 +11,7 @@ import pytest
 if TYPE_CHECKING:
     from tests.doors.http.serving import Served
 
-NEEDS_SERVER = ["test_connect.py", "test_console.py", "test_studies.py"]
+NEEDS_SERVER = ["test_connect.py", "test_console.py", "test_console_pages.py", "test_studies.py"]
 collect_ignore = [] if importlib.util.find_spec("fastapi") else NEEDS_SERVER
 
 

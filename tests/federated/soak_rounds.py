@@ -2,7 +2,7 @@
 
     python -m tests.federated.soak_rounds 10000 7        # how many, and a seed
 
-The short form is `test_rounds.py`. Needs some minutes for 10,000.
+The short form is `test_aggregation.py`. Needs some minutes for 10,000.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from tacit.federated.aggregation.server import Server
 from tacit.federated.aggregation.simulate import STEPS, simulated
 from tacit.federated.refusals import Ended
-from tests.federated.test_rounds import IDENTITIES, round_of
+from tests.federated.test_aggregation import IDENTITIES, round_of
 
 
 def one(drawn: random.Random) -> bool:

@@ -19,7 +19,7 @@ from tests.federated.poplar.test_heavy_hitters import search_of
 from tests.federated.prio.test_collection import KEY, collection
 from tests.federated.running.people import parties
 from tests.federated.running.test_coordinator import DRINKS
-from tests.federated.test_rounds import round_of
+from tests.federated.test_aggregation import round_of
 
 DESCRIBED: dict[str, tuple[Callable[[], Described], Callable[[str], Described]]] = {
     "collection": (

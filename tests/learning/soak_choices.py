@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 
-from tests.learning.choosing.test_choices import coverage_pairs, k_median_pairs
+from tests.learning.choosing.test_choosing import coverage_pairs, k_median_pairs
 from tests.learning.clusters.test_k_means import neighbour_pairs
 from tests.learning.linear.test_minimising import gradient_pairs
 from tests.learning.test_search import score_pairs

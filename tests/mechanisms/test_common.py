@@ -93,3 +93,47 @@ def test_a_mechanism_is_frozen_and_equal_to_one_of_the_same_parameters(name: str
     assert repr(made.event) == repr(again.event)
     with pytest.raises((AttributeError, TypeError)):
         made.event = again.event
+
+
+def test_the_names_of_the_room_are_frozen() -> None:
+    assert mechanisms.__all__ == [
+        "AboveThreshold",
+        "BernoulliParameter",
+        "Exponential",
+        "Extreme",
+        "Gaussian",
+        "KeySelection",
+        "Laplace",
+        "LaplaceProportion",
+        "Mechanism",
+        "Mode",
+        "NoisyMax",
+        "PermuteAndFlip",
+        "PosteriorSampling",
+        "ProposeTestRelease",
+        "Quantiles",
+        "RandomizedResponse",
+        "Refused",
+        "SampleAndAggregate",
+        "Smooth",
+        "Staircase",
+        "declared_public",
+    ]
+    for name in mechanisms.__all__:
+        assert getattr(mechanisms, name).__doc__
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        mechanisms.Laplace(1, 1),
+        mechanisms.Laplace(1.0, 1),
+        mechanisms.Gaussian(1, 1, 1e-6),
+        mechanisms.Staircase(3, 1),
+    ],
+)
+def test_noise_on_numbers_keeps_the_common_contract(mechanism: mechanisms.Mechanism) -> None:
+    assert mechanism.scale > 0
+    assert mechanism.error(0.95) >= 0
+    assert isinstance(mechanism.release(7), (int, float))
+    assert mechanism.event.to_json()

@@ -12,7 +12,7 @@ from tacit import synthesis
 from tacit.engines.process import FAILED
 from tacit.errors import EngineError, ParameterError
 from tacit.synthesis.best import MOST_COLUMNS, method_for
-from tests.synthesis.test_release import clinic
+from tests.synthesis.test_released import clinic
 
 
 def made(columns: int, rows: int = 20, **price: Any) -> synthesis.Synthetic:

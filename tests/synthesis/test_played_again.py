@@ -23,7 +23,7 @@ from tacit.synthesis.purse import Purse, TableNoise
 from tacit.synthesis.released import Release
 from tacit.synthesis.residual import measured_pairs
 from tacit.synthesis.workloads import candidates_of
-from tests.synthesis.test_release import LAYOUT, exact_of, people
+from tests.synthesis.test_released import LAYOUT, exact_of, people
 
 CANDIDATES = candidates_of(None, LAYOUT.names, LAYOUT.sizes)
 

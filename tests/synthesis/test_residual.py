@@ -21,7 +21,7 @@ from tacit.synthesis.cells import layout_of
 from tacit.synthesis.counting import Tables
 from tacit.synthesis.model.residuals import Residuals
 from tacit.synthesis.residual import measured_pairs, pair_score
-from tests.synthesis.test_release import BOUNDS, VALUES, people
+from tests.synthesis.test_released import BOUNDS, VALUES, people
 
 SIZES = (3, 2, 4)
 SETS = ((0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 2))

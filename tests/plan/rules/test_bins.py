@@ -17,7 +17,7 @@ from tacit.mechanisms import Gaussian, Laplace
 from tacit.plan import Plan, make_plan
 from tacit.question import read
 from tests.plan.copies import clinic, copy_of
-from tests.plan.test_sensitivity_cases import FULL, POLICY, SPREAD, planned, without
+from tests.plan.rules.test_bound_change import FULL, POLICY, SPREAD, planned, without
 
 Content = dict[str, list[dict[str, Any]]]
 

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from tacit.plan.sources.join_bounds import Bound
-from tests.plan.test_sensitivity_cases import FULL, change, planned
+from tests.plan.rules.test_bound_change import FULL, change, planned
 
 Row = tuple[int | None, ...]
 """Which row of each source it is made of; None where an outer join found none."""

@@ -15,7 +15,7 @@ from tacit.synthesis.model.tables import Columns
 from tacit.synthesis.model.trees import neighbours_of
 from tacit.synthesis.purse import TableNoise
 from tacit.synthesis.workloads import candidates_of
-from tests.synthesis.test_release import LAYOUT, exact_of, people
+from tests.synthesis.test_released import LAYOUT, exact_of, people
 
 LAYOUT_FACTS = (LAYOUT.names, LAYOUT.sizes)
 

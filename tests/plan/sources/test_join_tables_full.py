@@ -9,7 +9,7 @@ import pytest
 from tacit.errors import QuestionError
 from tacit.plan import Plan
 from tests.plan.copies import copy_of, exact
-from tests.plan.test_sensitivity_cases import ALONE, FULL, POLICY, SPREAD, planned, rows, visit, without
+from tests.plan.rules.test_bound_change import ALONE, FULL, POLICY, SPREAD, planned, rows, visit, without
 
 Content = dict[str, list[dict[str, Any]]]
 

@@ -12,7 +12,6 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import tacit
@@ -340,19 +339,7 @@ def test_released_values_spread_as_planned_and_as_theory_says(place: int) -> Non
     assert len({tuple(row) for row in values}) > len(values) / 2  # every release is drawn anew
 
 
-def test_what_was_chosen_by_rank_says_how_far_it_may_be_off() -> None:
-    frame = pd.DataFrame({"who": range(50), "age": range(50), "sex": ["F", "M"] * 25})
-    facts = {"age": tacit.between(0, 99), "sex": tacit.one_of("F", "M")}
-    with tacit.protect(frame, unit="who", columns=facts, budget=tacit.Budget(epsilon=3)) as people:
-        answer = people.ask("SELECT median(age) AS m, mode(sex) AS s, count(*) AS n FROM data", epsilon=3)
-        (said,) = answer.notes
-        picks = people.plan("SELECT median(age) AS m, mode(sex) AS s, count(*) AS n FROM data", epsilon=3).picks
-    for pick in picks:
-        assert f"within {max(pick.mechanism.errors('0.95')):,} rows" in said or "rows fewer" in said
-    assert len(picks) == 2
-    assert said in str(answer)
-    assert said in answer.card()
-    assert said in answer._repr_html_()
+def test_notes_say_why_a_value_is_missing_and_which_may_be_anything() -> None:
     why, unsure = ANSWER.notes  # nothing was chosen; a noisy value is missing, and one may be anything
     assert unsure.startswith("+/- ?")
     assert why.startswith("NULL among noisy values")
