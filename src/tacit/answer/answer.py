@@ -55,6 +55,8 @@ class Answer:
     >>> answer = Answer(("n",), ("integer",), ((3,),), (None,), False, {})
     >>> answer["n"], answer.names
     ((3,), ('n',))
+
+    In the examples of its methods `answer` is the one to `SELECT ward, count(*) AS n FROM visits GROUP BY ward`.
     """
 
     names: tuple[str, ...]
@@ -124,7 +126,11 @@ class Answer:
         return len(self.columns[0]) if self.columns else 0
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """The rows, in order."""
+        """The rows, in order.
+
+        >>> [ward for ward, count in answer.rows()]
+        ['north', 'south']
+        """
         return zip(*self.columns, strict=True)
 
     def __getattr__(self, habit: str) -> Any:
@@ -153,6 +159,10 @@ class Answer:
         About: several noises are combined by their slopes and by what quotients, products, roots and rounding add to
         these at 95 % (`plan.answers.bends`), and the wider of the normal and the Laplace law is taken.
         They cover the noise only, not what clamping and bounding left out.
+
+        >>> low, high = answer.intervals("0.9")["n"][0]  # of the first row
+        >>> low < answer["n"][0] < high
+        True
         """
         wanted = float(parameters.level("level", level))
         found: dict[str, list[Any]] = {}
@@ -262,12 +272,16 @@ class Answer:
             ]
 
     def chart(self) -> Any:
-        """An Altair chart of the noisy columns with their error bars."""
+        """An Altair chart of the noisy columns with their error bars: `answer.chart().save("visits.html")`."""
         spec = self.chart_spec()
         return library("altair").Chart.from_dict(spec)
 
     def chart_spec(self) -> dict[str, Any]:
-        """The same chart as Vega-Lite: a bar for every value, a line for where the exact one lies (95 of 100 times)."""
+        """The same chart as Vega-Lite: a bar for every value, a line for where the exact one lies (95 of 100 times).
+
+        >>> [bar["label"] for bar in answer.chart_spec()["data"]["values"]]
+        ['north', 'south']
+        """
         listed = zip(self.names, self.kinds, self.columns, self.reaches(0.95), strict=True)
         columns = [(name, column, reaches) for name, kind, column, reaches in listed if not is_nested(kind)]
         if all(reaches is None for _, _, reaches in columns):
@@ -275,7 +289,11 @@ class Answer:
         return chart_spec(columns)
 
     def card(self) -> str:
-        """A paragraph to paste beside the figures."""
+        """A paragraph to paste beside the figures.
+
+        >>> "epsilon = 1, delta = 0, noise: discrete Laplace" in answer.card()
+        True
+        """
         facts = self.facts
         return (
             f"These figures were released with tacit under differential privacy: neighbours differ by {facts['unit']}, "
@@ -292,16 +310,28 @@ class Answer:
         return sheet_of(self)
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Columns by name, with `_low` and `_high` beside those that are noisy."""
+        """Columns by name, with `_low` and `_high` beside those that are noisy.
+
+        >>> list(answer.to_dict())
+        ['ward', 'n', 'n_low', 'n_high']
+        """
         sheet = self.sheet()
         return {name: list(column) for name, column in zip(sheet.names, sheet.columns, strict=True)}
 
     def to_csv(self) -> str:
-        """Comma-separated text with a header, with `_low` and `_high` columns."""
+        """Comma-separated text with a header, with `_low` and `_high` columns.
+
+        >>> answer.to_csv().splitlines()[0]
+        'ward,n,n_low,n_high'
+        """
         return self.sheet().to_csv()
 
     def to_markdown(self) -> str:
-        """A table for a text in Markdown, with `_low` and `_high` columns."""
+        """A table for a text in Markdown, with `_low` and `_high` columns.
+
+        >>> print(answer.to_markdown().splitlines()[0])
+        | ward | n | n_low | n_high |
+        """
         return self.sheet().to_markdown()
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
@@ -309,7 +339,11 @@ class Answer:
         Path(path).write_bytes(self.sheet().to_parquet())
 
     def to_pandas(self) -> Any:
-        """A pandas DataFrame, with `_low` and `_high` columns."""
+        """A pandas DataFrame, with `_low` and `_high` columns.
+
+        >>> answer.to_pandas().shape
+        (2, 4)
+        """
         return exported.to_pandas(self.sheet())
 
     def to_polars(self) -> Any:

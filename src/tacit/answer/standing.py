@@ -32,7 +32,11 @@ Payer = Literal["dataset", "analyst"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Standing:
-    """What one payer has spent of a budget. Prints as a sentence."""
+    """What one payer has spent of a budget. Prints as a sentence.
+
+    >>> clinic.budget().payer, str(clinic.budget().budget)
+    ('The dataset', 'epsilon 5')
+    """
 
     payer: str
     budget: Budget

@@ -7,7 +7,8 @@
     answer   = release(plan, exact)           noise, then everything that is free; stored before it is sent
 
 `Planner` walks as far as the plan, `Curator` all the way. `open_policy` and `protect` make a curator. What an owner
-does before and besides asking (begin and check a policy, look at a ledger) reads no row.
+does before and besides asking (begin and check a policy, look at a ledger) reads no row. In the examples `clinic` is
+`open_policy("clinic.toml")`: a curator of one table, `visits`, with the columns day, ward and charge.
 """
 
 from tacit.curator.curator import Curator

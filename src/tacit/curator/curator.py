@@ -53,10 +53,18 @@ class Curator(Lifetime):
     ...     again = people.ask("select AVG(age) from data", "1/4")
     >>> again.repeated, list(again.rows()) == list(first.rows())
     (True, True)
+
+    In the examples of its methods `clinic` is `tacit.open("clinic.toml")`: a curator of one table, `visits`, with the
+    columns day, ward and charge.
     """
 
     def table(self, name: str) -> AskedSteps:
-        """A question about one table, step by step: `.table("visits").group_by("sex").count().ask(0.5)`."""
+        """A question about one table, step by step: `.table("visits").group_by("sex").count().ask(0.5)`.
+
+        >>> steps = clinic.table("visits").where("day >= DATE '2024-06-01'").group_by("ward").count()
+        >>> steps.estimate("0.1").cost
+        'Would cost epsilon 0.1, 2 % of the whole budget.'
+        """
         return AskedSteps(self, name)
 
     @room()  # all of it: a query too deep to be written would be found out only after the charge
@@ -77,6 +85,12 @@ class Curator(Lifetime):
         """The answer, paid for; or the stored one, free, where the same was asked before.
 
         Say what it may cost (epsilon, or rho), or the accuracy you need (`within`, e.g. 100 or "5%" with `rows`).
+
+        >>> answer = clinic.ask("SELECT ward, count(*) AS visits FROM visits GROUP BY ward", "0.1")
+        >>> answer["ward"], answer.receipt["epsilon"]
+        (('north', 'south'), '1/10')
+        >>> clinic.ask("select WARD, count(*) visits from visits group by ward", "0.1").repeated  # nothing was charged
+        True
         """
         asked = Asked.of(
             epsilon,
@@ -106,6 +120,12 @@ class Curator(Lifetime):
         """The answers to several questions for one epsilon, planned together, paid once; asked again, free.
 
         Questions about the same rows share one scan and their counts, and agree: parts add up to their totals.
+
+        >>> parts, whole = clinic.ask_all(
+        ...     ["SELECT ward, count(*) AS n FROM visits GROUP BY ward", "SELECT count(*) AS n FROM visits"], "0.1"
+        ... )
+        >>> sum(parts["n"]) == whole["n"][0]
+        True
         """
         exact = None if epsilon is None else parameters.price("epsilon", epsilon)
         exact_delta = Fraction(0) if delta is None else parameters.slip("delta", delta)
@@ -138,7 +158,13 @@ class Curator(Lifetime):
         return released(plan, lambda query: run(with_units(query)), receipt, whose)
 
     def rows(self, sql: str, columns: Sequence[str] | None = None, *, rows_per_unit: int | None = None) -> Rows:
-        """Rows for a study: `clinic.rows("SELECT age FROM visits")`, or `clinic.rows("visits", ["age"])`. Free."""
+        """Rows for a study: `clinic.rows("SELECT age FROM visits")`, or `clinic.rows("visits", ["age"])`. Free.
+
+        >>> from tacit import statistics
+        >>> found = statistics.histogram(clinic.rows("SELECT ward FROM visits"), epsilon="0.1")
+        >>> found["ward"]
+        ('north', 'south')
+        """
         return rows_of(self, sql, columns, rows_per_unit)
 
     def publish(
@@ -155,6 +181,10 @@ class Curator(Lifetime):
         """Release questions in SQL and planned studies together, for one charge, and write them `to` a folder.
 
         There: index.html with drawings, statistics.json with all intervals, and a CSV for each statistic.
+
+        >>> found = clinic.publish({"visits": "SELECT count(*) AS n FROM visits WHERE ward = 'north'"}, "0.1")
+        >>> found
+        Publication(visits; epsilon 0.1)
         """
         return publish(self, statistics, epsilon, delta, to, title, level, analyst)
 
@@ -175,6 +205,10 @@ class Curator(Lifetime):
 
         Periods begin at `since` and end at `until` (the bounds of the `time` column, unless said), and are counted when
         they are over, `wait` later where rows come late. The same watch again goes on where it was.
+
+        >>> watch = clinic.watch("SELECT count(*) AS n FROM visits", "0.1", every="28 days", until="2024-12-01")
+        >>> watch
+        Watch(0 of 12 periods counted)
         """
         return watch(self, sql, epsilon, delta, every, since, until, time, wait, analyst)
 
@@ -187,7 +221,11 @@ class Curator(Lifetime):
         rows_per_unit: int | None = None,
         analyst: str | None = None,
     ) -> Suggestion:
-        """Bounds for a column that has none yet, bought: `clinic.suggest("visits.charge", epsilon=0.1)`."""
+        """Bounds for a column that has none yet, bought: `clinic.suggest("visits.charge", epsilon=0.1)`.
+
+        >>> clinic.suggest("visits.charge", "0.4").line  # to put into the policy  # doctest: +ELLIPSIS
+        'charge = { type = "real", between = [...] }'
+        """
         sql, table, found = question_for(self.policy, column)
         plan = self.plan(sql, epsilon, rows_per_unit=rows_per_unit)
         return suggestion(plan, self._bought(plan, analyst), table, found)

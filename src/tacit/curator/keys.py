@@ -23,7 +23,12 @@ from tacit.question import canonical
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a study costs: the exact event that is charged, and what it is worth to people."""
+    """What a study costs: the exact event that is charged, and what it is worth to people.
+
+    >>> from tacit.loss import events
+    >>> Price(events.Pure("0.1"), Fraction(1, 10)).delta
+    Fraction(0, 1)
+    """
 
     event: Event
     epsilon: Fraction

@@ -22,7 +22,13 @@ _WHERE: Final = ("host", "hostaddr", "port", "dbname", "options", "service")
 
 
 def open_ledger(policy: Policy) -> Ledger:
-    """The ledger of this policy, which must exist. No data is opened."""
+    """The ledger of this policy, which must exist. No data is opened.
+
+    >>> from tacit.curator import check_policy
+    >>> with open_ledger(check_policy("clinic.toml")) as ledger:
+    ...     ledger.entries()[0].kind
+    'registered'
+    """
     path = ledger_of(policy)
     return Ledger.open(path, head=head_of(path))
 
@@ -33,13 +39,22 @@ def resume_ledger(
     """The owner's word that what failed was looked at. No data is opened.
 
     Gives the charges that were cut off, of which it was not known yet that they failed, and what was recorded.
+
+    >>> from tacit.curator import check_policy
+    >>> resume_ledger(check_policy("clinic.toml"))  # nothing failed
+    ((), ())
     """
     with open_ledger(policy) as ledger:
         return ledger.settle(), ledger.resume(analyst, entry)
 
 
 def verify_ledger(policy: Policy) -> Report:
-    """What a full check of the ledger finds, also where it is too damaged to be opened."""
+    """What a full check of the ledger finds, also where it is too damaged to be opened.
+
+    >>> from tacit.curator import check_policy
+    >>> verify_ledger(check_policy("clinic.toml")).sound
+    True
+    """
     path = ledger_of(policy)
     return verify(path, head=head_of(path))
 
@@ -51,6 +66,11 @@ def adopt_ledger(
 
     Without options: the file at the policy's place was put there by the owner, and is complete. `moved_from`: it used
     to lie at that path, from where its head is fetched. `head_lost`: there is no head any more, and nothing is missing.
+
+    >>> from tacit.curator import check_policy
+    >>> with adopt_ledger(check_policy("clinic.toml")) as ledger:
+    ...     ledger.entries()[-1].kind
+    'moved'
     """
     path = ledger_of(policy)
     head = head_of(path)

@@ -62,7 +62,12 @@ class Study(Protocol):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Publication:
-    """What was published: the results by name, the one receipt, and the files if any were written."""
+    """What was published: the results by name, the one receipt, and the files if any were written.
+
+    >>> published = clinic.publish({"visits": "SELECT count(*) AS n FROM visits"}, "0.1")
+    >>> published["visits"].names, published.receipt["epsilon"]
+    (('n',), '1/10')
+    """
 
     results: Mapping[str, Answer | Released]
     receipt: Mapping[str, str]

@@ -28,7 +28,11 @@ class Purse(Planner):
     _till: Till
 
     def budget(self, analyst: str | None = None) -> Standing:
-        """How the dataset's budget stands, or one analyst's own: which share is spent and which is left."""
+        """How the dataset's budget stands, or one analyst's own: which share is spent and which is left.
+
+        >>> clinic.budget().budget
+        Budget(epsilon=5)
+        """
         payer = "The dataset" if analyst is None else f"Analyst {analyst!r}"
         charges, failures = charges_of(self._ledger.entries(analyst)), self._failures(analyst)
         failed = failures[-1].sequence if failures else None
@@ -65,7 +69,11 @@ class Purse(Planner):
         return self._ledger.remaining(analyst)
 
     def ledger(self, analyst: str | None = None) -> tuple[Entry, ...]:
-        """Who asked what, when, and what it cost: everything for the owner, an analyst's own for an analyst."""
+        """Who asked what, when, and what it cost: everything for the owner, an analyst's own for an analyst.
+
+        >>> clinic.ledger()[0].kind
+        'registered'
+        """
         if self.analyst != "owner":
             if analyst not in (None, self.analyst):
                 raise parameters.refuse("analyst", f"{self.analyst!r}, who is asking", analyst)
@@ -83,7 +91,11 @@ class Purse(Planner):
         raise parameters.refuse("entry", "the number of an entry to be seen here that paid for one question", entry)
 
     def verify(self) -> Report:
-        """Whether the ledger is as it was sealed. For the owner, whose ledger it is."""
+        """Whether the ledger is as it was sealed. For the owner, whose ledger it is.
+
+        >>> clinic.verify().sound
+        True
+        """
         if self.analyst != "owner":
             raise parameters.refuse("analyst", "the owner, who alone checks the whole ledger", self.analyst)
         return self._ledger.verify()

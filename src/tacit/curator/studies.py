@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """Rows of a curator that a study may use. Making them reads nothing and costs nothing."""
+    """Rows of a curator that a study may use. Making them reads nothing and costs nothing.
+
+    >>> clinic.rows("SELECT day FROM visits WHERE ward = 'north'")
+    Rows(day; at most 2 of one unit)
+    """
 
     curator: Curator
     plan: RowPlan

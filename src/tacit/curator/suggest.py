@@ -43,6 +43,10 @@ class Suggestion:
 
     `epsilon` is the price of the question; with `repeated`, it was paid before and nothing was charged now. `line` is
     what to put into the policy.
+
+    >>> found = clinic.suggest("visits.charge", "0.5")
+    >>> found.lower <= 100 <= found.upper, found.epsilon
+    (True, Fraction(1, 2))
     """
 
     table: str

@@ -66,7 +66,11 @@ def _plain(value: Any) -> Any:
 
 
 def from_dict(content: Mapping[str, Any]) -> Event:
-    """The event that `to_dict` wrote."""
+    """The event that `to_dict` wrote.
+
+    >>> from_dict({"kind": "pure", "epsilon": "1/2"})
+    Pure(epsilon=Fraction(1, 2))
+    """
     body = dict(content)
     kind = body.pop("kind", None)
     if kind not in _KINDS:
@@ -79,7 +83,11 @@ def from_dict(content: Mapping[str, Any]) -> Event:
 
 
 def from_json(text: str) -> Event:
-    """The event that `to_json` wrote."""
+    """The event that `to_json` wrote.
+
+    >>> from_json('{"epsilon":"1/2","kind":"pure"}')
+    Pure(epsilon=Fraction(1, 2))
+    """
     try:
         content = json.loads(text)
     except json.JSONDecodeError:
@@ -479,7 +487,11 @@ class Group(Event):
 
 
 def kinds() -> Mapping[str, type[Event]]:
-    """Every kind of event there is, by its JSON name."""
+    """Every kind of event there is, by its JSON name.
+
+    >>> kinds()["pure"]("1/2").to_json()
+    '{"epsilon":"1/2","kind":"pure"}'
+    """
     return dict(_KINDS)
 
 

@@ -31,7 +31,11 @@ from tacit.parameters import Number
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One point of a curve that belongs to an attack."""
+    """One point of a curve that belongs to an attack.
+
+    >>> Point("2 answers a bit", 0.5, 0.0).curve
+    '2 answers a bit'
+    """
 
     curve: str
     x: float
@@ -40,7 +44,11 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Curves beside the bars: how the attack depends on something."""
+    """Curves beside the bars: how the attack depends on something.
+
+    >>> Curves("noise", "share of wrong bits", (Point("2 answers a bit", 0.5, 0.0),)).x
+    'noise'
+    """
 
     x: str
     y: str
@@ -53,6 +61,11 @@ class Attempt:
 
     `naive` is the rate against raw answers or a naive implementation, `private` the rate against tacit, `guessing` the
     rate without any release, and `ceiling` the most that any attack can reach against (epsilon, delta).
+
+    >>> from tacit.audit import attacks
+    >>> done = attacks.linkage(epsilon=1, people=500, patients=50)
+    >>> done.naive, done.guessing, round(done.ceiling, 2)
+    (1.0, 0.05, 0.28)
     """
 
     attack: str
@@ -134,7 +147,11 @@ def ceiling(budget: Budget, candidates: int = 2) -> float:
 
 
 def replacing(budget: Budget) -> Budget:
-    """What a release that costs `budget` to add or remove a unit costs where one is exchanged for another."""
+    """What a release that costs `budget` to add or remove a unit costs where one is exchanged for another.
+
+    >>> replacing(Budget(1)).epsilon
+    Fraction(2, 1)
+    """
     return group_budget(budget, 2)
 
 

@@ -28,7 +28,12 @@ Fails: TypeAlias = Callable[[str], bool]
 
 
 def error_messages(epsilon: Number = 1, *, people: int = 200, targets: int = 10, seed: int = 1) -> Attempt:
-    """Tell people's ages by which questions fail."""
+    """Tell people's ages by which questions fail.
+
+    >>> done = error_messages(epsilon=1, people=20, targets=1)
+    >>> done.naive, round(done.ceiling, 2)
+    (1.0, 0.05)
+    """
 
     def run() -> Rates:
         rng = np.random.default_rng(seed)

@@ -18,7 +18,12 @@ from tacit.parameters import Number
 
 
 def two_women() -> tuple[dict[str, list[str]], Anonymity]:
-    """The small table of the text books: 2-anonymous, and the class of the 50-60 year old women tells all but a bit."""
+    """The small table of the text books: 2-anonymous, and the class of the 50-60 year old women tells all but a bit.
+
+    >>> table, found = two_women()
+    >>> found.k, table["disease"][3:5]  # whoever knows that she is there knows that it is one of these
+    (2, ['cancer', 'heart disease'])
+    """
     table = {
         "age": ["20-30", "20-30", "20-30", "50-60", "50-60", "50-60", "50-60", "50-60"],
         "sex": ["M", "M", "M", "F", "F", "M", "M", "M"],
@@ -30,7 +35,12 @@ def two_women() -> tuple[dict[str, list[str]], Anonymity]:
 def homogeneity(
     epsilon: Number = "1/2", *, people: int = 2_000, k: int = 2, diseases: int = 20, seed: int = 1
 ) -> Attempt:
-    """Tell people's diseases from a k-anonymous table, and from a noisy one."""
+    """Tell people's diseases from a k-anonymous table, and from a noisy one.
+
+    >>> done = homogeneity(epsilon="1/2", people=300)
+    >>> round(done.ceiling, 2), done.naive > done.ceiling
+    (0.13, True)
+    """
 
     def run() -> Rates:
         rng = np.random.default_rng(seed)

@@ -28,7 +28,12 @@ def model_inversion(
     line_up: int = 20,
     seed: int = 1,
 ) -> Attempt:
-    """Show the faces a classifier was trained on; `hidden=0` is a linear model."""
+    """Show the faces a classifier was trained on; `hidden=0` is a linear model.
+
+    >>> done = model_inversion(epsilon=1, hidden=0, people=4, line_up=5)
+    >>> done.naive, round(done.ceiling, 2)
+    (1.0, 0.65)
+    """
 
     def run() -> Rates:
         rng = np.random.default_rng(seed)

@@ -43,7 +43,12 @@ def memorisation(
     steps: int = 300,
     seed: int = 1,
 ) -> Attempt:
-    """Have a language model complete the secret numbers in the lines that it was trained on."""
+    """Have a language model complete the secret numbers in the lines that it was trained on.
+
+    >>> from tacit.audit import attacks
+    >>> attacks.memorisation in attacks.ATTACKS  # it needs torch; the others do not
+    False
+    """
 
     def run() -> Rates:
         import torch

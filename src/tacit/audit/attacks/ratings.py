@@ -32,7 +32,12 @@ def ratings_linkage(
     targets: int = 300,
     seed: int = 1,
 ) -> Attempt:
-    """Find targets among sparse ratings by a few of them with noise in stars and dates; learn of one film more."""
+    """Find targets among sparse ratings by a few of them with noise in stars and dates; learn of one film more.
+
+    >>> done = ratings_linkage(epsilon=1, subscribers=100, films=200, targets=10)
+    >>> done.naive, round(done.ceiling, 2)
+    (1.0, 0.73)
+    """
 
     def run() -> Rates:
         rng = np.random.default_rng(seed)

@@ -42,7 +42,12 @@ def reconstruction(
     questions: int = 60,
     seed: int = 1,
 ) -> Attempt:
-    """Rebuild a secret column from sums; `naive` is least squares on `bits` bits with lightly noised answers."""
+    """Rebuild a secret column from sums; `naive` is least squares on `bits` bits with lightly noised answers.
+
+    >>> done = reconstruction(1, bits=40, program_bits=10, curve_bits=5, questions=2)
+    >>> round(done.ceiling, 2), done.naive > done.ceiling
+    (0.73, True)
+    """
 
     def run() -> Rates:
         rng = np.random.default_rng(seed)
@@ -89,7 +94,12 @@ def linear_program(
 
 
 def phase_transition(bits: int = 200, seed: int = 1) -> Curves:
-    """Share of wrong bits against noise, a curve for each number of answers; least squares."""
+    """Share of wrong bits against noise, a curve for each number of answers; least squares.
+
+    >>> curves = phase_transition(bits=20)
+    >>> curves.x
+    'noise, in units of the root of the number of bits'
+    """
     rng = np.random.default_rng(seed)
     points = []
     for queries in _QUERIES:

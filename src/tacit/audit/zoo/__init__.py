@@ -22,7 +22,11 @@ SPECIMENS: tuple[Specimen, ...] = (
 
 
 def twins() -> tuple[Sound, ...]:
-    """The sound version of every specimen."""
+    """The sound version of every specimen.
+
+    >>> len(twins()) == len(SPECIMENS)
+    True
+    """
     return tuple(Sound(each.sound, each.sound_samples) for each in SPECIMENS)
 
 

@@ -22,7 +22,11 @@ from tacit.parameters import Number
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Of the broken, how many were caught; of the sound runs, how many were flagged (in error)."""
+    """Of the broken, how many were caught; of the sound runs, how many were flagged (in error).
+
+    >>> print(Rates(25, 25, 0, 40, 80, 0.001, 60.0, (), ()))
+    25 of 25 broken mechanisms caught; 0 of 80 runs on 40 sound ones flagged (one or more by chance: 0.001); 60 s
+    """
 
     caught: int
     broken: int
@@ -50,7 +54,13 @@ def run_battery(
     effort: float = 1.0,
     told: Callable[[Verdict], None] | None = None,
 ) -> Rates:
-    """Judge every specimen once, and every sound claim `repetitions` times. `effort` scales the number of samples."""
+    """Judge every specimen once, and every sound claim `repetitions` times. `effort` scales the number of samples.
+
+    >>> from tacit.audit import zoo
+    >>> found = run_battery(zoo.SPECIMENS[:1], zoo.twins()[:1])
+    >>> found.caught, found.broken
+    (1, 1)
+    """
     again = parameters.whole("repetitions", repetitions, least=1)
     accepted = parameters.open_probability("false_alarm", false_alarm)
     runs = max(1, len(sound) * again)

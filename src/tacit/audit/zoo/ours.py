@@ -39,7 +39,12 @@ FEW, MANY = 2_000, 50_000
 
 @dataclass(frozen=True, slots=True)
 class Sound:
-    """A claim that holds, and how many samples of it are affordable."""
+    """A claim that holds, and how many samples of it are affordable.
+
+    >>> from tacit.audit import zoo
+    >>> zoo.twins()[0].claim.epsilon
+    Fraction(1, 1)
+    """
 
     claim: Claim
     samples: int = FEW
@@ -193,5 +198,9 @@ def _mean(rows: Sequence[float]) -> float:
 
 
 def our_mechanisms() -> tuple[Sound, ...]:
-    """Every mechanism of `tacit.mechanisms`, each kind of release at least once."""
+    """Every mechanism of `tacit.mechanisms`, each kind of release at least once.
+
+    >>> [each.claim.name for each in our_mechanisms()][:2]
+    ['Laplace', 'Laplace, small epsilon']
+    """
     return (*_numbers(), *_choices(), *_models())

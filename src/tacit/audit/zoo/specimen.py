@@ -19,7 +19,12 @@ from tacit.parameters import Number
 
 @dataclass(frozen=True, slots=True)
 class Specimen:
-    """A broken mechanism, what is wrong with it, its sound twin, and how many samples show it (or are affordable)."""
+    """A broken mechanism, what is wrong with it, its sound twin, and how many samples show it (or are affordable).
+
+    >>> from tacit.audit import zoo
+    >>> zoo.SPECIMENS[0].name, zoo.SPECIMENS[0].broken.epsilon
+    ('float noise by inverse log', Fraction(1, 1))
+    """
 
     name: str
     wrong: str
