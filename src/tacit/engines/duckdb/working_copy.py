@@ -25,7 +25,7 @@ from tacit.engines.duckdb.interrupts import as_keyboard_interrupts, execute
 from tacit.engines.duckdb.registration import ROWS, statements
 from tacit.engines.secret import Secret
 from tacit.errors import EngineError, PolicyError
-from tacit.plan.sources.scope import COPY
+from tacit.plan.values.scope import COPY
 from tacit.policy.check import Schema, check
 from tacit.policy.policy import Policy
 

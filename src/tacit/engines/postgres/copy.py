@@ -44,7 +44,7 @@ from tacit.engines.postgres.sources import (
 from tacit.engines.registration import copy_of
 from tacit.engines.secret import Secret
 from tacit.errors import EngineError, PolicyError
-from tacit.plan.sources.scope import COPY
+from tacit.plan.values.scope import COPY
 from tacit.policy.check import Schema, check
 from tacit.policy.policy import Policy
 

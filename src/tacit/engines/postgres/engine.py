@@ -45,7 +45,7 @@ from tacit.engines.registration import copy_of
 from tacit.engines.secret import Secret
 from tacit.engines.sources import Relation
 from tacit.errors import EngineError
-from tacit.plan.sources.scope import COPY, RANK
+from tacit.plan.values.scope import COPY, RANK
 from tacit.policy.check import Schema, check
 from tacit.policy.policy import Policy
 
