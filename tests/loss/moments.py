@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from tacit.loss.accountants.event_moments import transform
 from tacit.loss.curves.directions import Direction
-from tacit.loss.curves.log_moments import transform
-from tacit.loss.curves.transforms import Array
 from tacit.loss.events import Event
+from tacit.loss.log_moments.transforms import Array
 
 
 def log_moment(event: Event, z: Array, direction: Direction = "remove") -> Array:

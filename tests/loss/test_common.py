@@ -17,8 +17,8 @@ import pytest
 
 from tacit.loss import compose, events
 from tacit.loss.accountants.basic import epsilon as _  # noqa: F401
+from tacit.loss.accountants.event_curve import delta_curve
 from tacit.loss.compose import AccountantName
-from tacit.loss.curves.event_curve import delta_curve
 from tacit.loss.events import Event
 
 # These texts are in ledgers. A change here breaks every stored ledger, so none of them may ever change.

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.loss import compose, events
+from tacit.loss.accountants import event_curve as curves
+from tacit.loss.accountants.event_curve import delta_curve, smallest_epsilon
 from tacit.loss.curves import discrete_gaussian, gaussian
-from tacit.loss.curves import event_curve as curves
 from tacit.loss.curves.directions import Direction
-from tacit.loss.curves.event_curve import delta_curve, smallest_epsilon
 from tacit.loss.events import Event
 from tests.effort import tried
 from tests.loss import truth

@@ -18,10 +18,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tacit.errors import QuestionError
-from tacit.plan.sources.scope import Place, Scope, quoted, table_columns
 from tacit.plan.values.clock import add_months
 from tacit.plan.values.float_functions import rising, width_bucket
 from tacit.plan.values.intervals import Interval
+from tacit.plan.values.scope import Place, Scope, quoted, table_columns
 from tacit.plan.values.translate import value_of
 from tacit.plan.values.value import Number, Text, Truth, constant
 from tacit.policy import Column, Table

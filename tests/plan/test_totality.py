@@ -21,9 +21,8 @@ from tacit.answer import Answer
 from tacit.answer.release import _bounded, _finite
 from tacit.errors import ParameterError, QuestionError
 from tacit.plan import KnownKeys, Plan, finish, make_plan
-from tacit.plan.answers.finish import read_key
 from tacit.plan.answers.floats import LARGEST, as_whole
-from tacit.plan.columns import KeyColumn
+from tacit.plan.columns import KeyColumn, read_key
 from tacit.policy import Column
 from tacit.question import read
 from tests.effort import tried

@@ -20,7 +20,7 @@ from sqlglot import exp
 
 from tacit.errors import QuestionError
 from tacit.plan import Plan, make_plan
-from tacit.plan.sources.scope import quoted
+from tacit.plan.values.scope import quoted
 from tacit.plan.work import MOST_ROWS, MOST_VALUES, Step, effort_of, longest_of, most_rows
 from tacit.policy import Column, Policy
 from tacit.question import read

@@ -17,7 +17,7 @@ from tacit.loss.events import Composed, Event
 from tacit.plan import KnownKeys, Plan
 from tacit.plan.asked import Asked
 from tacit.plan.make import affordable, plan_asked
-from tacit.plan.sources.name_keys import name_keys
+from tacit.plan.rewrites.name_keys import name_keys
 from tacit.policy import Policy
 from tacit.question import tree
 from tacit.question.shared_scan import Family, alone, families

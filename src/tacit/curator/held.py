@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.curator.ledgers import head_of, ledger_of
-from tacit.engines.duckdb.working_copy import Progress, digest
+from tacit.engines.copies import Progress, digest
 from tacit.engines.engine import Engine, open_engine
 from tacit.ledger import Ledger
 from tacit.policy import Policy

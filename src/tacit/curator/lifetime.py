@@ -19,7 +19,7 @@ from tacit.curator.owner import refuse_refresh
 from tacit.curator.public_keys import with_public_keys
 from tacit.curator.purse import Purse
 from tacit.curator.till import Till
-from tacit.engines.duckdb.working_copy import Progress
+from tacit.engines.copies import Progress
 from tacit.engines.engine import Engine, open_engine
 from tacit.policy import Policy
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tacit.curator.curator import Curator
+from tacit.engines.copies import Progress
 from tacit.engines.duckdb.frames import kinds_of_frame
-from tacit.engines.duckdb.working_copy import Progress
 from tacit.errors import PolicyError
 from tacit.loss.budget import Budget
 from tacit.parameters import Number

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 from tacit import parameters
 from tacit.engines.check_rows import quality
+from tacit.engines.copies import Progress
 from tacit.engines.discover import discover
-from tacit.engines.duckdb.working_copy import Progress
 from tacit.engines.engine import describe, open_engine
 from tacit.engines.quality import Quality
 from tacit.policy import Policy, Source

@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from tacit.engines.engine import Engine
 from tacit.plan import Query
-from tacit.plan.sources.scope import COPY, quoted, table_columns
+from tacit.plan.values.scope import COPY, quoted, table_columns
 from tacit.policy import Policy, Table
 
 _MOST: Final = 10_000

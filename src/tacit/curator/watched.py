@@ -36,8 +36,8 @@ from tacit.loss.numbers.rounding import sqrt_up
 from tacit.mechanisms.continual import Change, RunningTotals
 from tacit.parameters import LEVEL
 from tacit.plan import KnownKeys, Plan
-from tacit.plan.answers.finish import read_key
 from tacit.plan.answers.formulas import Linear, Mean
+from tacit.plan.columns import read_key
 from tacit.plan.plan import Measure, OutputPlan
 
 _KINDS: Final = ("count_rows", "count", "sum")

@@ -48,7 +48,7 @@ def _of_files(policy: Policy, frames: Mapping[str, Any]) -> Quality:
 
 def _of_postgres(policy: Policy) -> Quality:
     from tacit.engines.postgres.connection import address_of, connect, library
-    from tacit.engines.postgres.copy import FRESH, PostgresFlavour
+    from tacit.engines.postgres.registration import FRESH, PostgresFlavour
     from tacit.engines.postgres.sources import relations_of
 
     def double(value: float) -> str:

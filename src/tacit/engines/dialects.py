@@ -23,7 +23,7 @@ from sqlglot import exp
 from tacit.engines.spark import dialect as spark_dialect
 from tacit.engines.widths import is_wide
 from tacit.plan.sources.anchors import NOBODY
-from tacit.plan.sources.scope import COPY
+from tacit.plan.values.scope import COPY
 
 Dialect = Literal["duckdb", "postgres", "spark"]
 _C: Final = "C"

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from sqlglot import exp
 
-from tacit.engines.duckdb.working_copy import Progress
+from tacit.engines.copies import Progress
 from tacit.engines.exact import Exact
 from tacit.policy.check import Schema
 from tacit.policy.policy import Policy

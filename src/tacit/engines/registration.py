@@ -12,8 +12,7 @@ called the first does not matter, since they are the same. Should two different 
 their order is arbitrary, which still touches this unit alone.
 
 The argument is the same on every engine, so its SQL is written here once; a `Flavour` says what an engine words in its
-own way. It stands with the tables that the engine makes in the `registration` of its own folder, and PostgreSQL's in
-`postgres.copy`.
+own way. Each engine's stands in the `registration` of its own folder.
 """
 
 # ruff: noqa: S608  # this is where SQL is written; names and values come from the policy, through `quoting`

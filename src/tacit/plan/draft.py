@@ -18,8 +18,8 @@ from tacit.plan.levels import Levels
 from tacit.plan.picks.part import PickMechanism, PickPart
 from tacit.plan.plan import MeasureKind, OutputPlan, Sensitivity
 from tacit.plan.sources.join_tables import Joined
-from tacit.plan.sources.scope import Scope
 from tacit.plan.together import Shape, Together
+from tacit.plan.values.scope import Scope
 from tacit.plan.work import NONE, Work
 from tacit.policy import Policy
 from tacit.question import tree

@@ -12,11 +12,12 @@ from tacit import parameters
 from tacit.loss.targets import epsilon_of_concentrated
 from tacit.mechanisms import Gaussian
 from tacit.parameters import Number
-from tacit.plan.answers.summarise import summarise
 from tacit.plan.asked import Asked, check_unit
 from tacit.plan.deviation import deviation
 from tacit.plan.draft import Draft, Terms, changed
 from tacit.plan.plan import KnownKeys, Measure, Plan, Query, UnknownKeys
+from tacit.plan.rewrites.name_keys import name_keys
+from tacit.plan.rewrites.summarise import summarise
 from tacit.plan.rules.add_noise import add_noise, wants_apart
 from tacit.plan.rules.bins import bins, bins_of
 from tacit.plan.rules.bound_change import bound_change
@@ -36,9 +37,11 @@ from tacit.plan.rules.outputs import outputs
 from tacit.plan.rules.pick import pick, picks_of
 from tacit.plan.rules.resolve import resolve
 from tacit.plan.rules.sum_up import sum_up
-from tacit.plan.sources.name_keys import name_keys
 from tacit.policy import Policy
 from tacit.question import tree
+
+REWRITES: tuple[Callable[[tree.Question, Policy], tree.Question], ...] = (name_keys, summarise)
+"""What is done to the question itself, before there is a draft."""
 
 RULES: tuple[Callable[[Draft], Draft], ...] = (
     open_sources,
@@ -64,9 +67,6 @@ RULES: tuple[Callable[[Draft], Draft], ...] = (
 
 BEFORE_NOISE = RULES[: RULES.index(add_noise)]
 """What does not depend on how much may be spent."""
-
-INNER_RULES = (open_sources, resolve, filter_rows, find_keys, measure, pick, outputs)
-"""What is done for a question inside another; its noise is planned together with the outer one's."""
 
 _FEW = 1_000  # rows that travel as digits
 _MADE_UP = 1_000  # rows of the cell at which two plans of one question are compared
@@ -106,7 +106,10 @@ def plan_asked(question: tree.Question, policy: Policy, asked: Asked) -> Plan:
 
 def prepare(question: tree.Question, policy: Policy, asked: Asked, terms: Terms) -> Prepared:
     """All that is planned before there is noise, for whatever price of this kind."""
-    return Prepared(summarise(name_keys(asked.bounded(question), policy), policy), policy, terms)
+    question = asked.bounded(question)
+    for rewrite in REWRITES:
+        question = rewrite(question, policy)
+    return Prepared(question, policy, terms)
 
 
 class Prepared:

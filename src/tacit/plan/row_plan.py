@@ -25,16 +25,17 @@ from tacit.errors import QuestionError
 from tacit.plan.columns import RawKey
 from tacit.plan.draft import Draft, Terms
 from tacit.plan.plan import Query
+from tacit.plan.rewrites.name_keys import name_keys
 from tacit.plan.row_words import COUNT, WORD_BITS, Code, Digit, laid_out, listed, packed
 from tacit.plan.rules.build_query import from_sources, measure_column
 from tacit.plan.rules.filter_rows import filter_rows
-from tacit.plan.rules.open_sources import open_sources, whole_table
+from tacit.plan.rules.open_sources import open_sources
 from tacit.plan.rules.resolve import resolve
-from tacit.plan.sources.name_keys import name_keys
-from tacit.plan.sources.scope import UNIT
+from tacit.plan.sources.opener import whole_table
 from tacit.plan.values import arithmetic
 from tacit.plan.values.hints import bound_here
 from tacit.plan.values.intervals import Interval
+from tacit.plan.values.scope import UNIT
 from tacit.plan.values.translate import value_of
 from tacit.plan.values.value import (
     EVERY_INTEGER,
@@ -52,7 +53,7 @@ from tacit.policy import Policy
 from tacit.policy.check import did_you_mean
 from tacit.question import canonical, read, tree
 
-RULES = (open_sources, resolve, filter_rows)
+ROW_RULES = (open_sources, resolve, filter_rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +249,7 @@ def plan_rows(sql: str, policy: Policy, rows_per_unit: int | None = None) -> Row
     if rows_per_unit is not None:
         question = replace(question, rows_per_unit=parameters.whole("rows_per_unit", rows_per_unit, least=1))
     draft = Draft(question, policy, Terms(None, None, Fraction(0), None, question.rows_per_unit))
-    for rule in RULES:
+    for rule in ROW_RULES:
         draft = rule(draft)
     assert draft.joined is not None
     (place,) = draft.joined.places

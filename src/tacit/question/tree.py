@@ -216,7 +216,7 @@ class Key:
     """Something to group by.
 
     `written` is a name that stood in GROUP BY and is also an output's: where a source has a column so called, that
-    column is meant, and otherwise the output, which is the `expression` (`plan.sources.name_keys` decides).
+    column is meant, and otherwise the output, which is the `expression` (`plan.rewrites.name_keys` decides).
     """
 
     name: str

@@ -11,7 +11,7 @@ import pytest
 from tacit.loss import events
 from tacit.loss.accountants import basic
 from tacit.loss.accountants.basic import guarantee
-from tacit.loss.curves.event_curve import smallest_epsilon
+from tacit.loss.accountants.event_curve import smallest_epsilon
 from tacit.loss.events import Event
 from tests.loss import truth
 

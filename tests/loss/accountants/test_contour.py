@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from tacit.loss import events
 from tacit.loss.accountants import contour
+from tacit.loss.accountants.event_moments import transform
 from tacit.loss.accountants.inversion import Inverse, Rounding
 from tacit.loss.accountants.line import Line
-from tacit.loss.curves.log_moments import transform
 from tacit.loss.events import Event
 from tests.effort import tried
 from tests.loss.contour_truths import (

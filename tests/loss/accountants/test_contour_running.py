@@ -14,8 +14,8 @@ from tacit.errors import ParameterError
 from tacit.loss import events
 from tacit.loss.accountants import contour, renyi
 from tacit.loss.accountants.contour import ContourAccountant
+from tacit.loss.accountants.event_curve import delta_curve
 from tacit.loss.accountants.zcdp import rho_of_pure
-from tacit.loss.curves.event_curve import delta_curve
 from tacit.loss.events import Event
 from tests.loss.contour_truths import gaussian_truth, response_truth
 

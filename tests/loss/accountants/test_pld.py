@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from tacit.loss import events
 from tacit.loss.accountants import discretise, lattice, pld
+from tacit.loss.accountants import event_curve as curves
+from tacit.loss.accountants.attained import attained
 from tacit.loss.accountants.discretise import Measure
-from tacit.loss.curves import event_curve as curves
-from tacit.loss.curves.attained import attained
 from tacit.loss.curves.repeated_response import RepeatedResponse
 from tacit.loss.events import Event
 from tests.loss import truth

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tacit.loss import calibrate, events
+from tacit.loss.accountants.event_curve import delta_curve
 from tacit.loss.curves.discrete_gaussian import delta_curve_by_rounding
-from tacit.loss.curves.event_curve import delta_curve
 from tacit.loss.curves.lattice_vectors import _laws, delta
 
 EPSILONS = np.array([0.0, 0.1, 0.5, 1.0, 3.0])

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from tacit.loss import events
-from tacit.loss.curves import atoms
+from tacit.loss.accountants.event_curve import delta_curve
+from tacit.loss.accountants.event_moments import transform
 from tacit.loss.curves.directions import Direction
-from tacit.loss.curves.event_curve import delta_curve
-from tacit.loss.curves.log_moments import transform
-from tacit.loss.curves.transforms import total_log_moment
 from tacit.loss.events import Event
+from tacit.loss.log_moments import atoms
+from tacit.loss.log_moments.transforms import total_log_moment
 from tests.loss.moment_truths import (
     DIRECTIONS,
     LINE,

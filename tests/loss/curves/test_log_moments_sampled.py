@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from tacit.loss import events
+from tacit.loss.accountants.event_moments import transform
 from tacit.loss.curves.directions import Direction
-from tacit.loss.curves.log_moments import transform
 from tests.loss.moment_truths import (
     DIRECTIONS,
     LINE,

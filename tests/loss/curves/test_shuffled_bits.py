@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 from tacit.loss import events
-from tacit.loss.curves.event_curve import delta_curve, smallest_epsilon
+from tacit.loss.accountants.event_curve import delta_curve, smallest_epsilon
 from tacit.loss.curves.shuffled_bits import shuffled_bits
 from tacit.loss.curves.shuffling import Clones, shuffled
 

@@ -10,9 +10,9 @@ import pytest
 
 from tacit.plan.answers import bends
 from tacit.plan.answers.formulas import Apply, Cells, Constant, Estimate, Linear, Mean, Operation, Variance
+from tacit.plan.answers.inner import InnerFormula
 from tacit.plan.answers.pairs import Held
 from tacit.plan.answers.roots import Root, Squared
-from tacit.plan.rules.inner_questions import Beside
 
 MANY = 40_000
 
@@ -143,7 +143,7 @@ def test_what_is_made_of_a_value_carries_all_of_its_deviation() -> None:
     cells = Cells(1, [np.array([0.0]), np.array([5.0])], spreads=[1.0, 2.0], within=2.0)
     alone = inside.of(cells)
     assert alone.far
-    for outside in (Held(inside, -9.0, 9.0), Beside(inside, 0, 2)):
+    for outside in (Held(inside, -9.0, 9.0), InnerFormula(inside, 0, 2)):
         assert outside.of(cells).deviation([1.0, 2.0]) == pytest.approx(alone.deviation([1.0, 2.0]))
     # the root of 0 that is off by at most 2 d is off by at most its root; the square by at most (2 d)**2
     off = 2 * alone.deviation([1.0, 2.0])

@@ -15,7 +15,7 @@ import pytest
 
 from tacit.errors import QuestionError
 from tacit.plan import make_plan
-from tacit.plan.answers.finish import read_key
+from tacit.plan.columns import read_key
 from tacit.question import read
 from tests.plan.changes import measured
 from tests.plan.copies import VISITS, clinic, copy_of, exact

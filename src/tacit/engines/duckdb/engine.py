@@ -21,6 +21,7 @@ from typing import Any, Final
 from sqlglot import exp
 
 from tacit.engines import sources
+from tacit.engines.copies import Progress
 from tacit.engines.dialects import text
 from tacit.engines.duckdb import working_copy
 from tacit.engines.engine import STALE, Pushed, Run
@@ -64,7 +65,7 @@ class DuckDBEngine:
         *,
         frames: Mapping[str, Any] | None = None,
         limits: Limits | None = None,
-        progress: working_copy.Progress | None = None,
+        progress: Progress | None = None,
         anew: bool = False,
     ) -> DuckDBEngine:
         """The engine over a current working copy, which is built when there is none, or `anew`."""

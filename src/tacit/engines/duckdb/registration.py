@@ -18,7 +18,7 @@ from tacit.engines.duckdb.cleaning import WORDS
 from tacit.engines.registration import Flavour, copy_of, names_of, units_are_whole, units_of
 from tacit.engines.secret import Secret
 from tacit.engines.sources import Relation
-from tacit.plan.sources.scope import COPY, RANK
+from tacit.plan.values.scope import COPY, RANK
 from tacit.policy.columns import LONGEST_TEXT, Column
 from tacit.policy.policy import Policy, Table
 

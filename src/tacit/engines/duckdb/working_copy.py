@@ -10,54 +10,32 @@ changed in between is not registered. A copy "in memory" is a file on a memory f
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import secrets
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from tacit.engines import leases, quoting, sources
+from tacit.engines.copies import Progress, digest
 from tacit.engines.duckdb import frames as frames_of
 from tacit.engines.duckdb import keys
 from tacit.engines.duckdb.interrupts import as_keyboard_interrupts, execute
 from tacit.engines.duckdb.registration import ROWS, statements
 from tacit.engines.secret import Secret
 from tacit.errors import EngineError, PolicyError
-from tacit.plan.sources.scope import COPY
+from tacit.plan.values.scope import COPY
 from tacit.policy.check import Schema, check
 from tacit.policy.policy import Policy
 
-VERSION: Final = 4
 _MEMORY: Final = Path("/dev/shm")  # noqa: S108  # the private folder inside it is made by mkdtemp
-Progress = Callable[[str, int, int], None]
-"""Told the table that is next, the number of steps done, and of all steps."""
 
 
 def mark(policy: Policy) -> str:
     """What an engine knows its copy by: the digest, and of frames, which nothing tells apart, the registration too."""
     in_frames = any(table.source.format == "frame" for table in policy.tables.values())
     return digest(policy) + (f" {secrets.token_hex(16)}" if in_frames else "")
-
-
-def digest(policy: Policy) -> str:
-    """What the copy depends on in the policy: its tables, not its budgets."""
-    tables = {
-        name: {
-            "source": asdict(table.source),
-            "unit": [type(table.unit).__name__, asdict(table.unit) if table.unit is not None else None],
-            "rows_per_unit": table.rows_per_unit,
-            "columns": [asdict(column) for column in table.columns.values()],
-            "public": table.public,
-            "key": table.key,
-        }
-        for name, table in policy.tables.items()
-    }
-    content = json.dumps({"version": VERSION, "tables": tables}, sort_keys=True, default=str)
-    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def path_of(policy: Policy) -> Path:

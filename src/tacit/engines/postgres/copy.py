@@ -27,13 +27,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from tacit.engines import quoting
-from tacit.engines.cleaning import Words
-from tacit.engines.duckdb.working_copy import Progress, digest
-from tacit.engines.postgres import cleaning as postgres_cleaning
+from tacit.engines.copies import Progress, digest
 from tacit.engines.postgres import older as postgres_older
 from tacit.engines.postgres import ours as postgres_ours
 from tacit.engines.postgres.connection import library
 from tacit.engines.postgres.ours import SECRET
+from tacit.engines.postgres.registration import FRESH, PostgresFlavour
 from tacit.engines.postgres.sources import (
     fingerprint,
     is_watched,
@@ -45,18 +44,12 @@ from tacit.engines.postgres.sources import (
 from tacit.engines.registration import copy_of
 from tacit.engines.secret import Secret
 from tacit.errors import EngineError, PolicyError
-from tacit.plan.sources.scope import COPY
+from tacit.plan.values.scope import COPY
 from tacit.policy.check import Schema, check
 from tacit.policy.policy import Policy
 
 if TYPE_CHECKING:
     import psycopg
-
-KEY: Final = "tacit.rank_key"
-"""The setting that holds the key of the ranks where there is no copy; it is made on the server."""
-
-FRESH: Final = "sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()))"
-"""A new secret, made where it is kept: 244 random bits."""
 
 MARK: Final = "tacit copy"
 _FORMAT: Final = 2
@@ -76,40 +69,6 @@ SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)
 WHERE locktype = 'advisory' AND granted AND pg_locks.database = (SELECT oid FROM pg_database WHERE datname =
     current_database()) AND (classid::bigint << 32 | objid::bigint) = %s AND objsubid = 1 AND usename = session_user
 """
-
-
-@dataclass(frozen=True, slots=True)
-class PostgresFlavour:
-    """PostgreSQL's words for a registration. `secret` is an expression for the bytes of the ranks' key.
-
-    Keys are `short`, unless nothing is done with them but hashing.
-    """
-
-    secret: str
-    short: bool = True
-
-    @property
-    def words(self) -> Words:
-        """Looked at before it is cast."""
-        return postgres_cleaning.WORDS if self.short else postgres_cleaning.WITH_LONG_KEYS
-
-    def digest(self, values: str) -> str:
-        """64 bits; whole numbers and text have the same hash on every server."""
-        return f"hash_record_extended(ROW({values}), 0)"
-
-    @staticmethod
-    def hashed(unit: str, whole: bool) -> str:
-        """64 bits of a unit, a whole number or a text; equal units have equal ones."""
-        return f"hashint8extended({unit}, 0)" if whole else f"hashtextextended({unit}, 0)"
-
-    def order(self, table: str) -> str:
-        """A SHA-256, which is compared as bytes."""
-        label = quoting.text(f":{table}:")
-        return f"sha256((SELECT {self.secret}) || convert_to({label} || tacit_digest || ':' || tacit_twin, 'UTF8'))"
-
-    def number(self) -> str:
-        """1, 2, 3, ..."""
-        return "row_number() OVER ()"
 
 
 @dataclass(frozen=True, slots=True)

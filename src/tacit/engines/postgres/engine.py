@@ -26,16 +26,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlglot import exp
 
+from tacit.engines.copies import Progress
 from tacit.engines.dialects import Place, text
-from tacit.engines.duckdb.working_copy import Progress
 from tacit.engines.engine import Pushed, Run
 from tacit.engines.exact import Exact
 from tacit.engines.postgres import copy as postgres_copy
 from tacit.engines.postgres import sources as postgres_sources
 from tacit.engines.postgres.additive import less_cut
 from tacit.engines.postgres.connection import address_of, connect, library
-from tacit.engines.postgres.copy import FRESH, KEY, Copy, PostgresFlavour
+from tacit.engines.postgres.copy import Copy
 from tacit.engines.postgres.opening import letters_of, readable, role_of
+from tacit.engines.postgres.registration import FRESH, KEY, PostgresFlavour
 from tacit.engines.postgres.session import Fetched, Session
 from tacit.engines.postgres.sparing import Sparing, sparing_copy_of
 from tacit.engines.process import FAILED, Limits
@@ -44,7 +45,7 @@ from tacit.engines.registration import copy_of
 from tacit.engines.secret import Secret
 from tacit.engines.sources import Relation
 from tacit.errors import EngineError
-from tacit.plan.sources.scope import COPY, RANK
+from tacit.plan.values.scope import COPY, RANK
 from tacit.policy.check import Schema, check
 from tacit.policy.policy import Policy
 

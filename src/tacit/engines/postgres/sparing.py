@@ -25,7 +25,7 @@ from tacit.engines.registration import (
     with_ranks,
 )
 from tacit.engines.sources import Relation
-from tacit.plan.sources.scope import RANK
+from tacit.plan.values.scope import RANK
 from tacit.policy.policy import Policy
 from tacit.policy.units import ColumnUnit, RowUnit
 

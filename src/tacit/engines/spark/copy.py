@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tacit.engines import leases
-from tacit.engines.duckdb.working_copy import Progress, digest
+from tacit.engines.copies import Progress, digest
 from tacit.engines.leases import Lease
 from tacit.engines.process import Worker
 from tacit.engines.secret import Secret

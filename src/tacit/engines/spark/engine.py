@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from tacit.engines import leases
+from tacit.engines.copies import Progress
 from tacit.engines.dialects import Place, text
-from tacit.engines.duckdb.working_copy import Progress
 from tacit.engines.engine import STALE, Pushed, Run
 from tacit.engines.exact import Exact
 from tacit.engines.leases import Lease

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.loss.curves import event_curve
+from tacit.loss.accountants import event_curve
 from tacit.loss.events import Event
 from tacit.loss.guarantees import Pair, basic_sum, guarantee
 from tacit.loss.numbers.outward import float_down, float_up, sum_up

@@ -49,14 +49,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tacit import parameters
+from tacit.loss.accountants import event_moments
 from tacit.loss.accountants.conversion import log_constant
 from tacit.loss.accountants.inversion import Inverse, Rounding
 from tacit.loss.accountants.line import ORDERS, Line, Target, choose, fits
-from tacit.loss.curves import log_moments
 from tacit.loss.curves.directions import Direction
-from tacit.loss.curves.transforms import Array, Transform, total_log_moment
 from tacit.loss.events import Event
 from tacit.loss.guarantees import adds_or_removes
+from tacit.loss.log_moments.transforms import Array, Transform, total_log_moment
 from tacit.loss.numbers.rounding import float_down
 from tacit.loss.simplify import Entries, flatten
 from tacit.parameters import ROUNDOFF, Number
@@ -111,8 +111,8 @@ class ContourAccountant:
     def _pairs_of(self, leaf: Event) -> tuple[Transform, Transform]:
         known = self._known.get(leaf)
         if known is None:
-            remove = log_moments.transform(leaf, "remove")
-            known = (remove, log_moments.transform(leaf, "add") if adds_or_removes(leaf) else remove)
+            remove = event_moments.transform(leaf, "remove")
+            known = (remove, event_moments.transform(leaf, "add") if adds_or_removes(leaf) else remove)
             self._known[leaf] = known
         return known
 
@@ -315,4 +315,4 @@ def concentrated(rho: float) -> Transform:
         below = -np.expm1(-np.abs(epsilons)) + np.exp(-np.abs(epsilons)) * above
         return np.where(epsilons >= 0.0, above, below * (1.0 + 16.0 * ROUNDOFF))
 
-    return log_moments.chords(curve)
+    return event_moments.chords(curve)

@@ -25,8 +25,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.loss.curves import event_curve
-from tacit.loss.curves.attained import attained
+from tacit.loss.accountants import event_curve
+from tacit.loss.accountants.attained import attained
 from tacit.loss.curves.directions import OTHER, Direction
 from tacit.loss.events import Event
 from tacit.loss.guarantees import guarantee

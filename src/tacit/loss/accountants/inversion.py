@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.loss.accountants.line import Line
-from tacit.loss.curves.transforms import Array
+from tacit.loss.log_moments.transforms import Array
 from tacit.parameters import ROUNDOFF
 
 _STEPS = 80

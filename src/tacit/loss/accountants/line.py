@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.loss.accountants.conversion import log_constant
-from tacit.loss.curves.transforms import Array, Transform
+from tacit.loss.log_moments.transforms import Array, Transform
 
 TIGHT = 1e-6
 FICTION = 2e-5

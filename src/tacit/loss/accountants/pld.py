@@ -1,7 +1,7 @@
 """Privacy-loss distributions: the composition itself, on a grid, bracketed from above and from below.
 
 Theorem (Zhu, Dong and Wang 2022). If every event's curve lies below the curve of a pair (P, Q) at all real epsilon, the
-adaptive composition of the events lies below that of the product pairs. So each event's curve (`curves`) is put on
+adaptive composition of the events lies below that of the product pairs. So each event's curve (`event_curve`) is put on
 one grid from above (`discretise`), the measures are composed by a tilted Fourier transform (`lattice`), and what was
 truncated, folded or rounded is added: `epsilon` and `delta` are rigorous upper bounds. The same from below gives
 `epsilon_lower`: what some releases described by the events do lose (`attained`). For added noise in
@@ -21,9 +21,9 @@ import numpy as np
 from tacit.loss import events
 from tacit.loss.accountants import discretise, lattice, planning, zcdp
 from tacit.loss.accountants.discretise import Measure
+from tacit.loss.accountants.event_curve import is_symmetric
 from tacit.loss.accountants.planning import Plan, pure_epsilon
 from tacit.loss.curves.directions import Direction
-from tacit.loss.curves.event_curve import is_symmetric
 from tacit.loss.events import Event
 from tacit.loss.numbers.outward import UNIT, Floats, log_up, up
 from tacit.loss.numbers.rounding import sqrt_up

@@ -31,11 +31,12 @@ from tacit.plan.answers.chosen import (
     whole_reach,
 )
 from tacit.plan.answers.farthest import range_of
-from tacit.plan.answers.finish import deviation_of, in_whole_numbers, noise_steps, read_key
+from tacit.plan.answers.finish import deviation_of, in_whole_numbers, noise_steps
 from tacit.plan.answers.floats import as_float
 from tacit.plan.answers.formulas import Cells, Floats, Formula, Linear, Mean, Variance
 from tacit.plan.answers.nested import MapFormula
 from tacit.plan.answers.roots import Root
+from tacit.plan.columns import read_key
 from tacit.plan.plan import Expected, KnownKeys, Measure, OutputPlan, Plan
 from tacit.plan.together import Shape
 

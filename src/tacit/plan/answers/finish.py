@@ -7,7 +7,6 @@ answer that failed for some noises and not for others would say which noise it w
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -37,14 +36,9 @@ from tacit.plan.answers.floats import as_float, as_floats, as_real, as_whole
 from tacit.plan.answers.formulas import Cells, Estimate, Floats, Formula, Linear, Mean, as_it_reads
 from tacit.plan.answers.nested import MapFormula
 from tacit.plan.answers.summaries import Summed
-from tacit.plan.columns import KeyColumn, RawKey
+from tacit.plan.columns import RawKey, read_key
 from tacit.plan.plan import KnownKeys, OutputPlan, Plan, UnknownKeys
 from tacit.plan.together import unbundled
-from tacit.plan.values.dates import calendar_date, microseconds
-from tacit.policy.dates import EPOCH, FIRST_DAY, LAST_DAY
-
-_FIRST_TIME, _LAST_TIME = (microseconds(each) for each in (datetime.datetime.min, datetime.datetime.max))
-"""The ends of Python's calendar; a key beyond them reads as the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,20 +179,6 @@ def noise_steps(plan: Plan) -> list[float]:
         for place, row in zip(each.places, each.matrix, strict=True):
             steps[place] = as_float(max(map(abs, row)))
     return steps
-
-
-def read_key(column: KeyColumn, raw: RawKey) -> Any:
-    """A key of the query as it reads."""
-    if raw is None or isinstance(raw, str) or (column.meaning == "number" and column.step == 1):
-        return raw
-    if column.meaning == "date":
-        return calendar_date(max(FIRST_DAY, min(LAST_DAY, int(raw))))
-    if column.meaning == "timestamp":
-        return EPOCH + datetime.timedelta(microseconds=max(_FIRST_TIME, min(_LAST_TIME, int(raw))))
-    if column.meaning == "boolean":
-        return bool(raw)
-    exact = raw * column.step
-    return exact.numerator if exact.denominator == 1 else exact
 
 
 def _kept(condition: Formula | None, cells: Cells, size: int | None = None) -> list[int]:

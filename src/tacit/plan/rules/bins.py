@@ -17,10 +17,9 @@ from typing import Any
 from sqlglot import exp
 
 from tacit.errors import QuestionError
-from tacit.plan.answers.finish import read_key
 from tacit.plan.answers.formulas import Formula
 from tacit.plan.answers.nested import MapFormula
-from tacit.plan.columns import KeyColumn, RawKey
+from tacit.plan.columns import KeyColumn, RawKey, read_key
 from tacit.plan.draft import Binned, Draft, Part, changed
 from tacit.plan.plan import Bins, Query
 from tacit.plan.rules.build_query import from_sources, key_column, measure_column

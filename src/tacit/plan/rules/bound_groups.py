@@ -21,7 +21,7 @@ from sqlglot import exp
 
 from tacit.errors import QuestionError
 from tacit.plan.draft import Draft, changed
-from tacit.plan.sources.scope import RANK, UNIT, quoted
+from tacit.plan.values.scope import RANK, UNIT, quoted
 from tacit.plan.values.value import cast_to
 
 LEAST = "tacit_least"

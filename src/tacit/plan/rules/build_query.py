@@ -12,7 +12,7 @@ from sqlglot import exp
 from tacit.plan.draft import Draft, changed
 from tacit.plan.rules.bound_groups import LEAST, by_unit, ranked_rows
 from tacit.plan.sources.anchors import put_together
-from tacit.plan.sources.scope import UNIT
+from tacit.plan.values.scope import UNIT
 from tacit.plan.values.value import cast_to
 
 UNITS = "tacit_units"

@@ -7,12 +7,21 @@ for any two releases about the same units; so both must protect the same kind of
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tacit.errors import QuestionError
-from tacit.plan.answers.formulas import Cells, Estimate, Formula
 from tacit.plan.draft import Draft, changed
+from tacit.plan.rules.filter_rows import filter_rows
+from tacit.plan.rules.find_keys import find_keys
+from tacit.plan.rules.measure import measure
+from tacit.plan.rules.open_sources import open_sources
+from tacit.plan.rules.outputs import outputs
+from tacit.plan.rules.pick import pick
+from tacit.plan.rules.resolve import resolve
 from tacit.question import tree
+
+INNER_RULES = (open_sources, resolve, filter_rows, find_keys, measure, pick, outputs)
+"""What is done for a question inside another; its noise is planned together with the outer one's."""
 
 
 def inner_questions(draft: Draft) -> Draft:
@@ -38,8 +47,6 @@ def inner_questions(draft: Draft) -> Draft:
 
 
 def _measured(question: tree.Question, outer: Draft) -> Draft:
-    from tacit.plan.make import INNER_RULES
-
     shown = question.outputs[0].expression
     if isinstance(shown, tree.Several) or (isinstance(shown, tree.Aggregate) and shown.kind == "histogram"):
         raise QuestionError("A SELECT that stands for a number has one number, and no list or histogram.")
@@ -53,26 +60,3 @@ def _measured(question: tree.Question, outer: Draft) -> Draft:
     if draft.inner:
         raise QuestionError("A question inside a question inside a question is not understood.")
     return draft
-
-
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """A formula over measures that stand at other places: those of an inner question, the same in every cell."""
-
-    inside: Formula
-    offset: int
-    count: int
-
-    @property
-    def measures(self) -> frozenset[int]:
-        return frozenset(self.offset + place for place in self.inside.measures)
-
-    def of(self, cells: Cells) -> Estimate:
-        own = cells.noisy[self.offset : self.offset + self.count]
-        spreads = cells.spreads[self.offset : self.offset + self.count]
-        steps = cells.steps[self.offset : self.offset + self.count]
-        inner = self.inside.of(Cells(cells.size, own, spreads=spreads, within=cells.within, steps=steps))
-        slopes, far = (
-            {self.offset + place: part for place, part in each.items()} for each in (inner.slopes, inner.far)
-        )
-        return Estimate(inner.value, slopes, far, doubtful=inner.doubtful, decided=inner.decided)

@@ -8,7 +8,14 @@
     variance, stddev        T/n + q - (S/n)**2, with T the sum of (x - c)**2 - q, q the middle of the squares
                             (34/75 of the largest where n, S and T are released together)
     bool_or, bool_and       a count of the rows that are true, or false, compared with one half
-    corr, covar, regr       see `pairs`
+    covar(y, x)             see `answers.pairs`
+    regr_slope(y, x)        covar / var(x)
+    regr_intercept(y, x)    avg(y) - slope avg(x)
+    corr(y, x)              covar / sqrt(var(x) var(y)), held to [-1, 1]; regr_r2 is its square
+
+Of two columns only rows count where neither is NULL, as in SQL: each column is read as NULL where the other is, so all
+sums and the count are over the same rows. Every sum is a measure of its own with its own bounds, and the count is
+released together with the sums of x; nothing else is bought.
 
 Why centred: |x - c| is at most half the width, so S needs half the noise (or far less) of the plain sum.
 Sum against sum: with u the noise of one unit of sensitivity, plain costs max|x| u and centred sqrt(h**2 + c**2) u
@@ -24,30 +31,28 @@ is rounded by its distance from the centre, so that numbers far from zero keep t
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from sqlglot import exp
 
 from tacit.errors import QuestionError
 from tacit.plan.answers.conditions import Test
-from tacit.plan.answers.floats import as_float
-from tacit.plan.answers.formulas import Constant, Formula, Linear, Mean, Variance
-from tacit.plan.answers.pairs import PAIRS, pair_formula
-from tacit.plan.answers.roots import Root
-from tacit.plan.draft import Draft, Part, changed
-from tacit.plan.together import SQUARE_CENTRE, Shape, pair, triple
+from tacit.plan.answers.formulas import Constant, Formula, Linear, Operation
+from tacit.plan.answers.pairs import Covariance, Held
+from tacit.plan.answers.roots import Root, Squared
+from tacit.plan.book import LARGEST_ROW, Book
+from tacit.plan.draft import Draft, changed
 from tacit.plan.values import arithmetic
 from tacit.plan.values.hints import bound_here
-from tacit.plan.values.squares import doubled, square_parts, squared_distance
 from tacit.plan.values.translate import condition_of, number_of, value_of
-from tacit.plan.values.value import Nothing, Number, cast_to, coarsened, constant, integer
+from tacit.plan.values.value import Nothing, Number, coarsened, constant, enclosed, integer
 from tacit.question import tree
 
 FURTHEST = 1 << 80
 """How far from zero a number may lie that is added up: 2**40 such rows stay below 2**120, and engines hold 10**38."""
-LARGEST_ROW = 1 << 32
+PAIRS = ("corr", "covar_pop", "covar_samp", "regr_slope", "regr_intercept", "regr_r2", "regr_count")
+"""Aggregates of two columns."""
 PICKS = ("quantile", "min", "max", "mode")
 """Aggregates that are no measures: `pick` plans them."""
 HISTOGRAM = "histogram"
@@ -113,7 +118,7 @@ def _formula(aggregate: tree.Aggregate, book: Book) -> Formula:
     if aggregate.kind in PAIRS:
         assert aggregate.second is not None
         y, x = (_bounded(aggregate, book.draft, each) for each in (aggregate.argument, aggregate.second))
-        return pair_formula(aggregate, y, x, book, LARGEST_ROW)
+        return _pair_formula(aggregate, y, x, book)
     number = _bounded(aggregate, book.draft, aggregate.argument)
     if aggregate.kind == "sum":
         return book.sum(number)
@@ -149,241 +154,57 @@ def _bounded(aggregate: tree.Aggregate, draft: Draft, argument: tree.Scalar) -> 
     return near if near.bounds.size <= FURTHEST else coarsened(plain, FURTHEST)  # coarser still, and rounded once
 
 
-@dataclass(slots=True)
-class Book:
-    """The measures bought so far, each once; and with which column's sums each count is released."""
+def _pair_formula(aggregate: tree.Aggregate, y: Number, x: Number, book: Book) -> Formula:
+    """The formula of an aggregate of two numbers (y first, as SQL has it)."""
+    y, x = _null_with(y, x), _null_with(x, y)
+    if aggregate.kind == "regr_count":
+        return Linear(((book.count(x.sql, x.nullable), Fraction(1)),))
+    if aggregate.kind in ("covar_pop", "covar_samp"):
+        return _covariance(y, x, book, sample=aggregate.kind == "covar_samp")
+    covariance = _covariance(y, x, book, sample=False)
+    spread = book.variance(x, sample=False)
+    if aggregate.kind == "regr_slope":
+        return Operation("/", covariance, spread)
+    if aggregate.kind == "regr_intercept":
+        return Operation("-", book.mean(y), Operation("*", Operation("/", covariance, spread), book.mean(x)))
+    both = Operation("*", spread, book.variance(y, sample=False))
+    correlation = Held(Operation("/", covariance, Root(both)), -1.0, 1.0)
+    return correlation if aggregate.kind == "corr" else Squared(correlation)
 
-    draft: Draft
-    parts: list[Part] = field(default_factory=list)
-    places: dict[tuple[str, object], int] = field(default_factory=dict)
-    joined: dict[int, Number] = field(default_factory=dict)
 
-    @property
-    def joins(self) -> bool:
-        """Whether counts and sums may be released together."""
-        return self.draft.asked.together and self.draft.asked.rho is None
+def _null_with(number: Number, other: Number) -> Number:
+    """The number, NULL where the other is."""
+    if not other.nullable:
+        return number
+    present = exp.Not(this=exp.Is(this=enclosed(other.sql), expression=exp.Null()))
+    return replace(number, sql=exp.Case().when(present, number.sql.copy()), nullable=True)
 
-    def _buy(self, kind: str, what: object, part: Part) -> int:
-        place = self.places.setdefault((kind, what), len(self.parts))
-        if place == len(self.parts):
-            self.parts.append(part)
-        return place
 
-    def rows(self) -> int:
-        """The count of rows."""
-        sql = exp.Count(this=exp.Star())
-        return self._buy("count", "*", Part("count_rows", sql, Fraction(0), Fraction(1), 1, "each row adds 1"))
-
-    def units(self) -> int:
-        """The count of units."""
-        if self.draft.rows_per_unit == 1:
-            return self.rows()  # one row each
-        sql = exp.Count(this=exp.Distinct(expressions=[self.draft.unit_sql]))
-        reason = "a unit adds 1 to a cell"
-        part = Part("count_units", sql, Fraction(0), Fraction(1), 1, reason, additive=False)
-        return self._buy("units", "", part)
-
-    def some_units(self, condition: tree.Scalar) -> int:
-        """The count of units that have a row for which a condition holds."""
-        truth = condition_of(condition, self.draft.scope).sql
-        if self.draft.rows_per_unit == 1:
-            return self.count(exp.Case().when(truth, integer(1)), nullable=True)
-        found = exp.Case().when(truth, self.draft.unit_sql)
-        sql = exp.Count(this=exp.Distinct(expressions=[found]))
-        reason = "a unit that has such a row adds 1 to a cell"
-        part = Part("count_some_units", sql, Fraction(0), Fraction(1), 1, reason, additive=False)
-        return self._buy("some units", found, part)
-
-    def count(self, sql: exp.Expr, nullable: bool) -> int:
-        """The count of rows where something is not NULL."""
-        if not nullable:
-            return self.rows()
-        bought = self.places.get(("count", sql))
-        if bought is not None:
-            return bought
-        counted = exp.Count(this=sql.copy())
-        reason = "each row where it is not NULL adds 1"
-        return self._buy("count", sql, Part("count", counted, Fraction(0), Fraction(1), 1, reason))
-
-    def different(self, sql: exp.Expr) -> int:
-        """The number of different values: a row more is at most one value more in its cell."""
-        counted = exp.Count(this=exp.Distinct(expressions=[sql.copy()]))
-        reason = "each row brings at most 1 value that no other has"
-        part = Part("count", counted, Fraction(0), Fraction(1), 1, reason, additive=False)
-        return self._buy("different", sql, part)
-
-    def bought_count(self, number: Number) -> int | None:
-        """The count that belongs to a number, if it was bought."""
-        return self.places.get(("count", number.sql if number.nullable else "*"))
-
-    def total(
-        self,
-        number: Number,
-        centre: int,
-        counted: exp.Expr | None = None,
-        typical: Fraction | None = None,
-        shape: Shape | None = None,
-        *,
-        claimed: bool = False,
-    ) -> int:
-        """The sum of number - centre: per row at most the distance of the bounds from the centre.
-
-        `counted` is something simpler that is NULL on the same rows; `typical` is the number's mean where what it is
-        computed from is spread evenly, its bounds' middle if not said. What is `claimed` is found from parts, whose own
-        sums `released` puts in its place.
-        """
-        bought = self.places.get(("sum", (centre, number.sql)))
-        if bought is not None:  # sum and avg of one column, say
-            return bought
-        bound = max(number.bounds.high - centre, centre - number.bounds.low)
-        exact = centre * number.step
-        low, high = (_shown(end * number.step) for end in (number.bounds.low, number.bounds.high))
-        around = f", minus {_shown(exact)}" if centre else ""
-        reason = f"each row adds a number from {low} to {high}{around}: at most {_shown(bound * number.step)} in size"
-        middle = Fraction(number.bounds.low + number.bounds.high, 2)
-        usual = (middle if typical is None else typical) - centre
-        if shape is None:
-            shape = Shape(middle - centre, Fraction(number.bounds.high - number.bounds.low, 2))
-        column = number.sql if claimed else _sum(number, centre, counted)
-        part = Part("sum", column, exact, number.step, bound, reason, usual, shape=shape)
-        return self._buy("sum", (centre, number.sql), part)
-
-    def centred(self, number: Number) -> tuple[int, Fraction, Fraction]:
-        """The sum of x - c around the very middle c: its place, the step of its numbers, and c.
-
-        Where c lies between two points of the grid the sum is that of 2 (x - c).
-        """
-        exact = doubled(number)
-        centre = exact.bounds.middle
-        claimed = any(each is number for each in self.joined.values())
-        return self.total(exact, centre, claimed=claimed), exact.step, centre * exact.step
-
-    def claims(self, number: Number) -> bool:
-        """Whether the count of this number is released together with its sums; said on the first call."""
-        count = self.bought_count(number)
-        if count is None or not self.joins or self._chooses_keys(count):
-            return False
-        return self.joined.setdefault(count, number).sql == number.sql
-
-    def _chooses_keys(self, count: int) -> bool:
-        """Whether this count is what the rule for unknown keys counts (see `add_noise`)."""
-        return self.draft.cells is None and self.draft.rows_per_unit == 1 and self.parts[count].kind == "count_rows"
-
-    def mean(self, number: Number) -> Formula:
-        """avg."""
-        count = self.count(number.sql, number.nullable)
-        low, high = number.bounds.low * number.step, number.bounds.high * number.step
-        if number.bounds.low == number.bounds.high:
-            return Mean(None, count, number.step, low, low, high)
-        self.claims(number)
-        total, step, centre = self.centred(number)
-        return Mean(total, count, step, centre, low, high)
-
-    def sum(self, number: Number) -> Formula:
-        """sum, by whichever measures are least noisy."""
-        bounds = number.bounds
-        count = self.bought_count(number)
-        if bounds.low == bounds.high:
-            count = self.count(number.sql, number.nullable)
-            return Linear(((count, bounds.low * number.step),))
-        exact = doubled(number)
-        middle, half = exact.bounds.middle * exact.step, (bounds.high - bounds.low) * number.step / 2
-        shared = ("sum", (exact.bounds.middle, exact.sql)) in self.places
-        largest = bounds.size * number.step
-        if count is not None and (shared or self.claims(number) or half**2 + middle**2 < largest**2):
-            total, step, centre = self.centred(number)
-            return Linear(((total, step), (count, centre)) if centre else ((total, step),))
-        plain = coarsened(number, LARGEST_ROW)
-        return Linear(((self.total(plain, 0), plain.step),))
-
-    def variance(self, number: Number, *, sample: bool) -> Formula:
-        """var_pop, var_samp."""
-        bounds = number.bounds
-        if bounds.low == bounds.high:
-            return Linear(())
-        count = self.count(number.sql, number.nullable)
-        total, step, _ = self.centred(number)
-        squares, square_step, square_centre = self.squares(number)
-        return Variance(
-            total=total,
-            squares=squares,
-            count=count,
-            step=step,
-            square_step=square_step,
-            square_centre=square_centre,
-            largest=((bounds.high - bounds.low) * number.step) ** 2 / 4,
-            sample=sample,
+def _covariance(y: Number, x: Number, book: Book, *, sample: bool) -> Formula:
+    if x.bounds.low == x.bounds.high or y.bounds.low == y.bounds.high:
+        return Linear(())
+    width_x, width_y = ((each.bounds.high - each.bounds.low) * each.step for each in (x, y))
+    count = book.count(x.sql, x.nullable)
+    book.claims(x)
+    total_x, step_x, middle_x = book.centred(x)
+    total_y, step_y, middle_y = book.centred(y)
+    product = arithmetic.multiply(
+        *(
+            arithmetic.subtract(each, constant(int(middle / step), step))
+            for each, middle, step in ((x, middle_x, step_x), (y, middle_y, step_y))
         )
-
-    def squares(self, number: Number) -> tuple[int, Fraction, Fraction]:
-        """The sum of (x - c)**2 - q: its place, the step of its numbers, and q."""
-        exact = doubled(number)
-        half = Fraction(exact.bounds.high - exact.bounds.low, 2)
-        if self.claims(number):  # then it is found from parts, and need not be whole
-            inner = half**2 * SQUARE_CENTRE
-            shape = Shape(-inner, Fraction(0), half**2)
-            reason = f"each row adds its squared distance from {_shown(exact.bounds.middle * exact.step)}"
-            usual = _mean_square(number) * (number.step / exact.step) ** 2 - inner
-            centre, step = inner * exact.step**2, exact.step**2
-            part = Part("sum", number.sql, centre, step, math.ceil(half**2 - inner), reason, usual, shape=shape)
-            return self._buy("squares", number.sql, part), step, centre
-        distance = arithmetic.subtract(exact, constant(exact.bounds.middle, exact.step))
-        squared = squared_distance(distance)
-        squares = coarsened(squared, LARGEST_ROW)
-        middle = squares.bounds.middle
-        scale = squared.step / squares.step
-        typical = _mean_square(number) * (number.step / exact.step) ** 2 * scale
-        shape = Shape(Fraction(-middle), Fraction(0), half**2 * scale)
-        place = self.total(squares, middle, number.sql, typical, shape)
-        return place, squares.step, middle * squares.step
-
-    def released(self) -> list[Part]:
-        """All measures, those that are released together with the parts that the engine adds up."""
-        found = list(self.parts)
-        for count, number in self.joined.items():
-            exact = doubled(number)
-            width = number.bounds.high - number.bounds.low
-            total = self.places["sum", (exact.bounds.middle, exact.sql)]
-            squares = self.places.get(("squares", number.sql))
-            if squares is None:
-                bundle = pair((count, total), width, doubled=exact is not number)
-                columns = [_sum(number, number.bounds.low), _negated_sum(number)]
-            else:
-                low, high, largest = square_parts(number, LARGEST_ROW)
-                bundle = triple((count, total, squares), width, largest, doubled=exact is not number)
-                rest = exp.Sub(
-                    this=exp.Sub(this=_times_count(number, largest, number.sql), expression=_sum(low, 0)),
-                    expression=_sum(high, 0),
-                )
-                columns = [_sum(low, 0), rest, _sum(high, 0)]
-            for place, column in zip(bundle.places, columns, strict=True):
-                found[place] = replace(found[place], sql=column, together=bundle)
-        return found
-
-
-def _negated_sum(number: Number) -> exp.Expr:
-    """high * COUNT(x) - SUM(x), which is the sum of high - x."""
-    return exp.Sub(this=_times_count(number, number.bounds.high, number.sql), expression=_sum(number, 0))
-
-
-def _times_count(number: Number, factor: int, counted: exp.Expr) -> exp.Expr:
-    count = exp.Count(this=counted.copy() if number.nullable else exp.Star())
-    return exp.Mul(this=cast_to(exp.Literal.number(factor), "INT128"), expression=count)
-
-
-def _sum(number: Number, centre: int, counted: exp.Expr | None = None) -> exp.Expr:
-    """SUM(x) - c * COUNT(x), which is the sum of x - c: exact in 128 bits, and 0 on no row."""
-    total = exp.Coalesce(this=exp.Sum(this=number.sql.copy()), expressions=[cast_to(exp.Literal.number(0), "INT128")])
-    if not centre:
-        return total
-    return exp.Sub(this=total, expression=_times_count(number, centre, counted or number.sql))
-
-
-def _mean_square(number: Number) -> Fraction:
-    """The mean of (x - c)**2, c the middle, where x is spread evenly over the w + 1 points of its bounds."""
-    width = number.bounds.high - number.bounds.low
-    return Fraction(width * (width + 2), 12)
-
-
-def _shown(exact: Fraction) -> str:
-    return str(exact) if exact.denominator == 1 else f"{as_float(exact):.6g}"
+    )
+    products = coarsened(product, LARGEST_ROW)
+    middle = products.bounds.middle
+    return Covariance(
+        total_x=total_x,
+        total_y=total_y,
+        products=book.total(products, middle, x.sql),
+        count=count,
+        step_x=step_x,
+        step_y=step_y,
+        product_step=products.step,
+        product_centre=middle * products.step,
+        largest=width_x * width_y / 4,
+        sample=sample,
+    )

@@ -14,6 +14,7 @@ from tacit.plan.answers.cases import Choice
 from tacit.plan.answers.conditions import Test
 from tacit.plan.answers.floats import of_allowed_size
 from tacit.plan.answers.formulas import Apply, Constant, Formula, KeyFormula, LeftOut, Linear, Operation
+from tacit.plan.answers.inner import InnerFormula
 from tacit.plan.answers.listing import Listing
 from tacit.plan.answers.nested import ListFormula, MapFormula, list_of, map_of
 from tacit.plan.answers.windows import RANKS, Sorting, Window
@@ -21,7 +22,6 @@ from tacit.plan.columns import KeyColumn
 from tacit.plan.draft import Draft, changed
 from tacit.plan.functions import on_answer
 from tacit.plan.plan import OutputPlan
-from tacit.plan.rules.inner_questions import Beside
 from tacit.plan.rules.measure import HISTOGRAM, PICKS
 from tacit.question import tree
 from tacit.question.scalars import moment
@@ -88,7 +88,7 @@ def kind_of(node: tree.Scalar, draft: Draft) -> Kind:
         return "text"
     if isinstance(formula, Window):
         return "integer" if formula.function in RANKS else "real"
-    if isinstance(formula, Beside):
+    if isinstance(formula, InnerFormula):
         formula = formula.inside
     if isinstance(formula, LeftOut):
         return "integer"
@@ -153,7 +153,7 @@ def _(node: tree.Inner, draft: Draft) -> Formula:
     block = next(place for place, each in enumerate(draft.inner, start=1) if each.question == node.question)
     places = [place for place, part in enumerate(draft.parts) if part.block == block]
     inside = draft.inner[block - 1].outputs[0].formula
-    return Beside(inside, places[0], len(places)) if places else inside
+    return InnerFormula(inside, places[0], len(places)) if places else inside
 
 
 @formula_of.register

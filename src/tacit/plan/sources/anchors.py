@@ -32,7 +32,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tacit.plan.sources.scope import UNIT, column_of, quoted
+from tacit.plan.values.scope import UNIT, column_of, quoted
 from tacit.plan.values.value import integer
 from tacit.question.sql_nodes import every_node
 

@@ -15,7 +15,7 @@ from typing import Final
 from sqlglot import exp
 
 from tacit.errors import QuestionError
-from tacit.plan.sources.scope import Place, quoted
+from tacit.plan.values.scope import Place, quoted
 
 MOST_COUNTED: Final = 10_000
 _FIRST: Final = "tacit_first"

@@ -29,15 +29,15 @@ from tacit.plan.sources.anchors import Source
 from tacit.plan.sources.fan_out import fan_out, first_of_each
 from tacit.plan.sources.join_bounds import Bound, few
 from tacit.plan.sources.names import Names, conjunction, conjuncts
-from tacit.plan.sources.scope import Place, Scope
 from tacit.plan.sources.ties import spoken_of, tie_of
+from tacit.plan.values.scope import Place, Scope
 from tacit.plan.work import NONE, Step, Work, computed, effort_of, held, most_rows
 from tacit.plan.work import joined as joined_work
 from tacit.policy import PathUnit
 from tacit.question import tree
 
 if TYPE_CHECKING:
-    from tacit.plan.rules.open_sources import Opener
+    from tacit.plan.sources.opener import Opener
 
 
 @dataclass(frozen=True, slots=True)

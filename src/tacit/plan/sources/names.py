@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from tacit.errors import QuestionError
-from tacit.plan.sources.scope import Place
+from tacit.plan.values.scope import Place
 from tacit.question import tree
 from tacit.question.nodes import field_names
 

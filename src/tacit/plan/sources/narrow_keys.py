@@ -18,8 +18,7 @@ from fractions import Fraction
 from typing import Any
 
 from tacit.errors import QuestionError
-from tacit.plan.answers.finish import read_key
-from tacit.plan.columns import KeyColumn, RawKey
+from tacit.plan.columns import KeyColumn, RawKey, read_key
 from tacit.plan.sources.names import conjuncts
 from tacit.question import tree
 from tacit.question.scalars import moment

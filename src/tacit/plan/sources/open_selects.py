@@ -22,17 +22,17 @@ from tacit.plan.sources.anchors import put_together
 from tacit.plan.sources.fan_out import renamed
 from tacit.plan.sources.join_tables import Joined
 from tacit.plan.sources.names import conjunction, listed
-from tacit.plan.sources.scope import UNIT, Opened, Place, Scope, column_of, quoted
 from tacit.plan.sources.union_all import union_of
 from tacit.plan.sources.unit_aggregates import aggregate_value
 from tacit.plan.values.magnitude import is_coded
+from tacit.plan.values.scope import UNIT, Opened, Place, Scope, column_of, quoted
 from tacit.plan.values.translate import condition_of, value_of
 from tacit.plan.values.value import Nothing, Text, Truth, Value, truth_as_number
 from tacit.plan.work import NONE, STEPS, Work, computed, counted_once, distinct_in, effort_of, longest_of
 from tacit.question import tree
 
 if TYPE_CHECKING:
-    from tacit.plan.rules.open_sources import Opener
+    from tacit.plan.sources.opener import Opener
 
 _GROUP = "tacit_group"
 _LONGEST_NAME = 63

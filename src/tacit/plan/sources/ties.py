@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from tacit.plan.sources.anchors import Tie
-from tacit.plan.sources.scope import Place, Scope
+from tacit.plan.values.scope import Place, Scope
 from tacit.plan.values.translate import condition_of, value_of
 from tacit.plan.values.value import Text
 from tacit.question import tree

@@ -9,8 +9,8 @@ from functools import reduce
 from sqlglot import exp
 
 from tacit.errors import QuestionError
-from tacit.plan.sources.scope import UNIT, Opened, quoted
 from tacit.plan.values import arithmetic
+from tacit.plan.values.scope import UNIT, Opened, quoted
 from tacit.plan.values.value import Number, Text, Value, described, widened
 from tacit.plan.work import union_of_rows
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 from sqlglot import exp
 
 from tacit.errors import QuestionError
-from tacit.plan.sources.scope import Scope
 from tacit.plan.values import arithmetic
 from tacit.plan.values.intervals import Interval
+from tacit.plan.values.scope import Scope
 from tacit.plan.values.translate import condition_of, number_of, value_of
 from tacit.plan.values.value import NARROW, Nothing, Number, Value, cast_to, integer, operands
 from tacit.question import tree

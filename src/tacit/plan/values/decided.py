@@ -17,10 +17,10 @@ from functools import singledispatch
 from types import MappingProxyType
 
 from tacit.errors import QuestionError
-from tacit.plan.sources.scope import Scope
 from tacit.plan.values.arithmetic import MIRRORED
 from tacit.plan.values.comparisons import as_moment
 from tacit.plan.values.dates import calendar_date
+from tacit.plan.values.scope import Scope
 from tacit.plan.values.translate import value_of
 from tacit.plan.values.value import Nothing, Number, Text, Value
 from tacit.policy.check import did_you_mean

@@ -12,8 +12,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tacit.errors import QuestionError
-from tacit.plan.sources.scope import UNIT, Scope
 from tacit.plan.values import arithmetic
+from tacit.plan.values.scope import UNIT, Scope
 from tacit.plan.values.value import Nothing, Number, Text, Truth, Value, cast_to, described, truth_as_number
 from tacit.question import tree
 

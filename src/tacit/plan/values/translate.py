@@ -17,7 +17,6 @@ from sqlglot import exp
 
 from tacit.errors import QuestionError
 from tacit.plan.functions import MEANINGS
-from tacit.plan.sources.scope import Scope
 from tacit.plan.values import arithmetic, dates
 from tacit.plan.values.choices import choice
 from tacit.plan.values.clock import shifted
@@ -25,6 +24,7 @@ from tacit.plan.values.comparisons import chained, compared, listed
 from tacit.plan.values.date_arithmetic import date_arithmetic, interval_of
 from tacit.plan.values.in_select import in_rows, unit_in_rows
 from tacit.plan.values.magnitude import magnitude, with_bounds
+from tacit.plan.values.scope import Scope
 from tacit.plan.values.texts import as_text
 from tacit.plan.values.value import (
     Nothing,

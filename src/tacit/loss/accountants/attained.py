@@ -1,7 +1,7 @@
 """For every event, one that fits it and whose privacy curve is known exactly: what a lower bound may be computed from.
 
 `attained(event)` promises an event E such that some release described by `event` loses at least as much as E, and the
-curve of E in `curves` is exact (up to its rounding). Added noise in one dimension, responses, bounds as such and
+curve of E in `event_curve` is exact (up to its rounding). Added noise in one dimension, responses, bounds as such and
 their Poisson samples attain their own curves. For the others:
 
 - Exponential of range n: the choice between two whose loss is +-n/2, a coin with odds exp(n/2).

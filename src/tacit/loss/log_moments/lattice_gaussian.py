@@ -1,6 +1,6 @@
 """Discrete Gaussian noise: the exact lattice pair where it is known to be worst, a smoothing argument elsewhere.
 
-`discrete_gaussian` prices noise of mass proportional to exp(-x^2/(2 sigma^2)) on each of d integers, on integer vectors
+`pair_of` prices noise of mass proportional to exp(-x^2/(2 sigma^2)) on each of d integers, on integer vectors
 whose squared L2 distance is an integer n at most sensitivity^2.
 
 One coordinate moves (d = 1, or n < 2). The noise is log-concave, so the likelihood ratio of a shift by s' is
@@ -15,7 +15,7 @@ Several coordinates move. Let sigma^2 = s0^2 + s1^2, t the theta of the second t
 as 1 + t <= (1 + t)/(1 - t) and a curve falls in epsilon               (GaussianShift with slack tau).
 s1 is chosen so that tau is about 1e-12. On the real axis the moments are at most those of the continuous Gaussian with
 mu^2 = n/sigma^2 (Canonne, Kamath and Steinke, 2020, Proposition 5); for sigma < 4, where s0 is much smaller than
-sigma, nothing else is used, and `discrete_gaussian` gives None.
+sigma, nothing else is used, and `pair_of` gives None.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.loss.curves.atoms import Atoms, exponential_sum
 from tacit.loss.curves.discrete_gaussian import integer_distance, only_shift, rounding_variance
-from tacit.loss.curves.transforms import FIXED, SLOPE, TINY, Array, GaussianShift, Transform, raised
+from tacit.loss.log_moments.atoms import Atoms, exponential_sum
+from tacit.loss.log_moments.transforms import FIXED, SLOPE, TINY, Array, GaussianShift, Transform, raised
 
 _WIDE = 64  # from this sigma on smoothing costs less than 0.04 % of mu^2 and needs no lattice
 _NARROW = 4
@@ -37,7 +37,7 @@ _DIRECT = 1.5  # below this sigma the sum has few terms; above, its Fourier dual
 _REACH = 9.25
 
 
-def discrete_gaussian(sensitivity: Fraction, sigma: Fraction, dimensions: int) -> Transform | None:
+def pair_of(sensitivity: Fraction, sigma: Fraction, dimensions: int) -> Transform | None:
     """The transform of discrete Gaussian noise, or None where only real orders are known."""
     squared = integer_distance(sensitivity)
     if squared == 0:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.loss.curves.directions import Direction
-from tacit.loss.curves.transforms import FIXED, SLOPE, TINY, Array, Transform, even_step, raised
+from tacit.loss.log_moments.transforms import FIXED, SLOPE, TINY, Array, Transform, even_step, raised
 
 _RAISED = 2.0**-46
 """Masses computed by closed forms err by less than this relative amount; they are raised by it."""

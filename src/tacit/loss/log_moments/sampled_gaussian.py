@@ -24,8 +24,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.loss.curves.atoms import Atoms, exponential_sum, sampled_loss
-from tacit.loss.curves.transforms import Array, Spread, Transform, raised
+from tacit.loss.log_moments.atoms import Atoms, exponential_sum, sampled_loss
+from tacit.loss.log_moments.transforms import Array, Spread, Transform, raised
 
 _REACH = 9.25  # phi falls by exp(-42.8) from 0 to here
 _QUADRATURE = 42.0  # the theorem's error is 2 exp(-42) < 2^-59

@@ -26,13 +26,13 @@ from functools import singledispatch
 import numpy as np
 
 from tacit.loss import events
-from tacit.loss.curves import atoms
-from tacit.loss.curves.closed_forms import BoundedRange, DiscreteLaplaceShift, LaplaceShift, Response
 from tacit.loss.curves.directions import Direction
-from tacit.loss.curves.lattice_gaussian import LatticeGaussian, discrete_gaussian
-from tacit.loss.curves.sampled_gaussian import SampledGaussian
-from tacit.loss.curves.transforms import Array, GaussianShift, RealAxisOnly, Transform, raised
 from tacit.loss.events import Event
+from tacit.loss.log_moments import atoms
+from tacit.loss.log_moments.closed_forms import BoundedRange, DiscreteLaplaceShift, LaplaceShift, Response
+from tacit.loss.log_moments.lattice_gaussian import LatticeGaussian, pair_of
+from tacit.loss.log_moments.sampled_gaussian import SampledGaussian
+from tacit.loss.log_moments.transforms import Array, GaussianShift, RealAxisOnly, Transform, raised
 from tacit.loss.numbers.rounding import float_up
 
 _CELLS = 1024  # chords of a density before it is sampled
@@ -88,7 +88,7 @@ def _(event: events.Gaussian, direction: Direction) -> Transform:
 
 @transform.register
 def _(event: events.DiscreteGaussian, direction: Direction) -> Transform:
-    pair = discrete_gaussian(event.sensitivity, event.sigma, event.dimensions)
+    pair = pair_of(event.sensitivity, event.sigma, event.dimensions)
     if pair is None:
         return RealAxisOnly(float_up(Fraction(math.floor(event.sensitivity**2)) / (2 * event.sigma**2)))
     return pair
@@ -184,7 +184,7 @@ def _(event: events.Exponential, rate: float, direction: Direction) -> Transform
 
 
 def _from_curve(event: Event, direction: Direction) -> Transform:
-    from tacit.loss.curves.event_curve import delta_curve
+    from tacit.loss.accountants.event_curve import delta_curve
 
     return chords(lambda epsilons: delta_curve(event, epsilons, direction))
 

@@ -20,7 +20,7 @@ from typing import Self
 
 import numpy as np
 
-from tacit.loss.curves.transforms import (
+from tacit.loss.log_moments.transforms import (
     FIXED,
     SLOPE,
     TINY,

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from tacit.errors import QuestionError
-from tacit.plan.rules.open_sources import Opener
 from tacit.plan.sources.names import conjunction, listed
+from tacit.plan.sources.opener import Opener
 from tacit.policy import Policy
 from tacit.question import tree
 

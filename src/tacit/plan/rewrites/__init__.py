@@ -1,0 +1,1 @@
+"""What is done to the question itself, before there is a draft: `make.REWRITES`, one file each."""
