@@ -65,6 +65,9 @@ RULES: tuple[Callable[[Draft], Draft], ...] = (
 BEFORE_NOISE = RULES[: RULES.index(add_noise)]
 """What does not depend on how much may be spent."""
 
+AFTER_NOISE = RULES[RULES.index(add_noise) + 1 :]
+"""What is done once for a plan, when its noise is chosen."""
+
 INNER_RULES = (open_sources, resolve, filter_rows, find_keys, measure, pick, outputs)
 """What is done for a question inside another; its noise is planned together with the outer one's."""
 
@@ -117,20 +120,25 @@ class Prepared:
 
     def plan(self, terms: Terms) -> Plan:
         """The whole plan."""
-        return self._better(terms, _finished)
+        return _finished(self._better(terms))
 
     def outline(self, terms: Terms) -> Plan:
         """The plan without its words, and without asking whether its work is bounded: what its errors follow from."""
-        return self._better(terms, lambda draft: _plan(add_noise(draft)))
+        return _plan(self._better(terms))
 
-    def _better(self, terms: Terms, finish: Callable[[Draft], Plan]) -> Plan:
+    def _better(self, terms: Terms) -> Draft:
         """With measures released together or each by itself, whichever has less noise."""
         together = self._at(terms, self._together)
-        plan = None if wants_apart(together) else finish(together)
-        if plan is None or (plan.bundles and plan.delta > 0):
-            apart = finish(self._at(terms, self._apart))
-            plan = apart if plan is None or _is_less_noisy(apart, plan) else plan
-        return plan
+        if wants_apart(together):
+            return self._with_noise_apart(terms)
+        noisy = add_noise(together)
+        if terms.delta == 0 or all(part.together is None for part in noisy.parts):
+            return noisy
+        apart = self._with_noise_apart(terms)
+        return apart if _is_less_noisy(_plan(apart), _plan(noisy)) else noisy
+
+    def _with_noise_apart(self, terms: Terms) -> Draft:
+        return add_noise(self._at(terms, self._apart))
 
     @cached_property
     def _together(self) -> Draft:
@@ -152,10 +160,10 @@ def _before_noise(draft: Draft) -> Draft:
     return draft
 
 
-def _finished(draft: Draft) -> Plan:
-    for rule in RULES[len(BEFORE_NOISE) :]:
-        draft = rule(draft)
-    return _plan(draft)
+def _finished(noisy: Draft) -> Plan:
+    for rule in AFTER_NOISE:
+        noisy = rule(noisy)
+    return _plan(noisy)
 
 
 def _is_less_noisy(gaussian: Plan, plan: Plan) -> bool:
