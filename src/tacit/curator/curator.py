@@ -25,11 +25,12 @@ from tacit.answer.united import united_answer
 from tacit.curator.asking_all import plan_together
 from tacit.curator.expressions import sql_of
 from tacit.curator.fluent import AskedSteps
+from tacit.curator.in_words import in_words
 from tacit.curator.keys import order_of, order_of_all, with_units
 from tacit.curator.lifetime import Lifetime
 from tacit.curator.publish import Publication, publish
 from tacit.curator.studies import Rows, rows_of
-from tacit.curator.suggest import Suggestion, question_for, suggestion
+from tacit.curator.suggest import BoundsWanted, Suggestion, bought
 from tacit.curator.watching import Watch, watch
 from tacit.ledger import Receipt
 from tacit.parameters import Number
@@ -59,37 +60,14 @@ class Curator(Lifetime):
         """A question about one table, step by step: `.table("visits").group_by("sex").count().ask(0.5)`."""
         return AskedSteps(self, name)
 
+    @in_words
     @room()  # all of it: a query too deep to be written would be found out only after the charge
-    def ask(
-        self,
-        sql: object,
-        epsilon: Number | None = None,
-        *,
-        delta: Number | None = None,
-        rho: Number | None = None,
-        within: Number | None = None,
-        rows: int | None = None,
-        weights: Mapping[str, Number] | None = None,
-        rows_per_unit: int | None = None,
-        groups_per_unit: int | None = None,
-        analyst: str | None = None,
-    ) -> Answer:
+    def ask(self, sql: object, asked: Asked) -> Answer:
         """The answer, paid for; or the stored one, free, where the same was asked before.
 
         Say what it may cost (epsilon, or rho), or the accuracy you need (`within`, e.g. 100 or "5%" with `rows`).
         """
-        asked = Asked.of(
-            epsilon,
-            delta=delta,
-            rho=rho,
-            within=within,
-            rows=rows,
-            weights=weights,
-            rows_per_unit=rows_per_unit,
-            groups_per_unit=groups_per_unit,
-            analyst=analyst,
-        )
-        plan = self._walk(sql, asked)
+        plan = self.walk(sql).plan(asked)
         if isinstance(plan, UnitedPlan):
             return united_answer(self._all_of(plan.plans, asked.analyst), plan)
         return self._bought(plan, asked.analyst)
@@ -188,6 +166,5 @@ class Curator(Lifetime):
         analyst: str | None = None,
     ) -> Suggestion:
         """Bounds for a column that has none yet, bought: `clinic.suggest("visits.charge", epsilon=0.1)`."""
-        sql, table, found = question_for(self.policy, column)
-        plan = self.plan(sql, epsilon, rows_per_unit=rows_per_unit)
-        return suggestion(plan, self._bought(plan, analyst), table, found)
+        asked = Asked.of(epsilon, rows_per_unit=rows_per_unit, analyst=analyst)
+        return bought(self, BoundsWanted.of(self, column), asked)

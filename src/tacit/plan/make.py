@@ -100,11 +100,30 @@ def make_plan(
 
 def plan_asked(question: tree.Question, policy: Policy, asked: Asked) -> Plan:
     """The plan that answers `question` as it is asked."""
-    said = asked.with_words_of(question.privacy)
-    terms = terms_of(policy, said)
-    plan = prepare(question, policy, said, terms).plan(terms)
-    check_unit(question.privacy, plan.tables, policy)
-    return plan
+    return Planning(question, policy).plan(asked)
+
+
+class Planning:
+    """One question under one policy, planned for any number of prices: what no price changes is done once."""
+
+    def __init__(self, question: tree.Question, policy: Policy) -> None:
+        self.question, self.policy = question, policy
+        self._prepared: dict[tuple[int | None, int | None, bool], Prepared] = {}
+
+    def plan(self, asked: Asked) -> Plan:
+        """The plan at a price that is said."""
+        said = asked.with_words_of(self.question.privacy)
+        terms = terms_of(self.policy, said)
+        plan = self.prepared(said, terms).plan(terms)
+        check_unit(self.question.privacy, plan.tables, self.policy)
+        return plan
+
+    def prepared(self, said: Asked, terms: Terms) -> Prepared:
+        """All that is planned before there is noise. Of the terms it depends on nothing but whether there is a rho."""
+        kind = (said.rows_per_unit, said.groups_per_unit, terms.rho is None)
+        if kind not in self._prepared:
+            self._prepared[kind] = prepare(self.question, self.policy, said, terms)
+        return self._prepared[kind]
 
 
 def prepare(question: tree.Question, policy: Policy, asked: Asked, terms: Terms) -> Prepared:

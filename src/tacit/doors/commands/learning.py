@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from tacit import parameters
 from tacit.doors.commands.formats import AsJson, Columns, Form, Format, chosen, show
 from tacit.doors.commands.modules import Module, own_module
+from tacit.doors.commands.opening import opened
 from tacit.doors.commands.prices import Analyst, Delta, Epsilon, RowsPerUnit
 from tacit.doors.commands.terminal import PolicyFile, aside, out, read_policy
 from tacit.errors import ParameterError, TacitError
@@ -259,18 +260,6 @@ def price_of(policy: Path, epsilon: str | None) -> Any:
     if price is None:
         raise ParameterError("Say what it may cost, e.g. --epsilon 1: the policy has no default_epsilon.")
     return price
-
-
-@contextmanager
-def opened(policy: Path, analyst: str, beside: Console) -> Iterator[Any]:
-    """The curator of a policy, with a bar while tables are registered."""
-    from tacit.doors.commands.registering import registering
-    from tacit.doors.lasting import open_lasting
-
-    with registering(beside) as progress:
-        curator = open_lasting(policy, analyst=analyst, progress=progress)
-    with curator:
-        yield curator
 
 
 @contextmanager

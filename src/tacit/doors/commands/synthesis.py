@@ -14,7 +14,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from tacit import parameters
 from tacit.doors.commands.formats import AsJson, Form, Format, chosen, show
-from tacit.doors.commands.learning import opened, price_of
+from tacit.doors.commands.learning import price_of
+from tacit.doors.commands.opening import opened
 from tacit.doors.commands.prices import Analyst, Delta, Epsilon, RowsPerUnit
 from tacit.doors.commands.terminal import PolicyFile, aside, out, read_policy
 from tacit.errors import ParameterError
