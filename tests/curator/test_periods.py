@@ -11,6 +11,7 @@ import pytest
 
 import tacit
 from tacit.curator.periods import Periods
+from tests.walks import counted
 
 POLICY = """
 name = "clinic"
@@ -30,8 +31,25 @@ cost = {{ type = "integer", between = [0, 9] }}
 QUESTIONS = {
     "SELECT ward, count(*) AS n FROM visits GROUP BY ward": "count(*)",
     "SELECT count(*) AS n FROM visits WHERE ward = 'A' OR cost > 4": "count(*) FILTER (WHERE ward = 'A' OR cost > 4)",
+    "SELECT ward, n FROM (SELECT ward, count(*) AS n FROM visits WHERE cost < 7 GROUP BY ward) counted": (
+        "count(*) FILTER (cost < 7)"
+    ),
     "SELECT ward, sum(cost) AS s FROM visits WHERE cost > 3 GROUP BY 1": "coalesce(sum(cost) FILTER (cost > 3), 0)",
 }
+
+
+@pytest.mark.parametrize("table", ["visits", "(SELECT * FROM visits) AS inside"])
+def test_the_text_of_a_watch_is_read_once_however_many_periods_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str
+) -> None:
+    made(tmp_path, "date")
+    (tmp_path / "clinic.toml").write_text(POLICY.format(name="clinic", kind="date"))
+    with tacit.open(tmp_path / "clinic.toml") as curator:
+        counts = counted(monkeypatch)
+        watch = curator.watch(f"SELECT count(*) AS n FROM {table} WHERE cost > 2", 1, every="3 days")
+        assert len(watch.catch_up("2026-01-01")) == watch.periods > 5
+        watch.close()
+    assert counts["read"] == 1
 
 
 def made(folder: Path, kind: str) -> None:

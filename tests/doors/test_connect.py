@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -11,6 +16,9 @@ import pytest
 import tacit
 from tacit.curator import Curator
 from tacit.doors.connect import RemoteCurator, connect
+from tacit.doors.http import bodies
+from tacit.doors.remote.line import asked_out
+from tacit.plan.asked import Asked
 from tests.doors.http.serving import COUNT, Served
 
 URL = "https://testserver"
@@ -59,6 +67,34 @@ def test_what_is_free_is_the_same_without_asking_the_server(remote: RemoteCurato
         expected = str(local.estimate(sql, **options))  # type: ignore[arg-type]
         assert str(remote.estimate(sql, **options)) == expected  # type: ignore[arg-type]
         assert remote.explain(sql, **options) == local.explain(sql, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "levers",
+    [
+        {},
+        {"epsilon": 0.1},
+        {"epsilon": Fraction(1, 3), "delta": 1e-7, "rows_per_unit": 2, "groups_per_unit": 1},
+        {"rho": "0.01", "delta": "1e-7", "weights": {"n": 0.3, "s": 2}},
+        {"within": "5%", "rows": 1000},
+        {"within": Decimal("12.5"), "analyst": "ana"},
+    ],
+)
+def test_what_is_asked_is_read_on_the_other_side_as_it_was_said(levers: dict[str, Any]) -> None:
+    asked = Asked.of(**levers)
+    said = {name: each for name, each in asked_out(asked).items() if each is not None}
+    sql, there = bodies.question(json.dumps({"sql": COUNT, **said}).encode())
+    assert (sql, there.analyst) == (COUNT, None)  # the token says who asks
+    within = (None, None) if asked.within is None else (str(there.within), str(asked.within))
+    assert within[0] == within[1]
+    assert replace(there, within=None) == replace(asked, within=None, analyst=None)
+
+
+def test_a_mistake_in_the_price_is_told_before_anything_is_sent(remote: RemoteCurator) -> None:
+    remote.line.client.close()
+    for levers in ({"epsilon": "x"}, {"epsilon": 1, "rows_per_unit": 0}, {"epsilon": 1, "analyst": "bob"}):
+        with pytest.raises(tacit.ParameterError):
+            remote.ask(COUNT, **levers)  # type: ignore[arg-type]
 
 
 def test_an_answer_is_the_same_object(remote: RemoteCurator, local: Curator) -> None:

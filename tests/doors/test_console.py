@@ -12,6 +12,7 @@ from tacit.doors.console.sessions import IDLE, LONGEST, Sessions
 from tacit.doors.http.roles import Role
 from tacit.doors.http.tokens import TokenFile
 from tests.doors.http.serving import COUNT, Served, Visitor, served_at
+from tests.walks import ONCE, counted
 
 BY_SEX = "SELECT sex, count(*) AS n FROM patients GROUP BY sex"
 
@@ -50,6 +51,23 @@ def test_a_question_is_estimated_then_asked_then_seen_then_downloaded(served: Se
     assert f'href="/answers/{entry[1]}"' in listed
     assert "nothing was charged" in ana.send("GET", f"/answers/{entry[1]}").text
     assert ana.send("POST", "/ask/preview", sql=BY_SEX, epsilon="0.1").text.lstrip().startswith("<h2")
+
+
+def test_a_page_reads_its_question_once_and_plans_it_once_at_each_price(
+    ana: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = counted(monkeypatch)
+    ana.send("POST", "/ask", sql=BY_SEX, epsilon="0.06")
+    assert counts == ONCE
+    counts.clear()
+    ana.send("POST", "/ask/preview", sql=BY_SEX, epsilon="0.07")
+    assert counts == {"read": 1, "prepared": 1, "finished": 2}  # the usual price is drawn beside this one
+
+
+def test_several_answers_put_together_are_not_offered_as_the_file_of_one_entry(ana: Visitor) -> None:
+    both = "SELECT count(*) AS n FROM patients UNION ALL SELECT count(*) FROM visits"
+    assert "Download:" in ana.send("POST", "/ask", sql=COUNT, epsilon="0.05").text
+    assert "Download:" not in ana.send("POST", "/ask", sql=both, epsilon="0.05").text
 
 
 def test_a_refusal_stands_on_the_page_in_its_own_words(served: Served, ana: Visitor) -> None:

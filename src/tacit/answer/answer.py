@@ -50,7 +50,8 @@ class Answer:
     where none was), `above` which number a count is above because keys with no more are not shown, `whole` of which
     columns the noise is in whole numbers (`ONE`, `SEVERAL` or `SHARED` noises), and `farthest` how far off each value
     can be at the most, by its bounds.
-    `repeated` says that it was stored before and cost nothing; it does not make an answer another one.
+    `repeated` says that it was stored before and cost nothing; it does not make an answer another one. `united` says
+    that it is made of the answers to several SELECTs (UNION ALL), which are stored one by one.
 
     >>> answer = Answer(("n",), ("integer",), ((3,),), (None,), False, {})
     >>> answer["n"], answer.names
@@ -70,6 +71,7 @@ class Answer:
     above: tuple[int | None, ...] = ()
     whole: tuple[int, ...] = ()
     farthest: tuple[tuple[float | None, ...] | None, ...] = ()
+    united: bool = field(default=False, compare=False)
 
     # -- to and from the ledger ------------------------------------------------------------------------
 

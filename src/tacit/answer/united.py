@@ -41,6 +41,7 @@ def united_answer(answers: Sequence[Answer], plan: UnitedPlan) -> Answer:
         tuple(_above(answers, place) for place in range(len(plan.kinds))),
         tuple(whole),
         tuple(_farthest(answers, place, rows) for place in range(len(plan.kinds))),
+        united=True,
     )
 
 

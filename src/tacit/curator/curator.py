@@ -3,20 +3,17 @@
 Promise: nothing about the data decides what happens before the charge, and after the charge nothing leaves but the
 answer or one fixed error. A question asked again gets what is stored, the answer or the error, and is charged nothing.
 
-`planner` is the free half of the walk, `purse` the budget, `lifetime` opening and closing, `till` the one place where
-something is charged and drawn.
+`walk` and `planner` are the free half of the walk, `purse` the budget, `lifetime` opening and closing, `offers` what
+there is besides questions, and `till` the one place where something is charged and drawn.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
-from typing import Any
 
-from tacit import parameters
 from tacit.answer import Answer
 from tacit.answer.leaves import Run
 from tacit.answer.members import answers_of
@@ -25,12 +22,10 @@ from tacit.answer.united import united_answer
 from tacit.curator.asking_all import plan_together
 from tacit.curator.expressions import sql_of
 from tacit.curator.fluent import AskedSteps
+from tacit.curator.in_words import in_words
 from tacit.curator.keys import order_of, order_of_all, with_units
 from tacit.curator.lifetime import Lifetime
-from tacit.curator.publish import Publication, publish
-from tacit.curator.studies import Rows, rows_of
-from tacit.curator.suggest import Suggestion, question_for, suggestion
-from tacit.curator.watching import Watch, watch
+from tacit.curator.offers import Offers
 from tacit.ledger import Receipt
 from tacit.parameters import Number
 from tacit.plan import Plan, UnitedPlan
@@ -41,7 +36,7 @@ from tacit.question.shared_scan import Family
 from tacit.question.stack import room
 
 
-class Curator(Lifetime):
+class Curator(Lifetime, Offers):
     """A private database: register once, ask in SQL, pay from one ledger.
 
     `progress` is told of a registration: the table that is being copied, the steps done, and the steps in all.
@@ -67,21 +62,9 @@ class Curator(Lifetime):
         """
         return AskedSteps(self, name)
 
+    @in_words
     @room()  # all of it: a query too deep to be written would be found out only after the charge
-    def ask(
-        self,
-        sql: object,
-        epsilon: Number | None = None,
-        *,
-        delta: Number | None = None,
-        rho: Number | None = None,
-        within: Number | None = None,
-        rows: int | None = None,
-        weights: Mapping[str, Number] | None = None,
-        rows_per_unit: int | None = None,
-        groups_per_unit: int | None = None,
-        analyst: str | None = None,
-    ) -> Answer:
+    def ask(self, sql: object, asked: Asked) -> Answer:
         """The answer, paid for; or the stored one, free, where the same was asked before.
 
         Say what it may cost (epsilon, or rho), or the accuracy you need (`within`, e.g. 100 or "5%" with `rows`).
@@ -92,18 +75,7 @@ class Curator(Lifetime):
         >>> clinic.ask("select WARD, count(*) visits from visits group by ward", "0.1").repeated  # nothing was charged
         True
         """
-        asked = Asked.of(
-            epsilon,
-            delta=delta,
-            rho=rho,
-            within=within,
-            rows=rows,
-            weights=weights,
-            rows_per_unit=rows_per_unit,
-            groups_per_unit=groups_per_unit,
-            analyst=analyst,
-        )
-        plan = self._walk(sql, asked)
+        plan = self.walk(sql).plan(asked)
         if isinstance(plan, UnitedPlan):
             return united_answer(self._all_of(plan.plans, asked.analyst), plan)
         return self._bought(plan, asked.analyst)
@@ -127,10 +99,10 @@ class Curator(Lifetime):
         >>> sum(parts["n"]) == whole["n"][0]
         True
         """
-        exact = None if epsilon is None else parameters.price("epsilon", epsilon)
-        exact_delta = Fraction(0) if delta is None else parameters.slip("delta", delta)
-        together = plan_together([read(sql_of(each)) for each in questions], self.policy, exact, exact_delta)
-        return self._all_of(together.plans, analyst)
+        asked = Asked.of(epsilon, delta=delta, analyst=analyst)
+        read_all = [read(sql_of(each)) for each in questions]
+        together = plan_together(read_all, self.policy, asked.epsilon, asked.delta or Fraction(0))
+        return self._all_of(together.plans, asked.analyst)
 
     def _bought(self, plan: Plan, analyst: str | None) -> Answer:
         """The answer of one plan: released for a charge, or the stored one."""
@@ -156,76 +128,3 @@ class Curator(Lifetime):
         unit = self.policy.unit_of(plan.tables[0]).unit
         whose = "one row" if isinstance(unit, RowUnit) else f"all rows of one {getattr(unit, 'column', 'unit')}"
         return released(plan, lambda query: run(with_units(query)), receipt, whose)
-
-    def rows(self, sql: str, columns: Sequence[str] | None = None, *, rows_per_unit: int | None = None) -> Rows:
-        """Rows for a study: `clinic.rows("SELECT age FROM visits")`, or `clinic.rows("visits", ["age"])`. Free.
-
-        >>> from tacit import statistics
-        >>> found = statistics.histogram(clinic.rows("SELECT ward FROM visits"), epsilon="0.1")
-        >>> found["ward"]
-        ('north', 'south')
-        """
-        return rows_of(self, sql, columns, rows_per_unit)
-
-    def publish(
-        self,
-        statistics: Mapping[str, object] | Iterable[object],
-        epsilon: Number,
-        *,
-        delta: Number = 0,
-        to: str | Path | None = None,
-        title: str = "Statistics",
-        level: Number = "0.95",
-        analyst: str | None = None,
-    ) -> Publication:
-        """Release questions in SQL and planned studies together, for one charge, and write them `to` a folder.
-
-        There: index.html with drawings, statistics.json with all intervals, and a CSV for each statistic.
-
-        >>> found = clinic.publish({"visits": "SELECT count(*) AS n FROM visits WHERE ward = 'north'"}, "0.1")
-        >>> found
-        Publication(visits; epsilon 0.1)
-        """
-        return publish(self, statistics, epsilon, delta, to, title, level, analyst)
-
-    def watch(
-        self,
-        sql: str,
-        epsilon: Number,
-        *,
-        every: str,
-        delta: Number = 0,
-        since: Any = None,
-        until: Any = None,
-        time: str | None = None,
-        wait: str | None = None,
-        analyst: str | None = None,
-    ) -> Watch:
-        """Counts, sums and means of a table that grows in time, told after every period and paid for once.
-
-        Periods begin at `since` and end at `until` (the bounds of the `time` column, unless said), and are counted when
-        they are over, `wait` later where rows come late. The same watch again goes on where it was.
-
-        >>> watch = clinic.watch("SELECT count(*) AS n FROM visits", "0.1", every="28 days", until="2024-12-01")
-        >>> watch
-        Watch(0 of 12 periods counted)
-        """
-        return watch(self, sql, epsilon, delta, every, since, until, time, wait, analyst)
-
-    @room()
-    def suggest(
-        self,
-        column: str,
-        epsilon: Number | None = None,
-        *,
-        rows_per_unit: int | None = None,
-        analyst: str | None = None,
-    ) -> Suggestion:
-        """Bounds for a column that has none yet, bought: `clinic.suggest("visits.charge", epsilon=0.1)`.
-
-        >>> clinic.suggest("visits.charge", "0.4").line  # to put into the policy  # doctest: +ELLIPSIS
-        'charge = { type = "real", between = [...] }'
-        """
-        sql, table, found = question_for(self.policy, column)
-        plan = self.plan(sql, epsilon, rows_per_unit=rows_per_unit)
-        return suggestion(plan, self._bought(plan, analyst), table, found)

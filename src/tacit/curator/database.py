@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tacit.answer import Answer, Estimate, Standing
+from tacit.curator.in_words import in_words
 from tacit.curator.publish import Publication
 from tacit.curator.suggest import Suggestion
 from tacit.ledger import Entry, Report
 from tacit.loss.spent import Spent
 from tacit.parameters import Number
 from tacit.plan import Plan, UnitedPlan
+from tacit.plan.asked import Asked
 from tacit.policy import Policy
 
 
@@ -25,52 +27,33 @@ class Database(Protocol):
     policy: Policy
     analyst: str
 
-    def plan(
-        self,
-        sql: object,
-        epsilon: Number | None = None,
-        *,
-        delta: Number | None = None,
-        rho: Number | None = None,
-        within: Number | None = None,
-        rows: int | None = None,
-        weights: Mapping[str, Number] | None = None,
-        rows_per_unit: int | None = None,
-        groups_per_unit: int | None = None,
-    ) -> Plan:
+    @in_words
+    def plan(self, sql: object, asked: Asked) -> Plan:
         """How the question would be answered; free."""
         ...
 
-    def planned(self, sql: object, epsilon: Number | None = None, **options: Any) -> Plan | UnitedPlan:
+    @in_words
+    def planned(self, sql: object, asked: Asked) -> Plan | UnitedPlan:
         """As `plan`, also for a UNION ALL of answers; free."""
         ...
 
-    def estimate(self, sql: object, epsilon: Number | None = None, **options: Any) -> Estimate:
+    @in_words
+    def estimate(self, sql: object, asked: Asked) -> Estimate:
         """Cost and error before spending; free."""
         ...
 
-    def explain(self, sql: object, epsilon: Number | None = None, **options: Any) -> str:
+    @in_words
+    def explain(self, sql: object, asked: Asked) -> str:
         """The plan in sentences; free."""
         ...
 
-    def why(self, sql: object, epsilon: Number | None = None, *, rows: int = 1000, **options: Any) -> str:
+    @in_words
+    def why(self, sql: object, asked: Asked) -> str:
         """Why the answer will be as imprecise as it is; free."""
         ...
 
-    def ask(
-        self,
-        sql: object,
-        epsilon: Number | None = None,
-        *,
-        delta: Number | None = None,
-        rho: Number | None = None,
-        within: Number | None = None,
-        rows: int | None = None,
-        weights: Mapping[str, Number] | None = None,
-        rows_per_unit: int | None = None,
-        groups_per_unit: int | None = None,
-        analyst: str | None = None,
-    ) -> Answer:
+    @in_words
+    def ask(self, sql: object, asked: Asked) -> Answer:
         """The answer, paid for; or the stored one, free."""
         ...
 

@@ -26,9 +26,12 @@ from tacit.curator.watched import Watched, watched
 from tacit.engines.exact import Columns, Keys
 from tacit.errors import QuestionError
 from tacit.plan import Plan
+from tacit.plan.asked import Asked
+from tacit.plan.make import plan_asked
 from tacit.plan.plan import Query
 from tacit.policy.dates import EPOCH
-from tacit.question import read_with_select
+from tacit.question import read_with_select, tree
+from tacit.question.stack import room
 
 if TYPE_CHECKING:
     from tacit.curator.curator import Curator
@@ -71,9 +74,10 @@ class Periods:
 
     def __init__(self, curator: Curator, sql: str, epsilon: Fraction, time: str | None, span: Span) -> None:
         self._curator, self._epsilon, self._span = curator, epsilon, span
-        whole = curator.plan(sql, epsilon)
-        _, self._select = read_with_select(sql)
-        if self._select.find(exp.Distinct) is not None:
+        question, select = read_with_select(sql)
+        whole = self._planned(question)
+        self._question = replace(question, privacy=None)  # what the text says of its price is in `whole`
+        if select.find(exp.Distinct) is not None:
             raise QuestionError(
                 "A watch adds up its periods: what is in two of them would count twice. Leave out DISTINCT."
             )
@@ -174,16 +178,20 @@ class Periods:
 
     def _between(self, start: dt.datetime, end: dt.datetime) -> Plan:
         """The plan of one stretch of time; the same cells, and no more sensitive than what was paid for."""
-        column = exp.column(self.time, quoted=True)
-        ends = self._literal(start), self._literal(end)
-        plan = self._curator.plan(self._select.where(column >= ends[0], column < ends[1]).sql("duckdb"), self._epsilon)
+        column, before = tree.Name(None, self.time), self._question.where
+        ends = tree.Compare(">=", column, self._literal(start)), tree.Compare("<", column, self._literal(end))
+        both = tree.And(ends if before is None else (before, *ends))
+        plan = self._planned(replace(self._question, where=both))
         if not self.watched.same(plan):
             raise QuestionError("The policy has changed since this watch was paid for. Begin another watch.")
         return plan
 
-    def _literal(self, moment: dt.datetime) -> exp.Expression:
-        text = moment.date().isoformat() if self._kind == "date" else moment.isoformat(sep=" ")
-        return exp.cast(exp.Literal.string(text), self._kind)
+    def _planned(self, question: tree.Question) -> Plan:
+        with room():
+            return plan_asked(question, self._curator.policy, Asked(self._epsilon))
+
+    def _literal(self, moment: dt.datetime) -> tree.Literal:
+        return tree.Literal(moment.date() if self._kind == "date" else moment)
 
 
 def _condition(ast: exp.Select, time: str) -> tuple[exp.GTE, exp.LT] | None:

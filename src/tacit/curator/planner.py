@@ -6,26 +6,19 @@ depend on the data. A curator is a planner that can also answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
-from tacit.answer import Estimate, reasons
+from tacit.answer import Estimate
 from tacit.answer.standing import share_of
-from tacit.curator.expressions import sql_of
 from tacit.curator.fluent import Steps
-from tacit.curator.united import plan_united
+from tacit.curator.in_words import in_words
+from tacit.curator.walk import Walk
 from tacit.loss.budget import Budget
 from tacit.loss.filters import Filter, choose_filter
 from tacit.loss.spent import Spent
-from tacit.parameters import Number
 from tacit.plan import Plan, UnitedPlan
 from tacit.plan.asked import Asked
-from tacit.plan.make import plan_asked
-from tacit.plan.within import plan_within
 from tacit.policy import Policy
-from tacit.question import Question, United, read, read_asked
 from tacit.question.stack import room
 
 
@@ -45,19 +38,15 @@ class Planner:
         """A question about one table, step by step: `.table("visits").where("age > 30").count().estimate(0.5)`."""
         return Steps(self, name)
 
-    def plan(
-        self,
-        sql: object,
-        epsilon: Number | None = None,
-        *,
-        delta: Number | None = None,
-        rho: Number | None = None,
-        within: Number | None = None,
-        rows: int | None = None,
-        weights: Mapping[str, Number] | None = None,
-        rows_per_unit: int | None = None,
-        groups_per_unit: int | None = None,
-    ) -> Plan:
+    def walk(self, sql: object) -> Walk:
+        """A text, or an Ibis expression, that is read once, for whoever looks at its plans before it is asked.
+
+        Every method here takes a walk in the place of the text.
+        """
+        return sql.under(self.policy) if isinstance(sql, Walk) else Walk(sql, self.policy)
+
+    @in_words
+    def plan(self, sql: object, asked: Asked) -> Plan:
         """How the question would be answered.
 
         `sql` is a text or an Ibis expression. Say what it may cost (epsilon, or rho), or how exact it must be
@@ -68,49 +57,43 @@ class Planner:
         >>> round(float(plan.epsilon), 3), plan.tables
         (0.06, ('visits',))
         """
-        asked = Asked.of(
-            epsilon,
-            delta=delta,
-            rho=rho,
-            within=within,
-            rows=rows,
-            weights=weights,
-            rows_per_unit=rows_per_unit,
-            groups_per_unit=groups_per_unit,
-        )
-        with room():
-            return self._plan(read(sql_of(sql)), asked)
+        return self.walk(sql).plan_of_one(asked)
 
-    def planned(self, sql: object, epsilon: Number | None = None, **options: Any) -> Plan | UnitedPlan:
+    @in_words
+    def planned(self, sql: object, asked: Asked) -> Plan | UnitedPlan:
         """As `plan`, also for a UNION ALL of answers, which has a plan for each of its SELECTs or for some together."""
-        return self._walk(sql, Asked.of(epsilon, **options))
+        return self.walk(sql).plan(asked)
 
-    def estimate(self, sql: object, epsilon: Number | None = None, **options: Any) -> Estimate:
+    @in_words
+    def estimate(self, sql: object, asked: Asked) -> Estimate:
         """Cost and error before spending. `rows` is a guess of how many rows a cell has, for means and the like.
 
         >>> print(clinic.estimate("SELECT ward, count(*) AS n FROM visits GROUP BY ward", "0.1"))
         Would cost epsilon 0.1, 2 % of the whole budget.
         n: +/- 60 (95 of 100 times)
         """
-        asked = Asked.of(epsilon, **options)
-        plan = self._walk(sql, asked)
+        plan = self.walk(sql).plan(asked)
         committed, limit = _rule(self.policy.budget)
         price = committed.price(plan.event)
         errors = plan.errors if asked.rows is None else plan.errors_at(asked.rows)
         return Estimate(plan, errors, None if price is None else share_of(price, limit))
 
-    def explain(self, sql: object, epsilon: Number | None = None, **options: Any) -> str:
+    @in_words
+    def explain(self, sql: object, asked: Asked) -> str:
         """The plan in numbered sentences, and the query that will run.
 
         >>> clinic.explain("SELECT count(*) AS n FROM visits", "0.1").splitlines()[1]
         '2. Of each unit at most 2 rows are read; fewer (tacit_rows_per_unit) mean less noise.'
         """
         with room():
-            plan = self._walk(sql, Asked.of(epsilon, **options))
+            plan = self.walk(sql).plan(asked)
             return "\n".join([*plan.sentences, *(f"\n{query.text(pretty=True)}" for query in plan.queries)])
 
-    def why(self, sql: object, epsilon: Number | None = None, *, rows: int = 1000, **options: Any) -> str:
+    @in_words
+    def why(self, sql: object, asked: Asked) -> str:
         """Why the answer will be as imprecise as it is, and what to change, with how much it would help.
+
+        `rows` is a guess of how many rows a cell has; 1000 unless said.
 
         >>> print(clinic.why("SELECT count(*) AS n FROM visits", "0.1"))
         n is off by +/- 60, 95 of 100 times, in a cell of 1,000 rows.
@@ -118,31 +101,7 @@ class Planner:
           rows_per_unit=1 (one row of each unit is read): 2.0 times less noise.
           twice the epsilon: 2.0 times less noise.
         """
-        question, asked = read(sql_of(sql)), Asked.of(epsilon, rows=rows, **options)
-        with room():
-            plan = self._plan(question, asked)
-            changes: list[tuple[str, Asked]] = []
-            if plan.rows_per_unit > 1:
-                changes.append(("rows_per_unit=1 (one row of each unit is read)", replace(asked, rows_per_unit=1)))
-            at = replace(asked, epsilon=plan.epsilon, within=None)
-            if plan.epsilon is not None and 2 * plan.epsilon <= self.policy.largest_epsilon:
-                changes.append(("twice the epsilon", replace(at, epsilon=2 * plan.epsilon)))
-            if plan.epsilon is not None and plan.delta == 0 and self.policy.budget.delta > 0:
-                tenth = self.policy.budget.delta / 10
-                changes.append((f"delta={float(tenth):.3g}", replace(at, delta=tenth)))
-            return reasons(plan, rows, [(words, self._plan(question, change)) for words, change in changes])
-
-    def _walk(self, sql: object, asked: Asked) -> Plan | UnitedPlan:
-        """The walk as far as the plan: the text is read once, and planned once."""
-        with room():
-            question = read_asked(sql_of(sql))
-            if isinstance(question, United):
-                return plan_united(question, self.policy, asked)
-            return self._plan(question, asked)
-
-    def _plan(self, question: Question, asked: Asked) -> Plan:
-        plan = plan_asked if asked.within is None else plan_within
-        return plan(question, self.policy, asked)
+        return self.walk(sql).why(asked)
 
 
 @lru_cache(maxsize=16)

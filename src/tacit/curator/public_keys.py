@@ -26,7 +26,9 @@ _MOST_PAIRED: Final = 6  # columns of which no one tells rows apart; of these, p
 
 
 def with_public_keys(policy: Policy, engine: Engine) -> Policy:
-    """The policy with the values of its public text columns, as far as they can be listed."""
+    """The policy with the values of its public text columns, as far as they can be listed; the same without any."""
+    if not any(table.public for table in policy.tables.values()):
+        return policy
     tables = {name: _listed(table, engine) if table.public else table for name, table in policy.tables.items()}
     return replace(policy, tables=tables)
 

@@ -28,10 +28,15 @@ from tacit.policy.check import did_you_mean
 from tacit.policy.columns import LARGEST_INTEGER
 from tacit.policy.write import fact_line
 from tacit.question.pieces import name as quoted
+from tacit.question.stack import room
 
 if TYPE_CHECKING:
     from tacit.answer import Answer
+    from tacit.curator.curator import Curator
+    from tacit.curator.planner import Planner
+    from tacit.curator.walk import Walk
     from tacit.plan import Plan
+    from tacit.plan.asked import Asked
 
 FAILURE: Final = Fraction(1, 100)
 """With at most this probability an interval is wider than the rows, or leaves out a cell with many of them."""
@@ -62,6 +67,28 @@ class Suggestion:
         first = self.line or f"No bounds for {self.table}.{self.column}."
         paid = "paid before, nothing was charged" if self.repeated else "charged"
         return f"{first}\n{self.sureness}\nepsilon {float(self.epsilon):.12g}, {paid}."
+
+
+@dataclass(frozen=True, slots=True)
+class BoundsWanted:
+    """The question that buys bounds for a column, and what it is about."""
+
+    walk: Walk
+    table: Table
+    column: Column
+
+    @classmethod
+    def of(cls, planner: Planner, column: str) -> BoundsWanted:
+        """Of a column, written table.column. Free."""
+        sql, table, found = question_for(planner.policy, column)
+        return cls(planner.walk(sql), table, found)
+
+
+def bought(curator: Curator, wanted: BoundsWanted, asked: Asked) -> Suggestion:
+    """The bounds, paid for; or those that are stored, free. What `Curator.suggest` does."""
+    with room():
+        walk = curator.walk(wanted.walk)
+        return suggestion(walk.plan_of_one(asked), curator.ask(walk, asked), wanted.table, wanted.column)
 
 
 def question_for(policy: Policy, column: str) -> tuple[str, Table, Column]:

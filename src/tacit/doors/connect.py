@@ -20,11 +20,13 @@ from tacit.answer import Answer, Standing
 from tacit.curator.elsewhere import Elsewhere
 from tacit.curator.expressions import sql_of
 from tacit.curator.fluent import AskedSteps
+from tacit.curator.in_words import in_words
 from tacit.curator.planner import Planner
 from tacit.curator.publish import Publication
 from tacit.curator.suggest import Suggestion, question_for
+from tacit.curator.walk import text_of
 from tacit.doors.http import wire
-from tacit.doors.remote.line import Line, sent
+from tacit.doors.remote.line import Line, asked_out, sent
 from tacit.doors.remote.publications import publish
 from tacit.doors.remote.rows import About, RemoteRows, rows_behind
 from tacit.doors.remote.watches import RemoteWatch
@@ -32,6 +34,7 @@ from tacit.errors import TacitError
 from tacit.ledger import Entry, Report
 from tacit.loss.spent import Spent
 from tacit.parameters import Number
+from tacit.plan.asked import Asked
 
 if TYPE_CHECKING:
     from tacit.curator import Curator
@@ -94,34 +97,11 @@ class RemoteCurator(Planner, Elsewhere):
         """A question about one table, step by step: `.table("visits").group_by("sex").count().ask(0.5)`."""
         return AskedSteps(self, name)
 
-    def ask(
-        self,
-        sql: object,
-        epsilon: Number | None = None,
-        *,
-        delta: Number | None = None,
-        rho: Number | None = None,
-        within: Number | None = None,
-        rows: int | None = None,
-        weights: Mapping[str, Number] | None = None,
-        rows_per_unit: int | None = None,
-        groups_per_unit: int | None = None,
-        analyst: str | None = None,
-    ) -> Answer:
+    @in_words
+    def ask(self, sql: object, asked: Asked) -> Answer:
         """The answer, paid for; or the stored one, free, where the same was asked before."""
-        self.myself(analyst)
-        said = {
-            "sql": sql_of(sql),
-            "epsilon": sent(epsilon),
-            "delta": sent(delta),
-            "rho": sent(rho),
-            "within": sent(within),
-            "rows": sent(rows),
-            "weights": None if not weights else {name: sent(each) for name, each in weights.items()},
-            "rows_per_unit": sent(rows_per_unit),
-            "groups_per_unit": sent(groups_per_unit),
-        }
-        return wire.answer_in(self.line.post("/v1/ask", said))
+        self.myself(asked.analyst)
+        return wire.answer_in(self.line.post("/v1/ask", {"sql": text_of(sql), **asked_out(asked)}))
 
     def ask_all(
         self,

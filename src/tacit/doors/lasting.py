@@ -7,24 +7,32 @@ its ledger for as long as it runs.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tacit.curator import Curator, open_policy
+from tacit.curator import Curator
 from tacit.errors import PolicyError
+from tacit.policy import Policy
 from tacit.policy.read import read
 
 
-def open_lasting(policy: Path, *, analyst: str = "owner", progress: Any = None) -> Curator:
-    """The curator of a policy whose ledger outlives this process. The engine's worker lives in another folder."""
-    must_last(policy)
-    return open_policy(policy.absolute(), analyst=analyst, progress=progress)
+def open_lasting(path: Path, *, policy: Policy | None = None, analyst: str = "owner", progress: Any = None) -> Curator:
+    """The curator of a policy file whose ledger outlives this process. `policy` is what `read_placed` made of it."""
+    found = read_placed(path) if policy is None else policy
+    must_last(found, path)
+    return Curator(found, analyst=analyst, progress=progress)
 
 
-def must_last(policy: Path) -> None:
+def read_placed(path: Path) -> Policy:
+    """The policy of a file, with its folder in full: the engine's worker, which opens the tables, lives in another."""
+    return replace(read(path), directory=str(path.absolute().parent))
+
+
+def must_last(policy: Policy, path: Path) -> None:
     """Refuse a policy that forgets what was spent."""
-    if read(policy).ledger is None:
+    if policy.ledger is None:
         raise PolicyError(
-            f"{policy.name} keeps its ledger in memory, which is forgotten when this command ends: every command would "
-            f'begin with the whole budget. Name a file for it at the top: ledger = "{policy.stem}.ledger".'
+            f"{path.name} keeps its ledger in memory, which is forgotten when this command ends: every command would "
+            f'begin with the whole budget. Name a file for it at the top: ledger = "{path.stem}.ledger".'
         )

@@ -1,7 +1,8 @@
 """What an asker says about a question besides the question: its price, its levers, and who asks.
 
-It is said as arguments, on a command line, or in the question's own text (`tree.Privacy`). `Asked.of` reads it once, as
-a person writes numbers; `with_words_of` adds what the text says.
+It is said as arguments, on a command line, in a request, or in the question's own text (`tree.Privacy`). `Asked.of`
+reads it once, as a person writes numbers, and is the one place where it is checked without the question; all who come
+after take the one value. `with_words_of` adds what the text says.
 
 Promise: nothing that was said is dropped. What is said in both places must be the same; otherwise neither is taken and
 the question is refused. The question that comes back no longer says it, so that it is one question however its price
@@ -41,7 +42,7 @@ class Asked:
     @classmethod
     def of(
         cls,
-        epsilon: Number | None = None,
+        epsilon: Number | Asked | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -52,12 +53,17 @@ class Asked:
         groups_per_unit: int | None = None,
         analyst: str | None = None,
     ) -> Asked:
-        """As a person wrote it: 0.1 is exactly a tenth.
+        """As a person wrote it: 0.1 is exactly a tenth. An `Asked` says all of it, and stays as it is.
 
         >>> from tacit.plan.asked import Asked
         >>> Asked.of(0.1, delta="1e-6").epsilon
         Fraction(1, 10)
         """
+        if isinstance(epsilon, Asked):
+            besides = (delta, rho, within, rows, weights, rows_per_unit, groups_per_unit, analyst)
+            if any(each is not None for each in besides):
+                raise parameters.refuse("epsilon", "a number where other parameters are given", epsilon)
+            return epsilon
         return cls(
             None if epsilon is None else parameters.price("epsilon", epsilon),
             None if delta is None else parameters.slip("delta", delta),
@@ -65,24 +71,21 @@ class Asked:
             within,
             None if rows is None else parameters.whole("rows", rows, least=1),
             {name: parameters.price("weights", each) for name, each in weights.items()} if weights else None,
-            rows_per_unit,
-            groups_per_unit,
+            None if rows_per_unit is None else parameters.whole("rows_per_unit", rows_per_unit, least=1),
+            None if groups_per_unit is None else parameters.whole("groups_per_unit", groups_per_unit, least=1),
             analyst,
         )
 
     def with_words_of(self, said: tree.Privacy | None) -> Asked:
         """All that was said, here and in the question's own text."""
-        most = _whole("rows_per_unit", self.rows_per_unit)
-        groups = _whole("groups_per_unit", self.groups_per_unit)
         if said is None:
-            same = most is self.rows_per_unit and groups is self.groups_per_unit
-            return self if same else replace(self, rows_per_unit=most, groups_per_unit=groups)
+            return self
         return replace(
             self,
             epsilon=_same("epsilon", said.epsilon, self.epsilon) if said.epsilon else self.epsilon,
             delta=_same("delta", said.delta, self.delta) if said.delta is not None else self.delta,
-            rows_per_unit=_same("rows_per_unit", said.rows_per_unit, most),
-            groups_per_unit=_same("groups_per_unit", said.groups_per_unit, groups),
+            rows_per_unit=_same("rows_per_unit", said.rows_per_unit, self.rows_per_unit),
+            groups_per_unit=_same("groups_per_unit", said.groups_per_unit, self.groups_per_unit),
         )
 
     def bounded(self, question: tree.Question) -> tree.Question:
@@ -107,10 +110,6 @@ def check_unit(privacy: tree.Privacy | None, tables: Iterable[str], policy: Poli
                 f"The unit of table {table!r} is {unit.column!r}, by its policy, and not {privacy.unit!r}. "
                 f"Write privacy_unit_column = {unit.column}, or leave it out."
             )
-
-
-def _whole(name: str, value: int | None) -> int | None:
-    return None if value is None else parameters.whole(name, value, least=1)
 
 
 def _same(name: str, said: _Said | None, given: _Said | None) -> _Said | None:

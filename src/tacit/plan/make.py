@@ -68,6 +68,9 @@ RULES: tuple[Callable[[Draft], Draft], ...] = (
 BEFORE_NOISE = RULES[: RULES.index(add_noise)]
 """What does not depend on how much may be spent."""
 
+AFTER_NOISE = RULES[RULES.index(add_noise) + 1 :]
+"""What is done once for a plan, when its noise is chosen."""
+
 _FEW = 1_000  # rows that travel as digits
 _MADE_UP = 1_000  # rows of the cell at which two plans of one question are compared
 
@@ -97,11 +100,30 @@ def make_plan(
 
 def plan_asked(question: tree.Question, policy: Policy, asked: Asked) -> Plan:
     """The plan that answers `question` as it is asked."""
-    said = asked.with_words_of(question.privacy)
-    terms = terms_of(policy, said)
-    plan = prepare(question, policy, said, terms).plan(terms)
-    check_unit(question.privacy, plan.tables, policy)
-    return plan
+    return Planning(question, policy).plan(asked)
+
+
+class Planning:
+    """One question under one policy, planned for any number of prices: what no price changes is done once."""
+
+    def __init__(self, question: tree.Question, policy: Policy) -> None:
+        self.question, self.policy = question, policy
+        self._prepared: dict[tuple[int | None, int | None, bool], Prepared] = {}
+
+    def plan(self, asked: Asked) -> Plan:
+        """The plan at a price that is said."""
+        said = asked.with_words_of(self.question.privacy)
+        terms = terms_of(self.policy, said)
+        plan = self.prepared(said, terms).plan(terms)
+        check_unit(self.question.privacy, plan.tables, self.policy)
+        return plan
+
+    def prepared(self, said: Asked, terms: Terms) -> Prepared:
+        """All that is planned before there is noise. Of the terms it depends on nothing but whether there is a rho."""
+        kind = (said.rows_per_unit, said.groups_per_unit, terms.rho is None)
+        if kind not in self._prepared:
+            self._prepared[kind] = prepare(self.question, self.policy, said, terms)
+        return self._prepared[kind]
 
 
 def prepare(question: tree.Question, policy: Policy, asked: Asked, terms: Terms) -> Prepared:
@@ -120,20 +142,25 @@ class Prepared:
 
     def plan(self, terms: Terms) -> Plan:
         """The whole plan."""
-        return self._better(terms, _finished)
+        return _finished(self._better(terms))
 
     def outline(self, terms: Terms) -> Plan:
         """The plan without its words, and without asking whether its work is bounded: what its errors follow from."""
-        return self._better(terms, lambda draft: _plan(add_noise(draft)))
+        return _plan(self._better(terms))
 
-    def _better(self, terms: Terms, finish: Callable[[Draft], Plan]) -> Plan:
+    def _better(self, terms: Terms) -> Draft:
         """With measures released together or each by itself, whichever has less noise."""
         together = self._at(terms, self._together)
-        plan = None if wants_apart(together) else finish(together)
-        if plan is None or (plan.bundles and plan.delta > 0):
-            apart = finish(self._at(terms, self._apart))
-            plan = apart if plan is None or _is_less_noisy(apart, plan) else plan
-        return plan
+        if wants_apart(together):
+            return self._with_noise_apart(terms)
+        noisy = add_noise(together)
+        if terms.delta == 0 or all(part.together is None for part in noisy.parts):
+            return noisy
+        apart = self._with_noise_apart(terms)
+        return apart if _is_less_noisy(_plan(apart), _plan(noisy)) else noisy
+
+    def _with_noise_apart(self, terms: Terms) -> Draft:
+        return add_noise(self._at(terms, self._apart))
 
     @cached_property
     def _together(self) -> Draft:
@@ -155,10 +182,10 @@ def _before_noise(draft: Draft) -> Draft:
     return draft
 
 
-def _finished(draft: Draft) -> Plan:
-    for rule in RULES[len(BEFORE_NOISE) :]:
-        draft = rule(draft)
-    return _plan(draft)
+def _finished(noisy: Draft) -> Plan:
+    for rule in AFTER_NOISE:
+        noisy = rule(noisy)
+    return _plan(noisy)
 
 
 def _is_less_noisy(gaussian: Plan, plan: Plan) -> bool:

@@ -1,4 +1,4 @@
-"""The epsilon that an accuracy needs: `plan_within(question, policy, asked)`.
+"""The epsilon that an accuracy needs: `plan_within(planning, asked)`.
 
 Promise: the plan made with the epsilon returned has every noisy output within the goal (95 of 100 times, in a cell with
 `rows` rows), and an epsilon a hundredth smaller has not, unless the policy's largest is not enough, which is refused.
@@ -21,7 +21,7 @@ from tacit.plan.answers.nested import MapFormula
 from tacit.plan.answers.roots import Root
 from tacit.plan.asked import Asked, check_unit
 from tacit.plan.draft import Terms
-from tacit.plan.make import Prepared, prepare, terms_of
+from tacit.plan.make import Planning, Prepared, terms_of
 from tacit.plan.plan import Plan
 from tacit.plan.rules.measure import PICKS
 from tacit.policy import Policy
@@ -32,15 +32,16 @@ _LEAST = Fraction(1, 10**9)
 """The steps in which an epsilon is looked for. At this one an answer is nothing but noise."""
 
 
-def plan_within(question: tree.Question, policy: Policy, asked: Asked) -> Plan:
+def plan_within(planning: Planning, asked: Asked) -> Plan:
     """The plan for the least epsilon (to a hundredth) at which the answer is within the goal (`asked.within`)."""
     assert asked.within is not None
+    question, policy = planning.question, planning.policy
     said = asked.with_words_of(question.privacy)
     for name, value in (("epsilon", said.epsilon), ("rho", said.rho), ("weights", said.weights)):
         if value is not None:
             raise parameters.refuse(name, "left out where within is given", value)
     terms = terms_of(policy, replace(said, epsilon=policy.largest_epsilon))
-    prepared = prepare(question, policy, said, terms)
+    prepared = planning.prepared(said, terms)
     epsilon = _epsilon_for(prepared, terms, policy, asked.within, said.rows, question)
     plan = prepared.plan(replace(terms, epsilon=epsilon))
     check_unit(question.privacy, plan.tables, policy)

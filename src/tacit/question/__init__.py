@@ -9,7 +9,7 @@ Nothing here knows about privacy, and nothing of the text is ever executed: what
 from __future__ import annotations
 
 from tacit.question.canonical import canonical
-from tacit.question.read import read, read_asked, read_with_select
+from tacit.question.read import one_question, read, read_asked, read_with_select
 from tacit.question.tree import Question, United
 
-__all__ = ["Question", "United", "canonical", "read", "read_asked", "read_with_select"]
+__all__ = ["Question", "United", "canonical", "one_question", "read", "read_asked", "read_with_select"]

@@ -63,13 +63,19 @@ def read(sql: str, dialect: str = "duckdb") -> tree.Question:
 def read_with_select(sql: str, dialect: str = "duckdb") -> tuple[tree.Question, exp.Select]:
     """As `read`, and the SELECT itself as the parser has it: without brackets around it or words about privacy."""
     asked, statement = _read(sql, dialect)
+    question = one_question(asked)
+    assert isinstance(statement, exp.Select)  # what is not one has several parts
+    return question, statement
+
+
+def one_question(asked: tree.Question | tree.United) -> tree.Question:
+    """What was asked, where one question is needed: several are refused."""
     if isinstance(asked, tree.United):
         raise QuestionError(
             f"UNION ALL puts the answers of {len(asked.parts)} SELECTs together, and one question is needed here. "
             "Ask them one by one."
         )
-    assert isinstance(statement, exp.Select)  # what is not one has several parts
-    return asked, statement
+    return asked
 
 
 def read_asked(sql: str, dialect: str = "duckdb") -> tree.Question | tree.United:

@@ -119,6 +119,7 @@ Elsewhere.register(OverHttp)  # a study that is handed one passes itself on
 NEEDS_FILES = {
     "test_periods.py": "tells a watch what time it is",
     "test_watched.py": "tells a watch what time it is, and looks inside it",
+    "test_walk.py": "hands on a walk, of which only the text goes over HTTP",
     "test_till.py": "forks and patches the till itself",
     "test_a_policy_with_steps_gives_a_curator_with_steps": "changes the policy of an open curator",
     "test_of_those_who_race_for_the_last_yes_the_others_are_refused_and_nothing_failed": "a monitor needs the files",

@@ -17,6 +17,7 @@ from tacit.doors.mcp.server import make_server
 from tacit.doors.mcp.tools import Tools
 from tacit.errors import EngineError, LedgerError, ParameterError, QuestionError, Stopped, TacitError
 from tests.curator.tables import COUNT, Watched, curated
+from tests.walks import ONCE, counted
 
 BY_SEX = "SELECT sex, count(*) AS n FROM people GROUP BY sex"
 
@@ -49,6 +50,14 @@ def test_the_client_sees_tools_that_say_what_is_free(people: Curator) -> None:
     assert all("SPENDS" in tools[name].description for name in spending)
     assert all("Free" in tools[name].description for name in set(tools) - spending)
     assert set(tools["ask"].input_schema["properties"]) == {"sql", "epsilon", "delta"}
+
+
+def test_what_is_set_aside_is_the_price_of_the_plan_that_is_answered(
+    people: Curator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = counted(monkeypatch)
+    Tools(people, "0.5").ask(BY_SEX, "0.19")
+    assert counts == ONCE
 
 
 def test_an_agent_estimates_asks_and_sees_what_is_left(people: Curator) -> None:

@@ -13,7 +13,7 @@ from tacit.mechanisms import Gaussian, Laplace
 from tacit.plan import KnownKeys, Plan, UnknownKeys, make_plan
 from tacit.plan.asked import Asked
 from tacit.plan.draft import Terms
-from tacit.plan.make import Prepared
+from tacit.plan.make import Planning, Prepared
 from tacit.plan.within import plan_within
 from tacit.policy import Column
 from tacit.question import read
@@ -142,7 +142,7 @@ def test_the_policy_limits_epsilon() -> None:
 @pytest.mark.parametrize("sql", ["SELECT avg(age) FROM visits", "SELECT stddev(age) FROM visits"])
 def test_an_accuracy_wider_than_the_bounds_is_refused_and_not_looked_for_for_ever(sql: str) -> None:
     with pytest.raises(QuestionError, match="Within 1000 is met by nothing but noise"):
-        plan_within(read(sql), clinic(), Asked.of(within=1000, rows=100))
+        plan_within(Planning(read(sql), clinic()), Asked.of(within=1000, rows=100))
 
 
 @pytest.mark.parametrize("within", [3, 20, 100, 10**6])
@@ -157,7 +157,7 @@ def test_the_least_epsilon_is_found_in_a_few_tries(
     outline = Prepared.outline
     monkeypatch.setattr(Prepared, "outline", lambda self, terms: (tried.append(terms), outline(self, terms))[1])
     try:
-        plan = plan_within(read(sql), clinic(), Asked.of(within=within, rows=1000, delta=delta))
+        plan = plan_within(Planning(read(sql), clinic()), Asked.of(within=within, rows=1000, delta=delta))
     except QuestionError:
         return  # more than the policy's largest epsilon, or no accuracy at all
     assert len(tried) <= 12
@@ -170,7 +170,7 @@ def test_the_least_epsilon_is_found_in_a_few_tries(
 @pytest.mark.parametrize(("within", "rows"), [(100, None), (7, None), ("5%", 1000)])
 def test_the_epsilon_for_an_accuracy_is_enough_and_hardly_more(within: object, rows: int | None) -> None:
     question = read("SELECT count(*) FROM visits")
-    epsilon = plan_within(question, clinic(), Asked.of(within=within, rows=rows)).epsilon  # type: ignore[arg-type]
+    epsilon = plan_within(Planning(question, clinic()), Asked.of(within=within, rows=rows)).epsilon  # type: ignore[arg-type]
     assert epsilon is not None
     goal = 50 if rows else float(str(within))
     assert make_plan(question, clinic(), epsilon=epsilon).errors[0].within_95 <= goal
@@ -179,9 +179,9 @@ def test_the_epsilon_for_an_accuracy_is_enough_and_hardly_more(within: object, r
 
 def test_accuracy_that_cannot_be_bought_is_refused() -> None:
     with pytest.raises(QuestionError, match="policy's largest"):
-        plan_within(read("SELECT sum(charge) FROM visits"), clinic(), Asked.of(within="1/1000"))
+        plan_within(Planning(read("SELECT sum(charge) FROM visits"), clinic()), Asked.of(within="1/1000"))
     with pytest.raises(QuestionError, match="rows=1000"):
-        plan_within(read("SELECT avg(age) FROM visits"), clinic(), Asked.of(within=1))
+        plan_within(Planning(read("SELECT avg(age) FROM visits"), clinic()), Asked.of(within=1))
 
 
 def test_sentences_name_every_measure_and_its_reason() -> None:

@@ -17,7 +17,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from tacit import parameters
 from tacit.doors.commands.formats import AsJson, Columns, Form, Format, chosen, show
 from tacit.doors.commands.modules import Module, own_module
+from tacit.doors.commands.opening import opened
 from tacit.doors.commands.prices import Analyst, Delta, Epsilon, RowsPerUnit
+from tacit.doors.commands.releases import show_release
 from tacit.doors.commands.terminal import PolicyFile, aside, out, read_policy
 from tacit.errors import ParameterError, TacitError
 
@@ -262,18 +264,6 @@ def price_of(policy: Path, epsilon: str | None) -> Any:
 
 
 @contextmanager
-def opened(policy: Path, analyst: str, beside: Console) -> Iterator[Any]:
-    """The curator of a policy, with a bar while tables are registered."""
-    from tacit.doors.commands.registering import registering
-    from tacit.doors.lasting import open_lasting
-
-    with registering(beside) as progress:
-        curator = open_lasting(policy, analyst=analyst, progress=progress)
-    with curator:
-        yield curator
-
-
-@contextmanager
 def _working(words: str, console: Console) -> Iterator[None]:
     """A bar for as long as it takes. How far a computation on private rows is, is not told: rows decide that."""
     if not console.is_terminal:
@@ -317,26 +307,15 @@ def _told_of(model: Any) -> Finding:
 def _show_finding(wanted: Format, found: Finding, files: Sequence[Path], left: str, name: str) -> None:
     from tacit.answer.exported import sheet_of
 
-    beside = aside()
-
-    def table() -> None:
-        out().print(str(found), soft_wrap=True, markup=False)
-        for path in files:
-            beside.print(f"Wrote {path}.", style="dim")
-        beside.print(left, style="dim")
-
-    show(
+    show_release(
         wanted,
-        table=table,
-        content=lambda: {
-            "model": name,
-            "receipt": found.receipt,
-            "repeated": found.repeated,
-            "files": [str(path) for path in files],
-            "table": sheet_of(found.table()).records(),
-            "notes": list(found.notes),
-        },
+        found,
+        lines=lambda: [str(found)],
+        content=lambda: {"model": name},
+        more=lambda: {"table": sheet_of(found.table()).records(), "notes": list(found.notes)},
         columns=lambda: sheet_of(found.table()),
+        files=files,
+        left=left,
     )
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tacit.doors.commands.terminal import read_policy
+if TYPE_CHECKING:
+    from tacit.curator import Planner
+    from tacit.plan.asked import Asked
 
 Epsilon = Annotated[str | None, typer.Option(help="What it may cost, e.g. 0.5. The policy has a default.")]
 Delta = Annotated[
@@ -35,23 +37,35 @@ def asked(
     delta: str | None,
     rho: str | None,
     within: str | None,
+    rows: int | None,
     weights: list[str] | None,
     rows_per_unit: int | None,
     groups_per_unit: int | None,
-) -> dict[str, Any]:
-    """What a planner or a curator is told besides the question."""
+) -> Asked:
+    """What is said besides the question, from the options of a command."""
+    from tacit.plan.asked import Asked
+
     by_name: dict[str, str] = {}
     for each in weights or ():
         name, found, weight = each.rpartition("=")
         if not found or name in by_name:
             raise typer.BadParameter(f"--weights wants NAME=WEIGHT, each name once, such as n=2. Got {each!r}.")
         by_name[name] = weight
-    costs = {"epsilon": epsilon, "delta": delta, "rho": rho, "within": within}
-    return {**costs, "weights": by_name or None, "rows_per_unit": rows_per_unit, "groups_per_unit": groups_per_unit}
+    return Asked.of(
+        epsilon,
+        delta=delta,
+        rho=rho,
+        within=within,
+        rows=rows,
+        weights=by_name or None,
+        rows_per_unit=rows_per_unit,
+        groups_per_unit=groups_per_unit,
+    )
 
 
-def planner_of(path: Path) -> Any:
+def planner_of(path: Path) -> Planner:
     """What plans the questions of a policy file, without opening a table."""
     from tacit.curator import Planner
+    from tacit.doors.lasting import read_placed
 
-    return Planner(read_policy(path))
+    return Planner(read_placed(path))

@@ -11,6 +11,7 @@ import typer
 
 from tacit import parameters
 from tacit.doors.commands.formats import AsJson, Form, Format, chosen, show
+from tacit.doors.commands.opening import opened
 from tacit.doors.commands.prices import Analyst, Delta, Epsilon
 from tacit.doors.commands.terminal import PolicyFile, aside, out, read_policy
 from tacit.errors import ParameterError
@@ -40,17 +41,12 @@ def publish(
     All of it together costs --epsilon, or the policy's default. The same again costs nothing.
     """
     wanted = chosen(form, as_json=as_json)
-    from tacit.doors.commands.registering import registering
-    from tacit.doors.lasting import open_lasting
-
     heading, listed = _read(statistics)
     price = read_policy(policy).default_epsilon if epsilon is None else epsilon
     if price is None:
         raise ParameterError("Say what it may cost, e.g. --epsilon 1: the policy has no default_epsilon.")
     beside = aside()
-    with registering(beside) as progress:
-        curator = open_lasting(policy, analyst=analyst, progress=progress)
-    with curator:
+    with opened(policy, analyst, beside) as curator:
         shown = heading if title is None else title
         found = curator.publish(listed, price, delta=delta or 0, to=to, title=shown)
         left = str(curator.budget())

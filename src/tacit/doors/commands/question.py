@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit.doors.commands.formats import AsCsv, AsJson, Columns, Form, Format, chosen, show
+from tacit.doors.commands.opening import opened
 from tacit.doors.commands.prices import (
     Analyst,
     Delta,
@@ -47,9 +48,9 @@ def estimate(
 ) -> None:
     """Cost and error before spending; free.  tacit estimate clinic.toml "SELECT avg(age) FROM visits" --rows 1000"""
     wanted = chosen(form, as_json=as_json)
-    found = planner_of(policy).estimate(
-        sql, rows=rows, **asked(epsilon, delta, rho, within, weights, rows_per_unit, groups_per_unit)
-    )
+    planner = planner_of(policy)
+    said = asked(epsilon, delta, rho, within, rows, weights, rows_per_unit, groups_per_unit)
+    found = planner.estimate(sql, said)
     show(
         wanted,
         table=lambda: _print_estimate(found),
@@ -101,9 +102,10 @@ def explain(
 ) -> None:
     """How it would be answered, in sentences; free.  tacit explain clinic.toml "SELECT count(*) FROM visits" """
     wanted = chosen(form, as_json=as_json)
-    planner, options = planner_of(policy), asked(epsilon, delta, rho, within, weights, rows_per_unit, groups_per_unit)
-    plan = planner.planned(sql, rows=rows, **options)
-    reasons = planner.why(sql, rows=1000 if rows is None else rows, **options) if why else ""
+    planner = planner_of(policy)
+    said = asked(epsilon, delta, rho, within, rows, weights, rows_per_unit, groups_per_unit)
+    walk = planner.walk(sql)
+    plan, reasons = walk.plan(said), walk.why(said) if why else ""
     show(
         wanted,
         table=lambda: _print_plan(plan, reasons),
@@ -148,16 +150,13 @@ def ask(
     tacit ask clinic.toml "SELECT count(*) AS n, sum(age) AS s FROM visits" --rho 0.01 --delta 1e-7 --weights n=2
     """
     wanted = chosen(form, as_json=as_json, as_csv=as_csv)
-    from tacit.doors.commands.registering import registering
-    from tacit.doors.lasting import open_lasting
-
-    options = {"rows": rows, **asked(epsilon, delta, rho, within, weights, rows_per_unit, groups_per_unit)}
-    planner_of(policy).planned(sql, **options)  # a mistake is told before anything is registered or committed to
+    planner = planner_of(policy)
+    said = asked(epsilon, delta, rho, within, rows, weights, rows_per_unit, groups_per_unit)
+    walk = planner.walk(sql)
+    walk.plan(said)  # a mistake is told before anything is registered or committed to
     beside = aside()
-    with registering(beside) as progress:
-        curator = open_lasting(policy, analyst=analyst, progress=progress)
-    with curator:
-        answer = curator.ask(sql, **options)
+    with opened(policy, analyst, beside, planner.policy) as curator:
+        answer = curator.ask(walk, said)
         left, number = str(curator.budget()), curator.number_of(answer.facts.get("entry"))
     show(
         wanted,
@@ -191,17 +190,15 @@ def suggest(
     Prints the line to put into the policy. It costs epsilon once; the same again is free.
     """
     wanted = chosen(form, as_json=as_json)
-    from tacit.curator.suggest import question_for
-    from tacit.doors.commands.registering import registering
-    from tacit.doors.lasting import open_lasting
+    from tacit.curator.suggest import BoundsWanted, bought
+    from tacit.plan.asked import Asked
 
-    planner = planner_of(policy)
-    planner.plan(question_for(planner.policy, column)[0], epsilon, rows_per_unit=rows_per_unit)
+    planner, said = planner_of(policy), Asked.of(epsilon, rows_per_unit=rows_per_unit)
+    bounds = BoundsWanted.of(planner, column)
+    bounds.walk.plan(said)  # a mistake is told before anything is registered or committed to
     beside = aside()
-    with registering(beside) as progress:
-        curator = open_lasting(policy, analyst=analyst, progress=progress)
-    with curator:
-        found = curator.suggest(column, epsilon, rows_per_unit=rows_per_unit)
+    with opened(policy, analyst, beside, planner.policy) as curator:
+        found = bought(curator, bounds, said)
         left = str(curator.budget())
     show(
         wanted,

@@ -13,10 +13,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from tacit import parameters
-from tacit.doors.commands.formats import AsJson, Form, Format, chosen, show
-from tacit.doors.commands.learning import opened, price_of
+from tacit.doors.commands.formats import AsJson, Form, Format, chosen
+from tacit.doors.commands.learning import price_of
+from tacit.doors.commands.opening import opened
 from tacit.doors.commands.prices import Analyst, Delta, Epsilon, RowsPerUnit
-from tacit.doors.commands.terminal import PolicyFile, aside, out, read_policy
+from tacit.doors.commands.releases import Release, show_release
+from tacit.doors.commands.terminal import PolicyFile, aside, read_policy
 from tacit.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -167,32 +169,29 @@ def _write_both(
 
 
 def _tell_both(wanted: Format, twins: Linked, files: Sequence[Path], left: str) -> None:
-    beside = aside()
     measured = [" x ".join(each) for each in (*twins.parents.measured, *twins.children.measured)]
-
-    def table() -> None:
-        paid = "stored, nothing charged" if twins.repeated else f"charged epsilon {twins.receipt['epsilon']}"
-        over, under = twins.tables
-        counted = f"about {twins.parents.total:,.0f} and {twins.children.total:,.0f} rows"
-        out().print(f"{over} and {under}: {counted} ({paid}).", soft_wrap=True, markup=False)
-        out().print(f"Measured: {', '.join(measured)}.", soft_wrap=True, markup=False)
-        for path in files:
-            beside.print(f"Wrote {path}.", style="dim")
-        beside.print(left, style="dim")
-
-    show(
+    counted = f"about {twins.parents.total:,.0f} and {twins.children.total:,.0f} rows"
+    show_release(
         wanted,
-        table=table,
+        twins,
+        lines=lambda: [f"{' and '.join(twins.tables)}: {counted} ({_paid(twins)}).", _measured(measured)],
         content=lambda: {
             "tables": list(twins.tables),
             "totals": [twins.parents.total, twins.children.total],
             "measured": [list(each) for each in (*twins.parents.measured, *twins.children.measured)],
-            "receipt": twins.receipt,
-            "repeated": twins.repeated,
-            "files": [str(path) for path in files],
         },
         columns=lambda: [("measured", "text", measured)],
+        files=files,
+        left=left,
     )
+
+
+def _paid(found: Release) -> str:
+    return "stored, nothing charged" if found.repeated else f"charged epsilon {found.receipt['epsilon']}"
+
+
+def _measured(measured: Sequence[str]) -> str:
+    return f"Measured: {', '.join(measured)}."
 
 
 # -- one table ---------------------------------------------------------------------------------------------
@@ -274,30 +273,20 @@ def _progress(words: str, console: Console) -> Iterator[Callable[[float], None] 
 
 
 def _tell(wanted: Format, twin: Synthetic, drawn: Drawn | None, files: Sequence[Path], left: str) -> None:
-    beside = aside()
     measured = [" x ".join(each) for each in dict.fromkeys(twin.measured)]
-
-    def table() -> None:
-        paid = "stored, nothing charged" if twin.repeated else f"charged epsilon {twin.receipt['epsilon']}"
-        counted = f"about {twin.total:,.0f} rows" + ("" if drawn is None else f"; {len(drawn):,} drawn")
-        out().print(f"{twin.method} of {', '.join(twin.columns)}: {counted} ({paid}).", soft_wrap=True, markup=False)
-        out().print(f"Measured: {', '.join(measured)}.", soft_wrap=True, markup=False)
-        for path in files:
-            beside.print(f"Wrote {path}.", style="dim")
-        beside.print(left, style="dim")
-
-    show(
+    counted = f"about {twin.total:,.0f} rows" + ("" if drawn is None else f"; {len(drawn):,} drawn")
+    show_release(
         wanted,
-        table=table,
+        twin,
+        lines=lambda: [f"{twin.method} of {', '.join(twin.columns)}: {counted} ({_paid(twin)}).", _measured(measured)],
         content=lambda: {
             "method": twin.method,
             "columns": list(twin.columns),
             "total": twin.total,
             "rows": None if drawn is None else len(drawn),
             "measured": [list(each) for each in twin.measured],
-            "receipt": twin.receipt,
-            "repeated": twin.repeated,
-            "files": [str(path) for path in files],
         },
         columns=lambda: [("measured", "text", measured)],
+        files=files,
+        left=left,
     )

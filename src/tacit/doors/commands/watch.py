@@ -9,7 +9,8 @@ import typer
 from rich.text import Text
 
 from tacit.doors.commands.formats import AsCsv, AsJson, Form, Format, chosen, show
-from tacit.doors.commands.learning import opened, price_of
+from tacit.doors.commands.learning import price_of
+from tacit.doors.commands.opening import opened
 from tacit.doors.commands.prices import Analyst, Delta, Epsilon
 from tacit.doors.commands.terminal import PolicyFile, aside, out
 

@@ -14,6 +14,7 @@ from tacit import parameters
 from tacit.answer import Answer, Estimate
 from tacit.answer.shown import readable, safe
 from tacit.answer.standing import charges_of, price_of
+from tacit.curator.walk import Walk
 from tacit.doors.console import drawn, owner_pages, published_pages, report_pages, study_pages, watch_pages
 from tacit.doors.console.page import Page, sentence
 from tacit.doors.console.words import facts, receipt_of, tables_of
@@ -24,7 +25,7 @@ from tacit.doors.http.roles import ASKERS
 from tacit.doors.readable import in_words
 from tacit.errors import TacitError
 from tacit.ledger import Entry
-from tacit.plan import UnitedPlan
+from tacit.plan.asked import Asked
 
 _PRICE: Final = ("epsilon", "delta", "within")
 _MOST_ENTRIES: Final = 200
@@ -63,12 +64,11 @@ def ask(seat: Seat, request: Request) -> Page:
     """The answer, paid for; or the stored one, free."""
     said = _said(request)
     try:
-        answer = seat.curator.ask(said["sql"], **_price(said))
+        answer = seat.curator.ask(said["sql"], _price(said))
     except TacitError as refusal:
         content = {"said": said, "tables": tables_of(seat.curator.policy), "policy": facts(seat)}
         return Page("ask.html", {**content, "refusal": sentence(refusal, seat)})
-    several = isinstance(seat.curator.planned(said["sql"], **_price(said)), UnitedPlan)
-    return _answered(answer, said, several=several)
+    return _answered(answer, said)
 
 
 def stored(seat: Seat, request: Request) -> Page:
@@ -126,27 +126,28 @@ def _said(request: Request) -> dict[str, str]:
     return {"sql": form.get("sql", "")[:100_000], **{name: form.get(name, "").strip()[:100] for name in _PRICE}}
 
 
-def _price(said: Mapping[str, str]) -> dict[str, Any]:
-    return {name: said[name] for name in _PRICE if said[name]}
+def _price(said: Mapping[str, str]) -> Asked:
+    return Asked.of(**{name: said[name] for name in _PRICE if said[name]})  # type: ignore[arg-type]  # texts, all three
 
 
 def _estimated(seat: Seat, said: Mapping[str, str]) -> dict[str, Any]:
     """What an estimate shows, or the sentence that refuses it."""
     try:
-        found = seat.curator.estimate(said["sql"], **_price(said))
+        asked, walk = _price(said), seat.curator.walk(said["sql"])
+        found = seat.curator.estimate(walk, asked)
         steps = list(found.plan.sentences)
     except TacitError as refusal:
         return {"refusal": sentence(refusal, seat)}
-    errors = _bars(found, _at_default(seat, said))
+    errors = _bars(found, _at_default(seat, walk, said))
     notes = [*found.picked, *(f"{note}." for note in found.plan.notes)]
     price = readable(parameters.as_text(found.epsilon))
     return {"estimate": {"cost": found.cost, "errors": errors, "notes": notes, "steps": steps, "price": price}}
 
 
-def _at_default(seat: Seat, said: Mapping[str, str]) -> dict[tuple[str, int | None], float]:
+def _at_default(seat: Seat, walk: Walk, said: Mapping[str, str]) -> dict[tuple[str, int | None], float]:
     """How far each column would be off at the policy's default price: what the drawn error bars are compared with."""
     try:
-        found = seat.curator.estimate(said["sql"], seat.curator.policy.default_epsilon, delta=said["delta"] or None)
+        found = seat.curator.estimate(walk, seat.curator.policy.default_epsilon, delta=said["delta"] or None)
     except TacitError:
         return {}
     return {(each.name, each.rows): each.within_95 for each in (*found.errors, *found.for_example)}
@@ -163,7 +164,7 @@ def _bars(found: Estimate, usual: Mapping[tuple[str, int | None], float]) -> lis
     return bars
 
 
-def _answered(answer: Answer, said: Mapping[str, str] | None, *, several: bool = False) -> Page:
+def _answered(answer: Answer, said: Mapping[str, str] | None) -> Page:
     drawing, entry = drawn.of_answer(answer), answer.facts.get("entry", "")
     content = {
         "drawing": drawing,
@@ -171,7 +172,7 @@ def _answered(answer: Answer, said: Mapping[str, str] | None, *, several: bool =
         "notes": [safe(each) for each in answer.notes],
         "repeated": answer.repeated,
         "entry": entry,
-        "several": several,
+        "several": answer.united,
         "said": said,
         "card": answer.card(),
     }

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from tacit import parameters
 from tacit.doors.http.problems import Problem
+from tacit.plan.asked import Asked
 from tacit.policy.check import did_you_mean
 
 LONGEST: Final = 256 * 1024
@@ -93,6 +94,12 @@ WATCH: Final[Mapping[str, Read]] = {
     **dict.fromkeys(("every", "since", "until", "time", "wait"), _text),
 }
 RESUME: Final[Mapping[str, Read]] = {"analyst": _text, "entry": _whole}
+
+
+def question(body: bytes) -> tuple[str, Asked]:
+    """The question in this body, and what is said besides it."""
+    said = read(body, QUESTION, "sql")
+    return said.pop("sql"), Asked.of(**said)
 
 
 def read(body: bytes, known: Mapping[str, Read], *needed: str) -> dict[str, Any]:

@@ -44,23 +44,22 @@ def tables(seat: Seat, request: Request) -> Reply:
 
 def estimate(seat: Seat, request: Request) -> Reply:
     """Cost and error before spending; free."""
-    said = bodies.read(request.body, bodies.QUESTION, "sql")
-    found = seat.curator.estimate(said.pop("sql"), **said)
+    sql, asked = bodies.question(request.body)
+    found = seat.curator.estimate(sql, asked)
     return Reply({**estimate_content(found), "sentence": str(found)})
 
 
 def explain(seat: Seat, request: Request) -> Reply:
     """How it would be answered, in sentences; free."""
-    said = bodies.read(request.body, bodies.QUESTION, "sql")
-    sql = said.pop("sql")
+    sql, asked = bodies.question(request.body)
     with room():
-        return Reply(plan_content(seat.curator.planned(sql, **said)))
+        return Reply(plan_content(seat.curator.planned(sql, asked)))
 
 
 def ask(seat: Seat, request: Request) -> Reply:
     """The answer, paid for; or the stored one, free."""
-    said = bodies.read(request.body, bodies.QUESTION, "sql")
-    answer = seat.curator.ask(said.pop("sql"), **said)
+    sql, asked = bodies.question(request.body)
+    answer = seat.curator.ask(sql, asked)
     return Reply(_answered(answer), answer)
 
 

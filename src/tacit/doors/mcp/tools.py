@@ -24,6 +24,7 @@ from tacit.doors.studies.running import estimate_content as study_estimate_conte
 from tacit.doors.studies.running import price as price_of
 from tacit.errors import EngineError, LedgerError, ParameterError, Stopped, TacitError
 from tacit.parameters import Number
+from tacit.plan.asked import Asked
 from tacit.statistics.finding import Finding
 
 Bought = TypeVar("Bought", Answer, Finding)
@@ -56,8 +57,9 @@ class Tools:
 
     def ask(self, sql: str, epsilon: str | None = None, delta: str | None = None) -> dict[str, Any]:
         """The answer, paid for."""
-        price = self._curator.estimate(sql, epsilon, delta=delta).epsilon
-        answer = self._bought(price, repr((sql, epsilon, delta)), lambda: self._curator.ask(sql, epsilon, delta=delta))
+        asked, walk = Asked.of(epsilon, delta=delta), self._curator.walk(sql)
+        price = self._curator.estimate(walk, asked).epsilon
+        answer = self._bought(price, repr((sql, epsilon, delta)), lambda: self._curator.ask(walk, asked))
         return {**answer_content(answer), "notes": list(answer.notes), "left_in_this_conversation": self._left()}
 
     def list_studies(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
@@ -15,6 +16,8 @@ from tacit.errors import TacitError
 
 if TYPE_CHECKING:
     import httpx
+
+    from tacit.plan.asked import Asked
 
 _TRIES: Final = 4
 _LONGEST_WAIT: Final = 5.0
@@ -90,6 +93,13 @@ def sent(value: Any) -> Any:
     if isinstance(said, numbers.Integral) and not isinstance(said, bool):
         return int(said)  # also one of numpy's
     return said
+
+
+def asked_out(asked: Asked) -> dict[str, Any]:
+    """What is said besides the question, as a request has it. Who asks is not said: the token tells."""
+    weights = None if asked.weights is None else {name: sent(each) for name, each in asked.weights.items()}
+    said = {each.name: getattr(asked, each.name) for each in fields(asked) if each.name not in ("weights", "analyst")}
+    return {name: sent(each) for name, each in said.items()} | {"weights": weights}
 
 
 def plain(name: str, value: Any) -> Any:
