@@ -135,7 +135,7 @@ class LaplaceProportion:
         return self.count.scale
 
     def standard_deviation(self, flips: int) -> float:
-        """Of the noise on the share: a discrete Laplace variable has variance 2a/(1 - a)**2, a = exp(-1/scale)."""
+        """The deviation of the share's noise: discrete Laplace noise has variance 2a/(1 - a)**2, a = exp(-1/scale)."""
         rate = 1 / self.scale
         return math.sqrt(2) * math.exp(-rate / 2) / -math.expm1(-rate) / parameters.whole("flips", flips, least=1)
 

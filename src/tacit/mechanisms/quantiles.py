@@ -74,7 +74,7 @@ _GRAIN, _OFF, _NEAR, _LIKELY, _MOVED = 2, 16, 2, 6, 3
 Choosing: TypeAlias = Generator[list[Lookup], list[Found], list[int]]
 """Yields questions about ranks, is sent what was found, and returns the chosen points."""
 Nearby: TypeAlias = Callable[[Whole, Whole, int], NDArray[np.bool_]]
-"""Of a cell's leaves (the rows below each, those in each, all rows) those that are worth reading row by row."""
+"""Which of a cell's leaves (the rows below each, those in each, all rows) are worth reading row by row."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ class _Stretch:
         return matrix_for(self.steps, self.distance)
 
     def variance(self, step: int) -> float:
-        """The deviation of the total after `step` steps, in the unit of the values."""
+        """The variance of the total after `step` steps, in the squared unit of the values."""
         if not self.gaussian:
             decay = math.exp(-float(1 / self.scale))
             return tree.variance(step) * 2 * decay / (1 - decay) ** 2
