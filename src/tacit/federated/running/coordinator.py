@@ -111,8 +111,8 @@ class Coordinator:
     def hear(self, client: int, number: int, step: int) -> bytes | None:
         """The answer to a client's message of a step, counted from 1; None until the step ends.
 
-        Refused if there will be none. `Missing` where the client must send its message again: it was lost with a process
-        that was killed.
+        Refused if there will be none. `Missing` where the client must send its message again: it was lost with a killed
+        process.
         """
         with self._mutex:
             if number != self.round or self.is_over:
