@@ -3,7 +3,8 @@
     audit.lower_bound(mechanism, 0, 1, samples=10**6)            # epsilon is at least this, with confidence 0.999
     audit.verify(audit.Claim(mechanism, 0, 1, epsilon=1))        # consistent, violated, or inconclusive
 
-Nothing here is trusted by the rest of the house, and nothing here trusts it: a mechanism is a function that is called.
+The rest of the house does not trust this room, and this room does not trust it: a mechanism is a function that is
+called.
 """
 
 from tacit.audit import attacks, zoo

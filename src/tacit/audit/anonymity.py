@@ -1,11 +1,11 @@
 """How anonymous a table of rows is: uniqueness, k-anonymity, l-diversity and t-closeness, measured.
 
-A class is the set of rows with equal quasi-identifiers. Its size is the number of people in it: of its rows, or where
-people have several rows, of the different values of the column that tells them apart. k is the size of the smallest
-class; a person who is alone in a class is unique. l (distinct) is the smallest number of sensitive values in a class,
-entropy l the smallest exp(entropy) of them. t is the largest distance between the sensitive values of a class and of
-the whole table: half the sum of absolute differences of the shares (the earth mover's distance where all values are
-equally far apart).
+A class is the set of rows with equal quasi-identifiers. Its size is the number of people in it: the number of its rows
+or, where people have several rows, the number of different values of the column that identifies them. k is the size of
+the smallest class; a person who is alone in a class is unique. l (distinct) is the smallest number of sensitive values
+in a class, entropy l the smallest exp(entropy) of them. t is the largest distance between the sensitive values of a
+class and of the whole table: half the sum of absolute differences of the shares (the earth mover's distance where all
+values are equally far apart).
 
 None of the four is a promise about a person: see `tacit.audit.attacks.homogeneity`. The figures are exact facts about
 private rows and must not be released.
@@ -63,9 +63,9 @@ class Anonymity:
 def anonymity(
     columns: Columns, quasi: Sequence[str], sensitive: str | None = None, *, person: str | None = None
 ) -> Anonymity:
-    """Measure one set of quasi-identifiers, and what a class tells about a sensitive column.
+    """Measure one set of quasi-identifiers, and what a class reveals about a sensitive column.
 
-    `person` names the column that tells people apart, where they have several rows; else a row is a person.
+    `person` names the column that identifies people, where they have several rows; otherwise a row is a person.
 
     >>> people = {"age": [31, 31, 40], "sex": ["F", "F", "M"]}
     >>> found = anonymity(people, ["age", "sex"])
@@ -85,7 +85,7 @@ def anonymity(
 def codes(values: Sequence[Any] | NDArray[Any]) -> Codes:
     """Equal values get equal small numbers; a missing value equals another missing one."""
     places: dict[Any, int] = {}
-    # NaN differs from itself, so it is taken for a missing value
+    # NaN differs from itself; it counts as missing
     found = (places.setdefault(None if value != value else value, len(places)) for value in values)
     return np.fromiter(found, np.int64)
 
@@ -140,6 +140,6 @@ def joined(columns: Sequence[Codes]) -> Codes:
     total = np.zeros(len(columns[0]), dtype=np.int64)
     for column in columns:
         wide = int(column.max()) + 1 if column.size else 1
-        # made dense again at every step, so that the product of two stays far within 64 bits
+        # numbered without gaps again at every step, so that the product of two stays far within 64 bits
         total = np.unique(total * wide + column, return_inverse=True)[1].reshape(-1)
     return total

@@ -33,8 +33,8 @@ from scipy import special
 class Bound:
     """epsilon is at least `epsilon` at this `delta`, except with probability 1 - confidence.
 
-    `event` says in words which outcomes were counted, `likelier` under which of the two inputs they are frequent. Of
-    `draws` from each side, `hits` fell into the event there and `other_hits` on the other side.
+    `event` says in words which outcomes were counted, `likelier` under which of the two inputs they are more frequent.
+    Of `draws` from each side, `hits` fell into the event there and `other_hits` on the other side.
 
     >>> Bound(0.9, 0.0, 0.999, "number 1 < 1", "the first", 1000, 600, 200, 0.1).epsilon
     0.9
@@ -52,14 +52,14 @@ class Bound:
 
     @property
     def estimate(self) -> float:
-        """What the counts say without a margin: the event's own epsilon, most likely."""
+        """What the counts say without a margin: the most likely value of the event's own epsilon."""
         return (
             epsilon_of(self.hits / self.draws, self.other_hits / self.draws, self.delta) if self.draws else self.epsilon
         )
 
     @property
     def upper(self) -> float:
-        """What the epsilon *of this event* is at most, with the same confidence; other events may be worse."""
+        """An upper bound of the epsilon *of this event*, with the same confidence; other events may be worse."""
         if not self.draws:
             return self.epsilon
         share = (1 - self.confidence) / 2
@@ -80,7 +80,7 @@ def below(hits: Any, draws: int, failure: float) -> NDArray[np.float64]:
 
 
 def above(hits: Any, draws: int, failure: float) -> NDArray[np.float64]:
-    """The upper Clopper-Pearson bound of a probability; 1 for nothing but hits."""
+    """The upper Clopper-Pearson bound of a probability; 1 if all draws are hits."""
     count = np.asarray(hits, dtype=np.float64)
     missed = np.maximum(draws - count, 1)
     found = special.betainccinv(draws - missed + 1, missed, failure)
@@ -88,7 +88,7 @@ def above(hits: Any, draws: int, failure: float) -> NDArray[np.float64]:
 
 
 def epsilon_of(probability: float, other: float, delta: float) -> float:
-    """The least epsilon that allows an event these two probabilities; 0 where delta alone does."""
+    """The least epsilon that allows an event to have these two probabilities; 0 where delta alone allows it."""
     if probability - delta <= other:
         return 0.0
     return math.log((probability - delta) / other) if other > 0 else math.inf
@@ -107,8 +107,8 @@ def needed(
 ) -> int | None:
     """How many draws would show that an event of these probabilities breaks `epsilon`, nine times of ten.
 
-    None where it does not break it, or only with more than `most` draws. By the counts that chance leaves us with at
-    the tenth percentile on both sides, so rather too many than too few.
+    None where it does not break it, or only with more than `most` draws. It assumes counts at the tenth percentile of
+    chance on both sides, so it is more often too high than too low.
     """
     if epsilon_of(probability, other, delta) <= epsilon:
         return None

@@ -1,4 +1,4 @@
-"""Auditing in one run: many canaries, each in or out by a coin of its own, and guesses which were in.
+"""Auditing in one run: many canaries, each of which is in or out by its own coin, and guesses of which were in.
 
 Theorem (Steinke, Nasr, Jagielski 2023). Let m canaries be included independently with probability 1/2, let a trainer
 see the included ones, and let someone who sees only its result guess "in" or "out" for r of them and abstain from the
@@ -38,7 +38,7 @@ _MOST_EPSILON = 50.0
 
 @dataclass(frozen=True, slots=True)
 class OneRun:
-    """epsilon is at least `epsilon` at `delta`: of `guesses` guesses about the canaries `right` were right.
+    """epsilon is at least `epsilon` at `delta`: of `guesses` guesses about the canaries, `right` were right.
 
     >>> OneRun(1.5, 0.0, 0.999, 100, 50, 45, 0.1).right
     45
@@ -94,7 +94,7 @@ def one_run(
 
 
 def _right(scores: NDArray[np.float64], included: NDArray[np.bool_], guesses: int) -> int:
-    """How many guesses are right; which are made depends on the scores alone."""
+    """How many guesses are right; the scores alone decide which are made."""
     order = np.argsort(scores, kind="stable")
     out, into = order[: guesses // 2], order[len(order) - (guesses - guesses // 2) :]
     return int(np.count_nonzero(~included[out]) + np.count_nonzero(included[into]))

@@ -1,8 +1,8 @@
-"""The choice of one event: a score, a threshold, a side, and the input under which it is the likelier.
+"""The choice of one event: a score, a threshold, a side, and the input under which the event is likelier.
 
 Promise: the choice uses draws that are neither those the scores were fitted to nor those that are counted afterwards.
 It maximises the bound that the coming count is expected to give, with estimates moved by their own sampling error
-towards "no difference", so that thresholds that only look good by chance are passed over.
+towards "no difference", so that thresholds that only look good by chance are not chosen.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Draws of a mechanism: many, in batches, in one process or several, with a bar for whoever watches.
+"""Draws of a mechanism: many, in batches, in one process or several, with a progress bar.
 
 Promise: the draws are in the order in which they were made, and all of them are kept. A mechanism is any callable:
 `mechanism(x)` gives one release, or with `vectorised=True` `mechanism(x, size=n)` gives n independent ones (an array
 whose first axis counts them, or a list).
 
 Bounds are only as good as the draws are independent. In several processes a mechanism that carries its own generator
-of random numbers would be copied with its state, and every process would draw the same: that is noticed and refused.
+of random numbers would be copied with its state, and every process would draw the same: that is detected and refused.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SLOW_BATCH = 1 << 10
 def draw(
     mechanism: Mechanism, inputs: Sequence[Any], count: int, *, vectorised: bool, workers: int, told: Told
 ) -> list[Releases]:
-    """`count` releases of `mechanism` on each of the inputs; `told` hears how many more there are."""
+    """`count` releases of `mechanism` on each of the inputs; `told` is called with how many more there are."""
     size = _BATCH if vectorised else _SLOW_BATCH
     sizes = [size] * (count // size) + ([count % size] if count % size else [])
     jobs = [(x, each) for x in inputs for each in sizes]
@@ -73,7 +73,7 @@ def _joined(parts: Sequence[Releases]) -> Releases:
 
 def _fresh() -> None:
     random.seed()
-    np.random.seed()  # a mechanism under test may use the global one; ours do not
+    np.random.seed()  # a mechanism under test may use the global generator; ours do not
 
 
 def _in_processes(
@@ -103,7 +103,7 @@ def _refuse_copies(parts: Sequence[Releases]) -> None:
     for part in parts:
         start = [repr(each) for each in part[:64]]
         if len(set(start)) < 8:
-            continue  # so few different releases may well come twice
+            continue  # with so few different releases, repetition is likely
         text = "\n".join(start).encode()
         if text in seen:
             raise ParameterError(
@@ -118,7 +118,7 @@ def _refuse_copies(parts: Sequence[Releases]) -> None:
 
 @contextmanager
 def watched(total: int, shown: bool, what: str) -> Iterator[Told]:
-    """What hears of draws: a bar on standard error if `shown` and it is a terminal, or nobody."""
+    """Who is told of draws: a bar on standard error if `shown` and that is a terminal, otherwise no one."""
     if not shown:
         yield lambda _: None
         return

@@ -35,14 +35,14 @@ def exact_epsilon(masses: Masses, neighbour_masses: Masses, delta: Number = 0) -
 def _read(name: str, masses: Masses) -> dict[Hashable, Fraction]:
     exact = {outcome: parameters.non_negative(name, mass) for outcome, mass in masses.items()}
     total = sum(exact.values(), Fraction(0))
-    # floats that were rounded one by one do not add up to one exactly
+    # floats that were rounded one by one do not add up to exactly one
     if abs(total - 1) > Fraction(1, 10**9):
         raise parameters.refuse(name, "masses that add up to 1", float(total), "Leave no outcome out.")
     return exact
 
 
 def _falling_ratio(pair: tuple[Fraction, Fraction]) -> tuple[int, Fraction]:
-    """A key to sort by: what is impossible under the other law first."""
+    """A key to sort by: outcomes that are impossible under the other law come first."""
     return (0, -pair[0]) if pair[1] == 0 else (1, -pair[0] / pair[1])
 
 

@@ -2,7 +2,7 @@
 
 A score turns every release into a number; the events that are tried are "the score is at least t" and its complement
 (`choosing`). By Neyman and Pearson's lemma the best event of all is one of the likelihood ratio, so every finder here
-is an estimate of that ratio, or of something that rises with it:
+estimates that ratio, or something that rises with it:
 
 - `thresholds`: each number itself (and mean, least, greatest, spread of a vector); right for one shifted number;
 - `cells`: each number falls into a cell with its share of draws of either side, log ratios added up over the numbers:
@@ -11,8 +11,8 @@ is an estimate of that ratio, or of something that rises with it:
 - `labels`: every release that comes more than once, and every shape of release, with its ratio;
 - `linear`: logistic regression on all numbers together, for releases whose numbers depend on each other.
 
-Promise: a score is a total function of releases and was fixed without the draws that are counted later, so a finder
-can be as clever or as wrong as it likes: it changes how much is found, never whether the bound holds.
+Promise: a score is a total function of releases and was fixed without the draws that are counted later, so a finder may
+be clever or wrong: that changes how much is found, never whether the bound holds.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MOST_REGRESSED = 30_000
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A number for every release: what it is of in words, how a release is read, and what is made of that."""
+    """A number for every release: its meaning in words, how a release is read, and how the score follows."""
 
     words: str
     reading: Reading
@@ -45,7 +45,7 @@ class Score:
         return self.of(self.reading(releases))
 
     def of(self, read: NDArray[Any]) -> NDArray[np.float64]:
-        """The score of releases that have been read; what has no score is below all others."""
+        """The score of releases that have been read; releases without a score are below all others."""
         return np.nan_to_num(np.asarray(self.rule(read), dtype=np.float64), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
 
 
@@ -106,7 +106,7 @@ class CellRatios:
 
 
 def _cell(values: NDArray[Any], edges: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Which cell; the last one is for what is missing."""
+    """The number of the cell; the last one is for missing numbers."""
     return np.where(np.isnan(values), len(edges) + 1, np.searchsorted(edges, values, side="right"))
 
 
@@ -118,7 +118,7 @@ def _edges(values: NDArray[np.float64], most: int) -> NDArray[np.float64]:
     if different.size > most:
         ends = np.linspace(0, 1, most + 1)[1:-1]
         different = np.unique(np.quantile(there, ends))
-    return different  # a cell begins at its edge: few different values have a cell each
+    return different  # a cell begins at its edge: a few different values get one cell each
 
 
 def log_ratio(first: NDArray[Any], second: NDArray[Any], draws: int, other_draws: int) -> NDArray[np.float64]:
@@ -199,7 +199,7 @@ def _of_labels(words: str, reading: Reading, first: Releases, second: Releases) 
     both = np.concatenate([here, there])
     known, codes = np.unique(both, return_inverse=True)
     if not 1 < len(known) <= len(both) / 2:
-        return  # one label tells nothing, and labels that never come again cannot be met again
+        return  # a single label says nothing, and neither do labels that never repeat
     counts = [np.bincount(part, minlength=len(known)) for part in (codes[: len(here)], codes[len(here) :])]
     ratios = log_ratio(counts[0], counts[1], len(here), len(there))
     if both.dtype == object:
@@ -213,7 +213,7 @@ def _of_labels(words: str, reading: Reading, first: Releases, second: Releases) 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Linear:
-    """A weighted sum of the standardised numbers, and of which are missing."""
+    """A weighted sum of the standardised numbers, and of marks for the missing ones."""
 
     centre: NDArray[np.float64]
     spread: NDArray[np.float64]

@@ -4,8 +4,7 @@ Of `samples` draws of each input, one part fits scores (`finders`), one part cho
 rest, at least half, is counted (`bounds`). The parts are separate draws, so the event is fixed before it is counted,
 and the bound fails with probability at most 1 - confidence, whatever the finders did.
 
-What it is not: a small bound is no proof of privacy. It says what this attacker, with these draws and these two
-inputs, could show.
+A small bound is no proof of privacy: it says what this attacker could show with these draws and these two inputs.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def lower_bound(
     progress: bool = False,
     mass: Callable[[Any], Masses] | None = None,
 ) -> Bound:
-    """What epsilon is at least, at `delta`, if `x` and `neighbour` are neighbours.
+    """A lower bound of epsilon at `delta`, if `x` and `neighbour` are neighbours.
 
     `mechanism(x)` is one release: a number, a vector, a label, a text, None. With `vectorised` it is called as
     `mechanism(x, size=n)` and gives n of them. `mass(x)` gives the law of the release as masses by outcome: then
@@ -66,7 +65,7 @@ def lower_bound(
     finder = everything if events == "auto" else events
     scores = finder(first[:fit], second[:fit])
     left = count - seen
-    if not scores and events == "auto":  # the draws to look at are all alike: every outcome is as likely on both sides
+    if not scores and events == "auto":  # all draws so far are equal: no outcome is seen to be likelier on one side
         sure = float(1 - failure)
         return Bound(0.0, allowed, sure, "any outcome", "x", left, left, left, time.monotonic() - start)
     if not scores:

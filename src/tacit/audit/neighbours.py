@@ -1,4 +1,4 @@
-"""The worst neighbours, looked for: which two inputs, one entry apart, does a mechanism tell apart best?
+"""A search for the worst neighbours: which two inputs, one entry apart, does a mechanism distinguish best?
 
 The mechanism takes a list of numbers within public bounds (or one number). Privacy leaks at the edges: all entries at
 one end and one at the other, an empty list against one entry, an entry that is removed, added or replaced by either
@@ -21,13 +21,13 @@ from tacit.audit.measuring import LEAST_SAMPLES, lower_bound
 from tacit.parameters import Number
 
 Pair: TypeAlias = tuple[Any, Any]
-_SCREENED = "0.9"  # few draws rank pairs only if they need not be sure
+_SCREENED = "0.9"  # with few draws, pairs can only be ranked at a low confidence
 Relation = Literal["add or remove", "replace"]
 
 
 @dataclass(frozen=True, slots=True)
 class WorstNeighbour:
-    """The pair that was told apart best, its bound, and how many pairs were tried.
+    """The pair that was distinguished best, its bound, and how many pairs were tried.
 
     >>> found = worst_neighbour(lambda x: x, (0, 1), samples=500)
     >>> found.tried > 0

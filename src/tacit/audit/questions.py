@@ -3,7 +3,7 @@
 `make` opens a fresh curator on rows x, `neighbour` one on rows that differ in one unit; both with a ledger in memory
 and a budget that is large, because the sandbox asks thousands of times. A question that is asked again is answered from
 the store, which would give the same draw for ever: so every ask names an epsilon that is smaller than the claimed one
-by some billionths, each a different one. A claim for epsilon holds for a smaller one all the more.
+by some billionths, and different each time. What is private at the smaller epsilon is private at the claimed one too.
 
 `by` names a key whose groups are copies of the same rows ("worlds"), each with units of its own: then one ask gives
 as many independent releases as there are worlds, which is a hundred times faster. The two inputs must then differ by
@@ -44,7 +44,7 @@ def question(
 ) -> Claim:
     """The claim that asking `sql` at `epsilon` is private, ready for `verify`.
 
-    With `by`, the key that tells worlds 0, 1, 2, ... apart, one ask is `worlds` releases (as many as are in the answer
+    With `by`, the key that numbers the worlds 0, 1, 2, ..., one ask is `worlds` releases (as many as are in the answer
     unless you say so: where other keys are unknown, a world may have no row at all).
 
     >>> import pandas, tacit
@@ -104,6 +104,6 @@ class FreshAnswers:
         place = answer.names.index(self.by)
         found: dict[Any, list[Any]] = {world: [] for world in range(self.worlds or 0)}
         for row in rows:
-            # which world it is must not be seen: all of them are draws of the same
+            # the number of the world is hidden: all of them are draws of the same law
             found.setdefault(row[place], []).append(row[:place] + row[place + 1 :])
         return [tuple(each) for each in found.values()]

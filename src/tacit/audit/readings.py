@@ -50,7 +50,7 @@ def _(release: Any) -> list[float]:
 @numbers_in.register(tuple)
 @numbers_in.register(np.ndarray)
 def _(release: Any) -> list[float]:
-    # in a sequence what is no number keeps its place
+    # in a sequence, an entry that is not a number keeps its place
     return [number for part in release for number in (numbers_in(part) or [math.nan])]
 
 
@@ -61,7 +61,7 @@ def _(release: Any) -> list[float]:
 
 @singledispatch
 def shape_of(release: Any) -> str:
-    """What kind of thing a release is, without its numbers: "dict a, b", "list of 3", "float"."""
+    """The kind of a release, without its numbers: "dict a, b", "list of 3", "float"."""
     return type(release).__name__
 
 
@@ -133,7 +133,7 @@ class LowBits:
 
 @dataclass(frozen=True, slots=True)
 class Summaries:
-    """What a vector comes to: mean, least, greatest, spread, and how many of its numbers are missing."""
+    """The summary of a vector: mean, least, greatest, spread, and how many of its numbers are missing."""
 
     width: int
 
@@ -152,10 +152,10 @@ class Summaries:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Every release as what it is: equal ones are equal, numbers as numbers.
+    """Every release as a label: equal releases have equal labels, and numbers stay numbers.
 
-    Rows of numbers become one number each by a fixed hash of their bits. Two rows that share one would be one label:
-    that can hide something, and cannot make a bound wrong.
+    Rows of numbers become one number each by a fixed hash of their bits. Two rows with the same hash would be one
+    label: that can hide a leak, but cannot make a bound wrong.
     """
 
     def __call__(self, releases: Releases) -> NDArray[Any]:
@@ -173,7 +173,7 @@ def _hashed(rows: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Shapes:
-    """What kind of thing each release is."""
+    """The kind of each release."""
 
     def __call__(self, releases: Releases) -> NDArray[Any]:
         if plain_numbers(releases):

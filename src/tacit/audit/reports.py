@@ -1,8 +1,8 @@
 """A report of an audit, signed: what was tried, what was found, when, and with which version.
 
-Promise: a report that `check_report` returns is, byte for byte, what the holder of the key signed (Ed25519). Whether
-that holder is the one you trust is yours to say: hand `check_report` the public key you know. A report holds figures
-from made-up rows only.
+Promise: a report that `check_report` returns is, byte for byte, what the holder of the key signed (Ed25519). Only you
+can say whether you trust that holder: give `check_report` the public key that you know. A report holds figures from
+made-up rows only.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Tried:
     confidence: float
     seconds: float
     needed: int | None = None
-    """How many samples would settle an inconclusive one; None where it is settled, or nobody knows."""
+    """How many samples would settle an inconclusive one; None where it is settled, or where that is not known."""
 
     @classmethod
     def of(cls, verdict: Verdict) -> Tried:
-        """The verdict, for the record."""
+        """The finding of a verdict."""
         bound = verdict.bound
         return cls(
             verdict.name,
@@ -128,7 +128,7 @@ class Report:
 
 
 def _round_up(count: int) -> int:
-    """Two digits, upwards: a number to type."""
+    """Rounded up to two digits, so that it is easy to type."""
     unit = int(10 ** max(len(str(count)) - 2, 0))
     return -(-count // unit) * unit
 

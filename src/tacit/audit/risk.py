@@ -1,14 +1,14 @@
-"""How risky a raw table is: who is unique in it, by which columns, for its owner's eyes.
+"""How risky a raw table is: who is unique in it, and by which columns; for its owner alone.
 
 `risk("visits.csv", ["zip", "birth", "sex"])` measures every set of up to four of the columns: the share of people who
 are alone with their values, k, and, with a sensitive column, l and t (see `anonymity`). A row is taken for a person,
-unless `person` names the column that tells people apart.
+unless `person` names the column that identifies people.
 
-Harm. Which column makes people unique is shared out by the Shapley value of the share of unique people: a column's mean
-contribution over all orders in which the columns could become known. The parts add up to the share for all columns.
-With more than eight columns the mean is over 200 orders, drawn from a fixed seed.
+Harm. The share of unique people is divided among the columns by the Shapley value: a column's mean contribution over
+all orders in which the columns could become known. The parts add up to the share for all columns. With more than eight
+columns the mean is over 200 orders, drawn from a fixed seed.
 
-Promise: nothing here is private, and everything says so. The file is read and never changed.
+Promise: nothing here is protected, and every report says so. The file is read and never changed.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def risk(
     person: str | None = None,
     largest_set: int = 4,
 ) -> Risk:
-    """Measure a CSV or Parquet file; `sensitive` is what nobody should learn, `person` tells people apart.
+    """Measure a CSV or Parquet file; `sensitive` is what no one should learn, `person` identifies people.
 
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "people.csv"
@@ -174,7 +174,7 @@ def _coded(table: DuckDBPyRelation, names: Sequence[str]) -> dict[str, Codes]:
 
 def _smallest(table: DuckDBPyRelation, names: Sequence[str], person: str | None) -> tuple[SmallClass, ...]:
     keys = ", ".join(quoted(name) for name in names)
-    # a missing person is one person, as everywhere here
+    # a missing person counts as one person, as everywhere here
     size = "count(*)" if person is None else f"count(DISTINCT {quoted(person)}) + max(({quoted(person)} IS NULL)::INT)"
     counted = table.aggregate(f"{keys}, {size} AS class_size", keys)
     rows = counted.order(f"class_size, {keys}").limit(_SHOWN_CLASSES).fetchall()

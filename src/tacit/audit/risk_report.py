@@ -1,6 +1,6 @@
-"""A risk report as one HTML page: no scripts, no other files, charts drawn inline, and a banner nobody can miss.
+"""A risk report as one HTML page: no scripts, no other files, charts drawn inline, and a banner that cannot be missed.
 
-Promise: whatever stands in the table is escaped, so a value can never become markup.
+Promise: everything from the table is escaped, so a value can never become markup.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """The audit of a policy: its own questions, in a sandbox of made-up rows, each tried against its worst neighbours.
 
-For every private table of the policy a sandbox table is made that promises the same: the same columns, bounds and
+For every private table of the policy a sandbox table is made with the same promises: the same columns, bounds and
 values, the same bound on the rows of a unit. Its rows are made up from the policy alone, in many copies ("worlds"):
 two units in the middle of all bounds, and on one side a third with as many rows as a unit may have, all at one end.
 What may be asked about such a table is asked, and judged by `verify`.
 
-Promise: no row and no ledger of the real dataset is opened, so the report may be shown to anybody. What is tried is
-the code that answers (planning, bounds, noise), not the data, and not the engine of a dataset that lies elsewhere.
+Promise: no row and no ledger of the real dataset is opened, so the report may be shown to anyone. It tries the code
+that answers (planning, bounds, noise), but not the data, nor the engine of a dataset that lies elsewhere.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ def audit_policy(
     epsilon: Number | None = None,
     told: Told | None = None,
 ) -> Report:
-    """What the battery finds; quick as it is, and the report says how many samples would settle what stays open.
+    """What the battery finds. It is quick, and the report says how many samples would settle what stays open.
 
     The confidence is that of the whole report, shared by all that is tried.
 
     Questions are asked at `epsilon`, the largest that the policy allows for one question unless you say otherwise.
-    `told(name, done, of)` hears before each claim is tried.
+    `told(name, done, of)` is called before each claim is tried.
 
     >>> from tacit.policy.read import parse
     >>> table = 'source = "t.csv"\\nunit = "row"\\ncolumns.age = { type = "integer", between = [0, 9] }'
@@ -95,7 +95,7 @@ class Sandbox:
     opened: ExitStack
 
     def make(self, path: Path) -> Make:
-        """What gives a curator on one of the two: opened when it is first asked, and kept for all claims."""
+        """Gives a curator on one of the two: it is opened when it is first needed, and kept for all claims."""
         placed = replace(self.table, source=Source("csv", str(path)))
         policy = Policy(
             name="sandbox",
@@ -116,7 +116,7 @@ class Kept:
         self._curator: Curator | None = None
 
     def ask(self, sql: str, epsilon: Fraction, *, delta: Fraction | None = None) -> Answer:
-        """As a curator's."""
+        """The same as a curator's method."""
         if self._curator is not None:
             try:
                 return self._curator.ask(sql, epsilon, delta=delta)
@@ -126,10 +126,10 @@ class Kept:
         return self._curator.ask(sql, epsilon, delta=delta)
 
     def close(self) -> None:
-        """A claim is done with it; others may not be."""
+        """One claim is done with it; others may still need it."""
 
     def end(self) -> None:
-        """Nobody needs it any more."""
+        """Close it: no claim needs it any more."""
         if self._curator is not None:
             self._curator.close()
             self._curator = None
@@ -175,7 +175,7 @@ def _sandbox(table: Table, folder: Path, opened: ExitStack, samples: int) -> San
     unit: RowUnit | ColumnUnit
     if isinstance(table.unit, (RowUnit, ColumnUnit)):
         unit = table.unit
-    else:  # another table says to whom the rows belong; here each row says so itself
+    else:  # another table says whose the rows are; here each row says so itself
         unit = ColumnUnit(next(name for name in _names("unit") if name not in taken))
     rows = table.rows_per_unit
     worlds = max(20, min(_MOST_WORLDS, samples, _MOST_ROWS // (rows + 2)))
@@ -215,7 +215,7 @@ def _write(sandbox: Sandbox, path: Path, third: int) -> None:
 
 
 def _identity(column: Column | None, number: int) -> Any:
-    """Another name for every unit; where the policy bounds the names, as far as its bounds go."""
+    """A different name for every unit, as far as the policy's bounds on names allow."""
     if column is None or column.kind == "integer" or column.kind == "real":
         return number + (int(Fraction(str(column.lower))) if column is not None and column.lower is not None else 0)
     return f"unit {number}"

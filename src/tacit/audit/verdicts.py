@@ -1,11 +1,11 @@
-"""Verdicts on claims: consistent, violated, or inconclusive, and then how many draws would settle it.
+"""Verdicts on claims: consistent, violated, or inconclusive; then also how many draws would settle it.
 
 - violated: the lower bound is above the claimed epsilon. Wrong with probability at most 1 - confidence.
-- consistent: the event that came out worst breaks the claim by no more than the tolerance, with the same confidence,
-  and there were draws enough to show a mechanism that does so in the plainest way (randomised response at the claimed
-  epsilon and the tolerance). It says that this attacker, on these two inputs, finds nothing; it is no proof.
-- inconclusive: the counts allow both. `needed` is the number of samples of each input that would settle it: show the
-  violation nine times of ten if the event's shares are what they seem to be, or else make the margin as small as the
+- consistent: the worst event found breaks the claim by no more than the tolerance, with the same confidence, and there
+  were enough draws to expose the plainest mechanism that breaks it (randomised response at the claimed epsilon and the
+  tolerance). It says that this attacker finds nothing on these two inputs; it is no proof.
+- inconclusive: the counts allow both. `needed` is the number of samples of each input that would settle it: they show
+  the violation nine times in ten if the event's shares are what they seem to be, or make the margin as small as the
   tolerance.
 """
 
@@ -30,7 +30,7 @@ Outcome = Literal["consistent", "violated", "inconclusive"]
 
 @dataclass(frozen=True, slots=True, init=False)
 class Claim:
-    """`mechanism` is said to be (epsilon, delta)-differentially private, and `x` and `neighbour` to be neighbours.
+    """The claim that `mechanism` is (epsilon, delta)-differentially private, and `x` and `neighbour` are neighbours.
 
     >>> Claim(lambda x: x, 0, 1, epsilon=1, name="no noise").name
     'no noise'
@@ -104,7 +104,7 @@ def verify(
     workers: int = 1,
     progress: bool = False,
 ) -> Verdict:
-    """Whether draws of the mechanism bear the claim out. `tolerance` is a share of epsilon (of 0.1 if that is less).
+    """Whether draws of the mechanism support the claim. `tolerance` is a share of epsilon (of 0.1 if that is less).
 
     >>> verify(Claim(lambda x: x, 0, 1, epsilon=1), samples=1000).outcome
     'violated'
@@ -151,7 +151,7 @@ def _plainest(bound: Bound, epsilon: float, slack: float) -> float:
 def _settling(bound: Bound, epsilon: float, slack: float) -> int | None:
     """The draws that would show the violation that is suspected, or make the margin small enough to see none."""
     share = bound.hits / bound.draws
-    other = max(bound.other_hits, 0.5) / bound.draws  # a share of nothing would promise too much
+    other = max(bound.other_hits, 0.5) / bound.draws  # a share of zero would promise too much
     if bound.estimate > epsilon + slack:
         return needed(share, other, bound.delta, epsilon, 1 - bound.confidence)
     # the margin above the estimate falls with the root of the number of draws

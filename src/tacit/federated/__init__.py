@@ -1,4 +1,4 @@
-"""What a curator does, without a curator: nobody sees a person's data.
+"""What a curator does, without a curator: no party sees a person's data.
 
     steps = federated.Collection("steps", federated.Histogram(10), key=key, epsilon=1)
     report = steps.client().report(3)       # split between servers, with a proof that it is well formed
@@ -6,7 +6,7 @@
 
     client = federated.Client(setup, 3, identity, vector)      # its vector leaves under masks that cancel in the sum
 
-TurboSHAKE128, which reports are split with, comes from the extra `tacit[federated]`. A name is fetched from its file
+TurboSHAKE128, which splits reports, comes from the extra `tacit[federated]`. A name is fetched from its file
 when it is first used.
 """
 

@@ -17,7 +17,7 @@ VERSION: Final = 1
 
 
 class Described(Protocol):
-    """Whatever has such a text."""
+    """Anything that has such a text."""
 
     def to_json(self) -> str:
         """The public description: one text."""
@@ -33,7 +33,7 @@ def description(content: Mapping[str, Any]) -> str:
 
 
 def described(text: str, name: str, make: Callable[[dict[str, Any]], D]) -> D:
-    """What a text describes, made from its content: of `name`, or refused."""
+    """The object that a text of this `name` describes; any other text is refused."""
     try:
         content = json.loads(text)
         version = content.pop("version")

@@ -6,11 +6,11 @@
 `jobs.lines` (linear regression) and `jobs.networks` (neural networks); each is a `PrivateSum`.
 
 Theorem. One round tells what its `PrivateSum` says; all rounds together meet (epsilon, delta) at the level of a client:
-all its rows may be replaced by none. Everything else is made of opened means and public numbers. No sampling of
-clients is claimed: who takes part is known to the server.
+all its rows may be replaced by none. Everything else is made of opened means and public numbers. No amplification by
+sampling clients is claimed: the server knows who takes part.
 
 Assumptions. Bounds, listed values and classes are public, as `learning` needs them. All parties run in this process,
-with the same code as apart (`running`): it shows what a federation would give.
+with the code that also runs on several machines (`running`): it shows what a federation would give.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ def fit(
     full_weight: int | None = None,
     comes: Comes = everybody,
 ) -> Any:
-    """The model, fitted to the rows of all clients, none of which leave their client; `comes` as in `histogram`.
+    """The model, fitted to the rows of all clients, which never leave their client; `comes` as in `histogram`.
 
-    With `local_steps=1` a round is one step of all clients together. Clients count alike, or with `full_weight` by how
-    many rows they have, up to so many.
+    With `local_steps=1` a round is one step of all clients together. Clients count alike; with `full_weight` they count
+    by how many rows they have, up to that many.
 
     >>> from tacit import learning
     >>> fit(learning.KMeans(2), [([[1.0]], None)] * 5, rounds=2, epsilon=1, delta="1e-3")  # doctest: +ELLIPSIS
@@ -100,14 +100,14 @@ def _fitting(model: Any, shown: tuple[Any, Any], descent: Descent, among: int) -
     if classes is None or isinstance(classes, str):
         raise parameters.refuse("classes", "the list of classes: clients' rows are not looked at", DECLARED_PUBLIC)
     if is_network:
-        from tacit.federated.jobs.networks import Network  # torch is an extra: whoever has such a model has it
+        from tacit.federated.jobs.networks import Network  # torch is an extra: a caller with such a model has it
 
         return Network(model, shown, descent, among)
     return Fitting(model, training(model, *shown, "class"), descent, among)
 
 
 def _made_up(model: Any, rows: Any) -> tuple[Any, Any]:
-    """A row of public values with the columns that clients have: what a client's own rows say must decide nothing."""
+    """A row of public values with the columns that clients have: a client's own rows must decide nothing."""
     listed, classes = getattr(model, "values", None), getattr(model, "classes", None)
     target = np.array([classes[0] if classes is not None and not isinstance(classes, str) else 0.0])
 

@@ -1,16 +1,16 @@
 """A client's own record of what it took part in: each round once, and never beyond its budget.
 
     odometer = Odometer("told.json", Budget(3, 1e-6))
-    sent = odometer.once("round 1", event, draw)     # priced, drawn, on the disk, and only then given back
+    sent = odometer.once("round 1", event, draw)     # priced, drawn and written to disk before it is returned
     sent = odometer.once("round 1", event, draw)     # the same text again: nothing new is told
-    odometer.enter("round 2", event)                 # priced and on the disk; a second time it is refused
+    odometer.enter("round 2", event)                 # priced and written to disk; a second time it is refused
 
 Promise. What a round makes a client send is on the disk before it leaves, with the event that prices it, so neither a
-crash nor a coordinator that asks again makes the client tell a second thing. The whole conversation stays within the
+crash nor a coordinator that asks again makes the client send anything new. The whole conversation stays within the
 budget whatever the coordinator asks next: a filter that the file commits to decides (`tacit.loss.filters`).
 
 `once` is for what is counted once however often it is sent: a report with its nonce. `enter` is for rounds of secure
-aggregation. There even the same vector must not be sent twice: a server that opens two sums, with it and without it,
+aggregation. There even the same vector must not be sent twice: a server that opens one sum with it and one without it
 has the vector as their difference, under the noise of one client alone.
 """
 
@@ -34,7 +34,7 @@ from tacit.loss.spent import NOTHING, Spent
 
 
 class Odometer:
-    """A file of rounds, and the most that all of them may tell.
+    """A file of rounds, and the most that all of them together may tell.
 
     >>> import pathlib, tempfile
     >>> from tacit import Budget

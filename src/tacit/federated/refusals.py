@@ -1,6 +1,6 @@
 """How a party of a federation says no: what arrived is not what the protocol allows at this place.
 
-A `Refused` changes nothing: whoever raises it is in the state it was in, and the right message can still come.
+A `Refused` changes nothing: the party that raises it stays in its state, and the right message can still come.
 """
 
 from __future__ import annotations
@@ -28,6 +28,6 @@ class Ended(Refused):
 
 
 def of_length(name: str, text: bytes, length: int) -> None:
-    """Refuse a text that has not this many bytes."""
+    """Refuse a text that does not have this many bytes."""
     if len(text) != length:
         raise Refused(f"The {name} must have {length} bytes. Got {len(text)} instead.")

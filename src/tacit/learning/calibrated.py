@@ -5,7 +5,7 @@ the root of `squared` in the L2 norm, whatever was released before it. Without a
 epsilon * share / count, `count` times; the shares add up to 1, so by basic composition all of it costs epsilon. With a
 delta the parts get Gaussian noise, their shares being those of the sum of squared quotients (sensitivity/deviation);
 the composed event is what is charged, and its noise is about the least for which the accountant says (epsilon,
-delta). Which of the two is taken depends on public numbers alone.
+delta). Public numbers alone decide which of the two is taken.
 
 Source: Dwork et al. 2006 (Laplace noise); Bun, Steinke 2016 (composition of Gaussian noise).
 """
@@ -24,7 +24,7 @@ from tacit.loss.numbers.rounding import dyadic_up, sqrt_up
 from tacit.mechanisms import Gaussian, Laplace
 
 Noise: TypeAlias = Laplace | Gaussian
-_MORE_NOISE = Fraction(1, 1_000_000)  # than the least, where the accountant is content with it
+_MORE_NOISE = Fraction(1, 1_000_000)  # more than the least, where the accountant accepts it
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def calibrated(parts: Sequence[Part], epsilon: Fraction, delta: Fraction) -> tup
         event = _event(parts, round_ones)
         return (round_ones, event) if compose([event]).delta(epsilon) <= delta else None
 
-    # whole numbers of small noise need more than the continuous law: how much is bracketed, then halved
+    # with small noise, whole numbers need more of it than the continuous law: a bracket is found, then halved
     less, more = Fraction(0), _MORE_NOISE
     found = enough(more)
     while found is None:

@@ -7,8 +7,8 @@ listed values becomes one coordinate for each of them, 1 where the row has it an
 Theorem. A column moves the squared length of a row's vector by at most 1: |u| <= 1, and of the coordinates of a listed
 column at most one is 1. So a row of m columns has squared length at most m, and L1 norm at most m.
 
-The same vector is made for predictions (`vectors`), in floating point: what lies beyond the bounds is clamped, what is
-missing is at the middle, and what is not listed has none of the listed values.
+The same vector is made for predictions (`vectors`), in floating point: what lies beyond the bounds is clamped, a
+missing value is at the middle, and a value that is not listed is 0 for every listed value.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Feature:
 
     @property
     def coordinates(self) -> tuple[str, ...]:
-        """What the coordinates are called."""
+        """The names of the coordinates."""
         return (self.name,) if self.options is None else tuple(f"{self.name}={each}" for each in self.labels)
 
     @property
@@ -84,14 +84,14 @@ class Feature:
         return np.where(listed[found] == codes, found, -1)
 
     def facts(self) -> dict[str, Any]:
-        """What is public about it, as JSON."""
+        """The public facts about it, as JSON."""
         if self.options is not None:
             return {"name": self.name, "values": list(self.labels)}
         return {"name": self.name, "low": self.middle - self.half, "high": self.middle + self.half}
 
 
 def features_of(variables: Iterable[Variable], listed: Sequence[str] = ()) -> tuple[Feature, ...]:
-    """The columns, or a refusal; those in `listed` must have listed values, as classes do. Truth values have."""
+    """The columns, or a refusal; those in `listed` must have listed values, as classes do. Truth values have them."""
     found = tuple(_feature(each, each.name in listed) for each in variables)
     if len({each.name.casefold() for each in found}) != len(found):
         raise QuestionError(f"A column is named twice: {', '.join(each.name for each in found)}.")

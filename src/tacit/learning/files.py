@@ -7,8 +7,8 @@
 Promise: a file holds what the object holds: its parameters, and what was released or is public. The same object gives
 the same bytes, and what is loaded predicts bit for bit what was saved. Reading makes numbers, texts, lists and arrays,
 and the few kinds of objects that are named here; nothing in a file is executed or imported by its name. A file that is
-damaged, too new, or made up so that its model could not predict is refused with a sentence. The digest finds damage;
-it is no signature, so whoever can write a file can write another model.
+damaged, too new, or made up so that its model could not predict is refused with a sentence. The digest finds damage. It
+is not a signature: anyone who can write the file can write another model.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _REFUSED: Final = (ArithmeticError, AttributeError, LookupError, RecursionError,
 
 
 def save(thing: Model | Evaluation, path: str | Path) -> Path:
-    """Write a model that was fitted, or an evaluation, to a file; where it was written."""
+    """Write a fitted model, or an evaluation, to a file; returns the file's path."""
     target = Path(path)
     target.write_bytes(to_bytes(thing))
     return target
@@ -53,7 +53,7 @@ def save(thing: Model | Evaluation, path: str | Path) -> Path:
 def load(path: str | Path, module: Any = None) -> Any:
     """The model or the evaluation of a file that `save` wrote.
 
-    module: what a neural network was made with, where that is code of one's own, which no file holds.
+    module: the module of a neural network, where that is the caller's own code, which no file holds.
 
     >>> import pathlib, tempfile
     >>> from tacit import learning
@@ -213,7 +213,7 @@ def _array(array: np.ndarray[Any, Any]) -> dict[str, Any]:
 
 
 def _element(value: Any) -> Any:
-    """A number as JSON has it; what is not finite, in words."""
+    """A number as JSON has it; as a word where it is not finite."""
     return {"float": str(value)} if isinstance(value, float) and not np.isfinite(value) else value
 
 

@@ -1,9 +1,9 @@
 """What all models share: an ordinary scikit-learn estimator that was paid for.
 
 Promise: `fit` reads public facts, charges, and only then sees an exact number; what it keeps was released with noise or
-is public, so a fitted model may be copied, pickled, shown and used for nothing. The model holds no ledger: rows of a
-curator do, and every `fit` goes to it, also that of a clone. The same fit again is stored there: it is free, and gives
-the same model.
+is public, so a fitted model may be copied, pickled, shown and used at no cost. The model holds no ledger; rows of a
+curator do, and every `fit` is charged there, that of a clone too. The same fit again is found there: it is free, and
+gives the same model.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tacit.statistics.estimating import StudyEstimate, estimate
 from tacit.statistics.finding import Finding
 
 NETWORKS: Final = ("NeuralClassifier", "NeuralRegressor")
-"""The models of `neural/`, by name: who asks whether a model is one of them need not load torch."""
+"""The models of `neural/`, by name, so that asking whether a model is one of them does not load torch."""
 
 
 class Model(BaseEstimator):
@@ -74,19 +74,19 @@ class Model(BaseEstimator):
         return save(self, path)
 
     def _as_bytes(self) -> bytes:
-        """What tells it from every other model: the same bytes for the same one."""
+        """Bytes that identify the model: equal for equal models, and different for all others."""
         from tacit.learning.files import to_bytes
 
         return to_bytes(self)
 
     def _without_own_code(self) -> Any:
-        """The same model with no code but ours in it: what may see private rows. Most models have no other."""
+        """The same model with no code but ours in it, which may see private rows. Most models have no other code."""
         return self
 
     def _fixed(self) -> Any:
-        """The same model, made anew of plain numbers and texts: whatever was put into this one stays behind.
+        """The same model, made anew of plain numbers and texts: nothing else that was put into this one is kept.
 
-        What holds more than a file can, or could fail at some rows and not at others, is refused here.
+        A model that holds more than a file can, or could fail at some rows and not at others, is refused here.
         """
         from tacit.learning.files import from_bytes
 
@@ -105,7 +105,7 @@ class Model(BaseEstimator):
         return target
 
     def _rehearse(self) -> None:
-        """Use the model for made-up rows: a file that cannot is malformed."""
+        """Use the model for made-up rows: a file whose model fails at them is malformed."""
         check_is_fitted(self)
         made_up = self._made_up()
         many = max(map(len, made_up))
@@ -133,7 +133,7 @@ class Model(BaseEstimator):
 
 
 def _passed_on(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """The same `fit`, which is done where the rows are, and leaves here what it leaves there."""
+    """The same `fit`; where the rows are elsewhere, it runs there, and its results are copied to the model here."""
 
     @functools.wraps(fit)
     def called(self: Model, X: Any, y: Any = None, **options: Any) -> Any:  # noqa: N803
@@ -150,7 +150,7 @@ def _passed_on(fit: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def scales(features: Sequence[Feature]) -> tuple[Reals, Reals]:
-    """What a step of 1 and what 0 mean in the data's own units, for each coordinate; listed values are 1 and 0."""
+    """For each coordinate, what a step of 1 and what 0 mean in the data's own units; for listed values, 1 and 0."""
     half = [each.half if each.options is None else 1.0 for each in features for _ in range(each.size)]
     middle = [each.middle if each.options is None else 0.0 for each in features for _ in range(each.size)]
     return np.array(half), np.array(middle)

@@ -2,8 +2,8 @@
 
 Promise: a curator's ledger stores what was released; for arrays, this process does, the last few hundred releases. Two
 fits are the same where they are of the very same data (an array or a frame, `token_of`), and the codes of all their
-rows, their public facts, what is asked and the price are the same. Equal rows in another object are other data: were
-they given the same noise, two models that agree would tell that their rows do. Fits are known by a digest under a key
+rows, their public facts, what is asked and the price are the same. Equal rows in another object are other data: if they
+were given the same noise, two equal models would show that their rows are equal. Fits are known by a digest under a key
 that this process drew, so that nothing about the rows can be read from it. Another process (a worker of `n_jobs`,
 another session) draws anew.
 """
@@ -38,11 +38,11 @@ _HELD: Final[dict[int, tuple[weakref.ref[Any], str]]] = {}
 
 
 def token_of(data: Any) -> str:
-    """A name for these data, as long as they live. What cannot be followed (a list) has a new one each time.
+    """A name for these data, as long as they live. Data that cannot be followed (a list) have a new one each time.
 
     An array, and whatever shows one without copying it (a view, a frame of one kind of number), is known by its place
-    in memory and by how it is read there: other rows lie elsewhere, be they equal or not. Other frames are known by
-    themselves.
+    in memory and by how it is read there: other rows lie elsewhere, whether or not they are equal. Other frames are
+    known by their identity.
     """
     array = _shown(data)
     if array is None:
@@ -82,7 +82,7 @@ def _named(data: Any) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RememberedArrays(ArraySource):
-    """Plain arrays: one row is one unit, and what was released of them is released once. `token`: whose they are."""
+    """Plain arrays: one row is one unit, and what was released of them is released once. `token` names the data."""
 
     token: str
 
@@ -101,7 +101,7 @@ class RememberedArrays(ArraySource):
             stored = _RELEASED.get(key)
         if stored is not None and analyst is None:
             return Finding.from_bytes(stored, repeated=True)
-        # not super(): a dataclass with slots is another class than the one that was written
+        # not super(): a dataclass with slots is a different class from the one in the source
         finding = ArraySource.release(self, asked, price, compute, level=level, analyst=analyst)
         with _LOCK:
             first = _RELEASED.setdefault(key, finding.to_bytes())
@@ -110,7 +110,7 @@ class RememberedArrays(ArraySource):
         return Finding.from_bytes(first, repeated=False)
 
     def _digest(self, asked: Mapping[str, Any], price: Price) -> bytes:
-        digest = hmac.new(_KEY, digestmod="sha256")  # which processors have built in: half of the time of others
+        digest = hmac.new(_KEY, digestmod="sha256")  # processors have it built in: it takes half the time of others
         facts = [self.token, repr(self.known), json.dumps(asked, sort_keys=True), price.event.to_json()]
         digest.update(json.dumps([*facts, str(price.epsilon), str(price.delta)]).encode())
         for each in self.known:

@@ -9,7 +9,7 @@ were held out, with noise (`held_out`). Two ways to pay for many runs:
 
 Theorem. With runs of pure epsilon e the random number costs 2 e, 3 e or e (1 + mean/2) (`selection.trials`), however
 many candidates there are; with a delta the runs' Renyi divergences give the price (`selection.renyi_trials`).
-"best" takes composition where it leaves a run at least as much as the logarithmic law does: for two candidates, or a
+"best" takes composition where that leaves a run at least as much as the logarithmic law does: for two candidates, or a
 few more where there is a delta.
 
 The released model is the one of the best run: it is not fitted again, which would cost more. Neighbours: one unit's
@@ -79,12 +79,12 @@ class Search(MetaEstimatorMixin, BaseEstimator):
     estimator: a classifier or a regressor of this room, without an epsilon: the search says what a fit may cost.
     param_grid: as in `GridSearchCV`. epsilon, delta: the price of the whole search. law: how runs are paid for;
     trials: the mean of their random number, that of the candidates (at least 5) where left out. largest_error: of a
-    number, as in `evaluate`: errors beyond it count as it; the smaller it is, the less noise, and the better a bad
-    model looks; all of the distance of the target's bounds where left out.
+    number, as in `evaluate`: larger errors count as this one. The smaller it is, the less noise there is, and the
+    better a bad model looks. It is the distance of the target's bounds where left out.
 
     Fitted: `best_estimator_`, `best_params_`, `best_index_`, `best_score_` (of the held-out rows, with noise: the share
-    of right classes, or 1 less the mean squared error, as a share of the largest one that counts); the best of several
-    noisy scores is flattered. `cv_results_` where all candidates ran.
+    of right classes, or 1 less the mean squared error as a share of the largest one that counts); the best of several
+    noisy scores is too good on average. `cv_results_` where all candidates ran.
 
     >>> from tacit import learning
     >>> tree = learning.DecisionTreeClassifier(bounds=(0, 100), classes=["no", "yes"])
@@ -222,7 +222,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
             raise QuestionError(f"No run of the search gave a model, and what was charged stays charged. {hint}")
         stored = Finding.from_bytes(str(text).encode())
         best = made(place).fit(Through(data, lambda own: Replayed(own.source, stored)), target)
-        best.receipt_ = finding.receipt  # what it cost is what the search cost
+        best.receipt_ = finding.receipt  # the model cost what the search cost
         self.best_index_, self.best_params_, self.best_estimator_ = place, candidates[place], best
         self.best_score_ = float(finding["best_score"])
         self.n_features_in_ = best.n_features_in_
@@ -311,7 +311,7 @@ def plan_runs(
 
 
 def _largest(fits: Callable[[Fraction], bool], epsilon: Fraction, least: Fraction) -> Fraction:
-    """The largest price of a run, up to a tenth, that fits; `least`, which is known to fit, or 0 where none does."""
+    """The largest price of a run that fits, up to a tenth; or `least`, which is known to fit or is 0."""
     own = epsilon
     while own > max(least, epsilon / 500):
         if fits(own):
@@ -329,7 +329,7 @@ def _scored(
 
 
 def _best_of(best: Any, candidates: Sequence[Any]) -> Content:
-    """Only the best is told."""
+    """Only the best is released."""
     _, place, kept = (0.0, -1, None) if best is None else best
     mean, text = (math.nan, "") if kept is None else kept
     table = (column("candidate", [str(candidates[place]) if place >= 0 else None]), column("score", [mean]))
@@ -340,12 +340,12 @@ def _best_of(best: Any, candidates: Sequence[Any]) -> Content:
 
 
 def _all_of(run: Callable[[int], tuple[float, Any]], candidates: Sequence[Any]) -> Content:
-    """Every candidate's score is told."""
+    """Every candidate's score is released."""
     found: list[tuple[float, Any]] = []
     for place in range(len(candidates)):
         try:
             found.append(run(place))
-        except Exception:  # noqa: BLE001  # its words could tell of rows: it has the worst score
+        except Exception:  # noqa: BLE001  # its words could say something of rows: the run has the worst score
             found.append((-math.inf, (math.nan, "")))
     place = max(range(len(found)), key=lambda each: (found[each][0], -each))
     table = (

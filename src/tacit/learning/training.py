@@ -5,8 +5,8 @@
 
 Promise: only public facts decide here. Rows of a curator are charged to its ledger; arrays have none, a row of them is
 a unit, and the receipt says what a fit cost. Rows with a missing value, or one that is not listed, are left out, row by
-row. Matrices of numbers are checked as scikit-learn does, so that one that holds no number, or one that is not finite,
-is refused before anything is released: whoever holds arrays sees them. A curator never refuses because of a row.
+row. Matrices of numbers are checked as scikit-learn does, so that a matrix with a value that is not a finite number is
+refused before anything is released: the holder of arrays sees them anyway. A curator never refuses because of a row.
 
 Real numbers of arrays are put on a grid of 2**17 steps between their bounds, so that sums of products are exact in
 floating point (`sums`).
@@ -54,7 +54,7 @@ class Training:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Through:
-    """Data on their way to a model, whose source is replaced: to be told a price, or where it is paid for already."""
+    """Data on their way to a model, whose source is replaced: to learn a price, or because it is paid for already."""
 
     data: Any
     stand_in: Callable[[Training], Source]
@@ -135,7 +135,7 @@ def _of_arrays(model: Any, data: Any, target: Any, kind: str | None) -> Training
             classes = classes_of(model.classes, y)
             listed[aim] = list(classes)
         else:
-            y = _finite(y).astype(np.float64)  # so that whole numbers get the grid that they get as reals
+            y = _finite(y).astype(np.float64)  # so that whole numbers get the same grid as reals
             if model.target_bounds is None:
                 hint = "They are public facts; the data are not looked at to find them."
                 raise parameters.refuse("target_bounds", "given as (low, high)", None, hint)
@@ -149,7 +149,7 @@ def _of_arrays(model: Any, data: Any, target: Any, kind: str | None) -> Training
 
 
 def _by_column(matrix: Any) -> Any:
-    """The columns, each of them together: a matrix has its rows together, and is turned a block at a time."""
+    """The columns, each in one piece of memory: a matrix has its rows so, and is turned a block at a time."""
     turned = np.empty(matrix.shape[::-1], dtype=matrix.dtype)
     for start in range(0, len(matrix), _BLOCK):
         turned[:, start : start + _BLOCK] = matrix[start : start + _BLOCK].T
@@ -249,7 +249,7 @@ def _coarse(source: ArraySource, token: str) -> ArraySource:
         assert each.high is not None
         shift = max(0, (each.high - each.low).bit_length() - _BITS)
         if each.meaning == "number" and shift:
-            columns[each.name] >>= shift  # made for this source, and for nobody else
+            columns[each.name] >>= shift  # made for this source alone
             each = replace(each, low=each.low >> shift, high=each.high >> shift, step=each.step * (1 << shift))
         known.append(each)
     return RememberedArrays(tuple(known), columns, source.missing, token)

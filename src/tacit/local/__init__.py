@@ -1,4 +1,4 @@
-"""Nobody is trusted: people randomise their answers before they send them.
+"""No collector is trusted: people randomise their answers before they send them.
 
     survey = local.Survey(tacit.one_of("yes", "no"), epsilon=1)
     report = survey.client().answer("yes")

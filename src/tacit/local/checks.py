@@ -1,6 +1,6 @@
 """What a client checks of a survey before it answers, in exact arithmetic. Standard library only; part of the client.
 
-Promise: a survey that passes tells at most its stated epsilon of any answer that the client lets through, whoever wrote
+Promise: a survey that passes reveals at most its stated epsilon of any answer that the client accepts, whoever wrote
 its description. `ratio` is the largest ratio of the probabilities of one report under two true answers *that the law is
 made for*; `checked` makes sure that the question has no others; `is_within` compares the ratio with exp(epsilon).
 """
@@ -37,8 +37,8 @@ _ASKED = {
 def checked(law: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
     """Refuse a law that is not made for this question.
 
-    `ratio` bounds what is told for the true answers that a law is made for. Any other one, such as the ninth answer by
-    a law of two, would leave as it is.
+    `ratio` bounds what is told about the true answers that a law is made for. Any other one, such as the ninth answer
+    under a law for two, would leave as it is.
     """
     kind = law.get("kind")
     if kind not in _ASKED:
@@ -116,7 +116,7 @@ def ratio(law: Mapping[str, Any]) -> Fraction:
         return p * (1 - q) / (q * (1 - p))
     if law["kind"] in ("either", "moments"):
         return max(ratio(part) for part in law["parts"])
-    if law["kind"] in ("rappor", "prefixes"):  # however many reports show the same kept bits; whatever length was drawn
+    if law["kind"] in ("rappor", "prefixes"):  # whatever the number of reports, or the length
         return ratio(law["kept" if law["kind"] == "rappor" else "inner"])
     return Fraction(law["keep"], law["other"])
 

@@ -2,13 +2,13 @@
 and `checks` after it.
 
     client = Client(description)          # the survey's public description, as JSON text or a mapping
-    client.epsilon                        # what one answer may tell at most: stated, and checked here, not believed
+    client.epsilon                        # the most that one answer may tell: stated by the survey, and checked here
     client.answer("yes")                  # -> a report: bytes, or `.json()`
 
 Promise: a report depends on the true answer through the weights of the description alone, drawn with `secrets` in whole
 numbers, so its law is exactly the one that the description states. The ratio of the probabilities of one report under
 two answers is at most exp(epsilon): checked in exact arithmetic, or the survey is refused. A client answers a survey
-once: asked again it sends the very same report. With an `Odometer` that outlives the program.
+once: asked again it sends the very same report. With an `Odometer` this holds after the program ends, too.
 
 The randomisers. a (`keep`) and b (`other`) are whole numbers with a > b.
     k-ary      one of k options: the truth has weight a, every other option weight b                 ratio a/b
@@ -85,7 +85,7 @@ def randomised(law: Mapping[str, Any], truth: Any) -> tuple[int, ...]:
         row, column = below(law["rows"]), truth + 1
         wanted = 0 if below(a + b) < a else 1  # an even number of common bits: +1
         if (row & column).bit_count() % 2 != wanted:
-            row ^= column & -column  # the same row but for one bit of the column: the other sign
+            row ^= column & -column  # the same row except for one bit of the column: the other sign
         return (row,)
     if kind == "subset":
         options, size = law["options"], law["size"]
@@ -107,7 +107,7 @@ def randomised(law: Mapping[str, Any], truth: Any) -> tuple[int, ...]:
 
 
 def squared(steps: int, truth: int) -> int:
-    """The squared distance from the middle, in this many steps; up by chance, so that rounding moves no mean."""
+    """The squared distance from the middle, in this many steps; rounded by chance, which moves no mean."""
     square = (2 * truth - steps) ** 2
     return square // steps + int(secrets.randbelow(steps) < square % steps)
 
@@ -188,7 +188,7 @@ def radices(law: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 class Report:
-    """What leaves: which survey, a random ticket, and the randomised numbers.
+    """What leaves: the name of the survey, a random ticket, and the randomised numbers.
 
     >>> import tacit
     >>> client = tacit.local.Survey(tacit.one_of("tea", "coffee"), epsilon=1).client()
@@ -216,8 +216,8 @@ class Report:
 class Client:
     """Answers one survey for one person.
 
-    odometer: where this person's device keeps what it has told. Without one this client remembers it, for as long as
-    it lives; another client of the same person would draw anew, and tell as much again.
+    odometer: where this person's device keeps what it has told. Without one this client remembers it as long as the
+    client exists; another client of the same person would draw anew, and tell as much again.
 
     >>> import tacit
     >>> client = tacit.local.Survey(tacit.one_of("tea", "coffee"), epsilon=1).client()
@@ -251,7 +251,7 @@ class Client:
         """A report of this answer. The first report is kept, and sent again when asked again.
 
         A survey that is asked again and again (rappor) keeps its bits instead, and shows them anew each time. They are
-        the bits of the first answer, for ever: new bits for a new answer would tell everybody that it changed.
+        the bits of the first answer, for ever: new bits for a new answer would show everyone that it changed.
         """
         truth = self._read(value)
         if self.law["kind"] == "rappor":
@@ -292,7 +292,7 @@ class Client:
         return Report(self.id, ticket, numbers, self.law)
 
     def number_of(self, value: Any) -> int:
-        """Which option a value is, or its number of steps between the bounds."""
+        """The number of the option that a value is, or of its steps between the bounds."""
         asked = self.description["question"]
         if "values" in asked:
             listed = [list(each) if isinstance(each, (list, tuple)) else each for each in asked["values"]]
@@ -304,7 +304,7 @@ class Client:
         low, high = Fraction(asked["low"]), Fraction(asked["high"])
         place = (min(max(Fraction(value), low), high) - low) / (high - low) * asked["steps"]
         below: int = math.floor(place)
-        part = place - below  # up with this probability, so that rounding moves no mean
+        part = place - below  # rounded up with this probability, so that rounding moves no mean
         return below + int(secrets.randbelow(part.denominator) < part.numerator)
 
 
@@ -317,7 +317,7 @@ class _Remembered:
     def once(
         self, survey: str, epsilon: Fraction, draw: Callable[[], tuple[str, tuple[int, ...]]]
     ) -> tuple[str, tuple[int, ...]]:
-        """What was told, or is told now."""
+        """The report that was sent before, or a new one."""
         if survey not in self._told:
             self._told[survey] = draw()
         return self._told[survey]

@@ -3,8 +3,9 @@
 Variance. A person reports t (steps above the lower end) or s = (2 t - m)**2/m, by a fair coin. With M1 the mean of
 2 t - m and M2 that of m s, each from its own reports, Var(2 t - m) = M2 - M1**2. V1 and V2 being the estimated
 variances of the two means, M2 - M1**2 + V1 has no bias, and the variance V2 + 4 M1**2 V1 + 2 V1**2 if M1 is normal; for
-the interval V1 and V2 are at least what the law says, and count which half a person is in (`mean_ends`). Of the answers
-as they were rounded to steps, which adds at most a quarter of a step squared.
+the interval V1 and V2 are at least what the law says, and include the chance of which half a person is in
+(`mean_ends`). The result is about the answers as they were rounded to steps, which adds at most a quarter of a step
+squared.
 
 Vectors. A report names one of `words` directions of its seed, uniform on the sphere. By symmetry the mean of the
 direction is c u for an answer u of length 1, c = (a - b) T/(a k + b (m - k)), T the expected sum of the k largest of

@@ -41,7 +41,7 @@ def support(law: Law, reports: Any) -> Whole:
 
 def _k_ary(truths: Whole, options: int, a: int, b: int, bits: BitSource) -> Whole:
     whole = a + (options - 1) * b
-    if whole & (whole - 1):  # weights of someone else's making
+    if whole & (whole - 1):  # weights that another program chose
         drawn = uniform_below(whole, len(truths), bits)
     else:
         drawn = (bits.words(len(truths)) >> np.uint64(65 - whole.bit_length())).view(np.int64)

@@ -1,4 +1,4 @@
-"""Which weights a randomiser has: the most telling ones whose exact log ratio is at most the epsilon asked for.
+"""Which weights a randomiser has: the most informative ones whose exact log ratio is at most the epsilon asked for.
 
 Promise: all weights are whole numbers. exp(epsilon) is enclosed rigorously and rounded down, so the ratio of two
 probabilities never exceeds exp(epsilon); it falls short of it by less than one part in 2**30 for ordinary epsilons.
@@ -35,15 +35,15 @@ _LEAST_BITS: Final = 4
 _ROOM: Final = 61  # bits of the sum of all weights
 _WORD: Final = 60
 _LEAST_EPSILON: Final = Fraction(1, 1_000_000)
-_MOST_CELLS: Final = 1 << 12  # beyond it a finer function gains nothing that counts
+_MOST_CELLS: Final = 1 << 12  # beyond it a finer function gains next to nothing
 STEPS: Final = 1 << 10
 """Steps between the bounds of a number."""
 WORDS: Final = 256
-"""Directions of a seed: four times as many would tell 1 % more at epsilon 4, and take the client four times as long."""
+"""Directions of a seed: four times as many would gain 1 % at epsilon 4, and take the client four times as long."""
 
 
 def checked_epsilon(epsilon: Fraction) -> Fraction:
-    """The epsilon, or a refusal of one for which no weights are kept."""
+    """The epsilon; refused where there are no weights for it."""
     if not _LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
         allowed = (
             f"from {float(_LEAST_EPSILON):g} to {LARGEST_EPSILON}: below, nothing is told; above, nothing is hidden"
@@ -137,7 +137,7 @@ def piecewise(steps: int, epsilon: Fraction) -> Law:
 
 
 def square_wave(steps: int, epsilon: Fraction) -> Law:
-    """A window as the square wave has it: it tells most about where a number lies."""
+    """A window as the square wave has it: it says most about where a number lies."""
     e = float(epsilon)
     if e < 1e-3:
         width = 0.5  # the limit of the formula below, which cancels there
@@ -153,7 +153,7 @@ def _window(steps: int, epsilon: Fraction, share: float) -> Law:
 
 
 def fitted(steps: int, epsilon: Fraction) -> Law:
-    """A window of the width that tells means best, for answers spread evenly: a search over a closed form."""
+    """A window of the best width for means, for answers spread evenly: a search over a closed form."""
     e = math.exp(float(epsilon))
     coarse = min(range(1, 2 * steps, max(1, steps // 64)), key=lambda window: _even(steps, window, e))
     near = range(max(1, coarse - steps // 64), coarse + steps // 64 + 1)
@@ -167,7 +167,7 @@ def moments(steps: int, epsilon: Fraction) -> Law:
 
 
 def nearest(dimensions: int, epsilon: Fraction) -> Law:
-    """The directions near a vector: how many are near is what tells most about Gaussian scores."""
+    """The directions near a vector: the number of near ones is the most informative for Gaussian scores."""
     from scipy.special import ndtri
 
     e = math.exp(float(epsilon))
@@ -253,7 +253,8 @@ def variance(law: Law, share: float, people: int) -> float:
 def told_variance(law: Law, step: float, square: float | None = None) -> float:
     """The variance of what a report tells of a number, in squared steps (`numbers.steps_told`); exactly its law's.
 
-    Of an answer of `step` steps; or, with the mean of squared steps, of answers whose mean is `step`, on average.
+    It is that of an answer of `step` steps; or, with the mean of squared steps, the average over answers whose mean is
+    `step`.
     Sign: what is told is m (a + b)/(a - b) times a bit of probability r = (b m + (a - b) t)/((a + b) m), moved.
     Window: a report is a cell of G = m + w; of weight W = a w + b m, the cells t, ..., t + w - 1 have a each. Sums of c
     and c**2 over cells are polynomials in t, and the mean of a report is alpha + beta t with beta = (a - b) w/W.
@@ -288,7 +289,7 @@ def best_for_means(steps: int, epsilon: Fraction) -> str:
 
 
 def best(options: int, epsilon: Fraction) -> str:
-    """The least variance for a rare option; of those within a hundredth of it, the shortest report."""
+    """The law with the least variance for a rare option; among those within a hundredth of it, the shortest report."""
     candidates = {name: make(options, epsilon) for name, make in FREQUENCIES.items() if _is_short(name, options)}
     found = {name: variance(law, min(0.1, 1 / options), 1) for name, law in candidates.items()}
     least = min(found.values())
@@ -301,6 +302,6 @@ def report_bits(law: Law) -> int:
 
 
 def _is_short(name: str, options: int) -> bool:
-    if name == "rappor":  # for those who are asked again and again
+    if name == "rappor":  # for people who are asked again and again
         return False
     return options <= _LONGEST_REPORT or name not in ("symmetric unary", "optimal unary", "subset")

@@ -5,17 +5,17 @@ whose mean is that line at the mean answer. Clopper and Pearson's exact interval
 
 Window, or one of two by a coin. An answer t gives a report that tells t with a variance v(t) which the law says
 (`laws.told_variance`). The mean of n reports has the variance V/n, V the mean of v(t_i). The spread S**2 of the reports
-is V and the spread of the answers, on average. But where wide reports are rare, some dozen reports show none of them,
-and S**2 says next to nothing. What is known without looking is V >= v*(mean t), v* the greatest convex function below
+is V and the spread of the answers, on average. But where wide reports are rare, a few dozen reports show none of them,
+and S**2 says hardly anything. What is known without looking is V >= v*(mean t), v* the greatest convex function below
 v: v itself, which is a parabola, where it opens upwards, else its chord. So an end e of the normal interval solves
     e = mean +/- z (max(S**2, v*(e))/n)**(1/2),
 and both ends are taken within the bounds of the answers. This is the normal approximation; below 30 reports there is
 no interval.
 
 A random half. In a survey of variances each person tells the number or its square, by a fair coin. The mean of one half
-is then off by which people it holds as well. Few people with rare answers may all be in the other half: as if there
-were one more answer at each end of the bounds, the spread gains W**2/(2 (n + 2)), W the distance of the bounds
-(the idea of Agresti and Coull 1998, for means).
+is then also off by the choice of its people. The few people with rare answers may all be in the other half: as if there
+were one more answer at each end of the bounds, the spread gains W**2/(2 (n + 2)), W the distance of the bounds (the
+idea of Agresti and Coull 1998, for means).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def least_variance(law: Law, mean: float, steps: float) -> float:
 
 
 def variance_of_half(law: Law, told: Reals) -> float:
-    """Of the mean of reports from a random half: see above. `told` in steps."""
+    """The variance of the mean of reports from a random half: see above. `told` is in steps."""
     steps, many = float(law["steps"]), len(told)
     spread = float(np.var(told, ddof=1)) if many > 1 else 0.0
     floor = least_variance(law, min(max(float(told.mean()), 0.0), steps), steps) if many else 0.0

@@ -10,8 +10,8 @@ Either of the two by a coin that has nothing to do with t: each report is read b
 The interval of a mean is in `mean_ends`.
 
 The distribution is the one under which the reports are likeliest, found by expectation maximisation with a smoothing
-step (Li et al. 2020). It is work on reports that are private already. No interval is shown for it, and none for its
-quantiles: none is known to cover.
+step (Li et al. 2020). It works on reports that are already private. It has no interval, and neither have its quantiles:
+none is known to cover.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def distribution(law: Law, counts: Whole) -> Reals:
     low, extra = b / weight, (a - b) / weight
     found = np.full(m + 1, 1.0 / (m + 1))
     kernel = _kernel(m)
-    sums, ratio = np.zeros(m + 2 * w), np.zeros(m + w + 1)  # sums[w - 1] is that of none, sums[w + m] that of all
+    sums, ratio = np.zeros(m + 2 * w), np.zeros(m + w + 1)  # sums[w - 1] is the sum of none, sums[w + m] that of all
     likely = -np.inf
     enough = 1e-3 * (a / b)
     for _ in range(_MOST_ROUNDS):
@@ -76,7 +76,7 @@ def quantiles_of(found: Reals, wanted: Sequence[float]) -> list[float]:
 
 
 def _kernel(steps: int) -> Reals:
-    """Weights 1, 2, 1 over `_CELLS` cells, on the steps: repeated until their variance, in widths, is that one."""
+    """Weights 1, 2, 1 over `_CELLS` cells, on the steps: repeated until their variance, in widths, fits."""
     times = min(max(1, round((steps / _CELLS) ** 2)), _MOST_WIDE)
     return np.array([math.comb(2 * times, k) / 4**times for k in range(2 * times + 1)])
 

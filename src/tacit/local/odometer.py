@@ -1,4 +1,4 @@
-"""A person's own ledger: what their device has told, to whom, and that it tells it once. Standard library only.
+"""A person's own ledger: what their device has told, and to whom; it tells each thing once. Standard library only.
 
     odometer = Odometer("told.json", limit=3)
     Client(survey.to_json(), odometer).answer("yes")     # drawn, kept, sent
@@ -6,7 +6,7 @@
 
 Promise: a report is on the disk before it leaves, so a crash never draws a second one. What all surveys together may
 tell stays within `limit`: epsilons add up (basic composition), exactly. A survey that was answered gets the
-report that was kept, whatever the answer is now: an answer that changed is not told, because two tell more than one.
+report that was kept, whatever the answer is now: a changed answer is not sent, because two reports tell more than one.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
 
 Promise. The page is served to this machine alone (loopback; other host names are refused, so that no web page from
 elsewhere can reach it), needs no script, and shows what `Client.answer` makes: the bytes of one report, and the bound
-that epsilon puts on what anybody can conclude. A person who was thought to have an answer with probability x is
-thought to have it with probability at most e x/(1 + (e - 1) x), e = exp(epsilon), after the report, and at least
-x/(x + e (1 - x)): Bayes' rule with the largest ratio. It keeps reports in memory only, and nothing of who sent them.
+that epsilon puts on what anyone can conclude. A person who was thought to have an answer with probability x is thought
+to have it with probability at most e x/(1 + (e - 1) x), e = exp(epsilon), after the report, and at least x/(x + e (1 -
+x)): Bayes' rule with the largest ratio. It keeps reports in memory only, and nothing about their senders.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ input[type=text]{font:inherit;width:100%;padding:.4rem}
 
 
 def believed(before: float, epsilon: float) -> tuple[float, float]:
-    """The least and the most that anybody may believe after a report, who believed `before`."""
+    """The least and the most that an observer who believed `before` may believe after a report."""
     odds = math.exp(epsilon)
     return before / (before + odds * (1 - before)), odds * before / (1 + (odds - 1) * before)
 

@@ -1,8 +1,8 @@
-"""Reports as they arrive from people nobody controls: each is read by itself, and what is wrong is counted, not raised.
+"""Reports as they arrive, from people beyond control: each is read by itself, and wrong ones are counted, not raised.
 
 Promise: a report is taken only if it names this survey, has its own length or fields, and every number lies below its
-bound; the first report with a ticket is taken, and later ones with the same ticket are not. What is refused is told by
-kind.
+bound; the first report with a ticket is taken, and later ones with the same ticket are not. The refused ones are
+counted by kind.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _from_bytes(report: bytes, sizes: tuple[int, ...]) -> tuple[str, bytes, tupl
 
 
 def _fits(law: Mapping[str, Any], numbers: tuple[int, ...]) -> bool:
-    """What a bound by itself does not say: a set of its size, a number of the part that the coin chose."""
+    """Checks that bounds do not make: a set has its size, a number belongs to the part that the coin chose."""
     if law["kind"] == "subset":
         return bool(numbers[0].bit_count() == law["size"])
     if law["kind"] in ("either", "moments"):

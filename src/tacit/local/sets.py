@@ -1,14 +1,15 @@
 """Sets of a fixed number of options, many at once, in words of 64 bits.
 
-A report of the subset protocol is the truth or not, by one coin, and a uniform set of so many of the other options.
+A report of the subset protocol is the truth or not, by one coin, and a uniform set of a fixed number of the other
+options.
 
 Theorem. Let every option be in a set by a coin of any one probability, and force the truth to what its own coin said.
-Of several such sets take the one that takes the fewest draws to mend. While the others in it are too few (too many)
+Of several such sets take the one that needs the fewest draws to mend. While the others in it are too few (too many)
 draw an option uniformly, and put it in (take it out) if it is not the truth and is not (is) in. The set of others is
 then uniform among those of its size.
 Proof. Coins, sizes and draws treat all other options alike: permuting them leaves the law of the whole course as it is.
-So the last set has a law that no permutation changes, and its size is fixed: it is uniform. When the course ends has
-nothing to do with which option the truth is.
+So the last set has a law that no permutation changes, and its size is fixed: it is uniform. The number of draws is
+independent of the true option.
 
 So the probability of the coins is free: sixteenths, which four words of random bits make for 64 options at once.
 """
@@ -59,7 +60,7 @@ def _chosen(truths: Whole, options: int, size: int, inside: Any, bits: BitSource
     for tried in range(_TRIES if coin else 1):
         words = (_coins(across * rows, coin, bits).reshape(across, rows) & others) | told
         wanted = size - np.bitwise_count(words).sum(axis=0, dtype=np.int64)
-        draws = np.where(wanted > 0, wanted * coin, wanted * (coin - 16))  # as many as it takes, up to a factor
+        draws = np.where(wanted > 0, wanted * coin, wanted * (coin - 16))  # the number of draws needed, up to a factor
         if tried == 0:
             best, missing, cost = words, wanted, draws
             continue
@@ -71,7 +72,7 @@ def _chosen(truths: Whole, options: int, size: int, inside: Any, bits: BitSource
 
 
 def _correct(words: Words, missing: Whole, truths: Whole, options: int, bits: BitSource) -> None:
-    """Put options in, or take them out, until none is missing."""
+    """Put options in, or take them out, until each set has its size."""
     flat, rows = words.reshape(-1), len(truths)
     for sign in (1, -1):
         left = np.flatnonzero(missing * sign > 0)

@@ -1,4 +1,4 @@
-"""How many gave each answer: unbiased shares from supports, their intervals, and shares that add up to one.
+"""How many people gave each answer: unbiased shares from supports, their intervals, and shares that add up to one.
 
 Theorem. Given everyone's answers, the support of an option that m of n people have is the sum of m coins of
 probability p and n - m of probability q, all independent. So (support/n - q)/(p - q) has the share m/n as its mean, and
@@ -8,7 +8,7 @@ The interval. Let r = q + (p - q) m/n be the mean of support/n. The exact interv
 success probability of n equal coins covers r here too: coins of different probabilities are spread less than equal ones
 of the same mean, so both tails beyond one report from the mean are lighter (Hoeffding 1956). Its ends become shares by
 the same line as the estimate. It covers the share among those who answered; and, because equal coins are what a random
-sample of a population gives, the population's share too, where those who answered are one.
+sample of a population gives, the population's share too, where those who answered are such a sample.
 
 `consistent` moves the estimates to the nearest point of the simplex (norm-sub: Wang et al. 2020): what is negative
 becomes 0, and the rest is shifted by one number until the sum is 1.

@@ -3,15 +3,15 @@
     python -m tacit.local.shuffler survey.json --least 1000 < reports > shuffled
 
 One report a line, as the hexadecimal digits of its bytes. What leaves is the same reports in an order drawn at random,
-all of one length, each with a new ticket, and only once at least `least` of them have come. Lines that are no report
+all of one length, each with a new ticket, and only once at least `least` of them have come. Lines that are not reports
 of this survey, and reports whose ticket came before, are dropped and counted.
 
 What it is for. `survey.shuffled(n)` prices what a collector learns who sees the batch alone: n is the number of
-*honest* reports in it, because made-up ones hide nobody. The shuffler itself sees every report with its origin: towards
-it, each person has their own epsilon and no more. It must not work for the collector.
+*honest* reports in it, because made-up ones hide no person. The shuffler itself sees every report with its origin:
+against it, each person is protected by their own epsilon alone. It must not work for the collector.
 
-Promise. Nothing of a line but the report's own bytes reaches the output: neither its place, its time nor how it
-was written. A ticket, which the sender knows, is replaced. The order is uniform (`secrets`).
+Promise. Only the report's own bytes reach the output: not the line's place, its time or how it was written. A ticket,
+which the sender knows, is replaced. The order is uniform (`secrets`).
 """
 
 from __future__ import annotations

@@ -4,13 +4,14 @@
     report = survey.client().answer("yes")              # at home: a few bytes
     survey.collect(reports)                             # a finding: shares with intervals
 
-Promise: everything about a survey is public and stands in `to_json`; whoever has the text makes the same clients and
-the same collector. What one person's report tells of their answer is at most `epsilon`, whoever sees it, this collector
-included (neighbours: one person's answer, replaced by any other). Collecting costs nothing more: it is work on reports.
+Promise: everything about a survey is public and stands in `to_json`; everyone who has the text makes the same clients
+and the same collector. One person's report tells at most `epsilon` of their answer to anyone who sees it, this
+collector included (neighbours: one person's answer, replaced by any other). Collecting costs nothing more: it is
+post-processing of reports.
 
-Reports come from people nobody controls. One that belongs to another survey, is malformed, or comes twice is refused,
-counted and told on the finding. One that is well formed but made up cannot be told from an honest one: `influence` says
-how far any number of them can move a share.
+Reports come from people whom the collector does not control. A report that belongs to another survey, is malformed, or
+comes twice is refused and counted, and the finding says so. A well-formed report that was made up cannot be
+distinguished from an honest one: `influence` says how far any number of them can move a share.
 """
 
 from __future__ import annotations
@@ -171,8 +172,9 @@ class Survey:
     ) -> Finding:
         """What all reports together tell.
 
-        falling: answers are listed from the most to the least frequent, which everyone knows: 'consistent' keeps to it.
-        quantiles: which ones are told of a number whose distribution the reports tell (every protocol but sign).
+        falling: answers are listed from the most to the least frequent, which everyone knows: 'consistent' keeps that
+        order. quantiles: which ones are shown for a number whose distribution the reports give (every protocol but
+        sign).
         """
         exact = float(parameters.level("level", level))
         read = self._read(reports)
@@ -216,8 +218,9 @@ class Survey:
         """What this many reports of one person, who keeps an odometer, tell together at most.
 
         A survey is answered once, so further reports are the first one again. A rappor survey shows the bits that it
-        keeps anew each time. The likeliest sign of one answer against another is its bit 1 and the other's 0 in every
-        report: that ratio is told, and however many reports there are it stays below the one of the kept bits.
+        keeps anew each time. The strongest evidence for one answer against another is its bit 1 and the other's 0 in
+        every report: the result is that ratio, and however many reports there are it stays below the ratio of the kept
+        bits.
         """
         times = parameters.whole("reports", reports, least=1)
         if self.law["kind"] != "rappor":
@@ -234,8 +237,8 @@ class Survey:
     def influence(self, forged: int, people: int) -> float:
         """How far `forged` made-up reports among `people` in all can move an estimate.
 
-        That of a share, of a mean in the unit of its bounds, or of a mean vector in L2 norm: whether they come on top
-        of honest reports or in their place. Variances are not bounded so, and are refused.
+        The estimate is a share, a mean in the unit of its bounds, or a mean vector in L2 norm; forged reports may come
+        on top of honest ones or in their place. Variances have no such bound, and are refused.
         """
         made_up = parameters.whole("forged", forged)
         everyone = parameters.whole("people", people, least=1)
@@ -260,7 +263,7 @@ def _units(truths: Any, asked: dict[str, Any], bits: BitSource) -> Any:
 
 
 def finding_of_reports(content: Content, epsilon: Fraction | str, level: float) -> Finding:
-    """A finding that nobody paid for: everyone randomised their own answer."""
+    """A finding without a charge: everyone randomised their own answer."""
     exact = Fraction(epsilon)
     facts = {
         "unit": "one person",

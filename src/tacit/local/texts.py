@@ -1,4 +1,4 @@
-"""Which texts many people have, where nobody can list the texts beforehand: heavy hitters by growing prefixes.
+"""Which texts many people have, where the texts cannot be listed beforehand: heavy hitters by growing prefixes.
 
     words = TextSurvey(longest=8, epsilon=4)
     words.client().answer("hello")
@@ -9,9 +9,9 @@ nothing to do with their text, and reports the prefix of that length by local ha
 shortest length, keeps the prefixes whose support stands out of the noise, extends each by all next bits, and goes on.
 
 What the list can and cannot say. A text is found if each of its prefixes stands out among those who drew that length,
-n/g of n people for g lengths, so rare texts are missed. A text that nobody has is kept at one length in at most a
-hundredth of all runs, all candidates that are tried there together. The shares come from those who drew the full
-length, and were *selected for being large*: their intervals hold for all candidates of that length at once.
+n/g of n people for g lengths, so rare texts are missed. In at most a hundredth of all runs, some candidate at a given
+length is kept although no person has it. The shares come from those who drew the full length, and were *selected for
+being large*: their intervals hold for all candidates of that length at once.
 
 Source: Wang, Li and Jha 2018 (prefix extension); the hashing as in `laws`. A prefix becomes 32 bits by a fixed public
 function; two prefixes that share a number are counted as one, which at a thousand candidates has a chance below 1e-3.
@@ -42,7 +42,7 @@ _FALSE: Final = 0.01
 class TextSurvey:
     """A question that is answered by a text.
 
-    longest: bytes of a text that count; what is longer is cut. step: bits by which prefixes grow, 4 to 10.
+    longest: bytes of a text that count; longer texts are cut. step: bits by which prefixes grow, 4 to 10.
 
     >>> words = TextSurvey(longest=4, epsilon=4)
     >>> len(words.simulate(["tea", "milk"]))

@@ -2,7 +2,7 @@
 
     from tacit.loss import compose
     compose([mechanism.event] * 100).epsilon(delta=1e-6)    # parameters fixed beforehand: the tight total
-    choose_filter(Budget(3, 1e-6))                          # parameters chosen on the way: a rule committed to
+    choose_filter(Budget(3, 1e-6))                          # parameters chosen on the way: commit to a rule
 
 Events, budgets and `compose` are light and always here; filters, odometers and beliefs are loaded when first used.
 """
@@ -110,7 +110,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-    globals()[name] = value  # found without this function from now on
+    globals()[name] = value  # from now on it is found without this function
     return value
 
 

@@ -1,7 +1,7 @@
 """Runs of many steps: how many, at which sampling rate, or with how much noise, for a target.
 
-Promise: the value returned was priced by the tight accountant and is within the target; it is the best one to one part
-in ten thousand (one step, for `steps`). Parameters of a run are fixed beforehand, so the tight total may be used.
+Promise: the value returned was priced by the tight accountant and is within the target; it is the best one, up to one
+part in ten thousand (one step, for `steps`). Parameters of a run are fixed beforehand, so the tight total may be used.
 """
 
 from __future__ import annotations

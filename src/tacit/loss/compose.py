@@ -57,7 +57,7 @@ def _accountant(name: str) -> _Accountant:
 
 
 _FEW = 16
-"""A total of at most so many kinds of events is worth remembering: fits and searches ask for the same prices again."""
+"""Totals of at most this many kinds of events are worth remembering: searches ask for the same prices again."""
 
 
 def _epsilon(name: str, entries: Entries, delta: float) -> float:
@@ -108,13 +108,13 @@ class Account:
         """An upper bound of delta at epsilon; 1 when this accountant has none."""
         at_least = float_down(parameters.non_negative("epsilon", epsilon))
         if not self.entries:
-            return 0.0  # exactly, where a search would stop a little above
+            return 0.0  # exactly 0, where a search would stop slightly above
         found = _delta(self.name, self.entries, at_least)
         summed, told = self._summed()
         return min(found, float_up(told)) if summed <= Fraction(at_least) else found
 
     def _summed(self) -> Pair:
-        """The events' own guarantees added up exactly, for the tight total: four quarters are one and no rounding."""
+        """The events' own guarantees added up exactly, for the tight total: four quarters make exactly one."""
         if self.name != "tight":
             return math.inf, Fraction(0)
         return basic_sum([(*guarantee(event), count) for event, count in self.entries.items()])
@@ -182,7 +182,7 @@ def compose(events: Iterable[Event]) -> Total:
     for event in once.values():
         if not isinstance(event, Event):
             raise parameters.refuse("events", "events of tacit.loss", event, "Pass mechanism.event.")
-    # A total of promises about different neighbours would be a promise about none.
+    # Promises about different neighbours do not add up to a promise about any of them.
     if any(map(replaces, once.values())) and any(map(adds_or_removes, once.values())):
         raise parameters.refuse(
             "events",

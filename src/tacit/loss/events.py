@@ -4,9 +4,9 @@ Promise: an event is a frozen value with one canonical JSON text, and its meanin
 are stored in ledgers for ever, so a kind is never removed, renamed or redefined; a better analysis
 changes an accountant, and old entries become cheaper without being touched. Numbers are exact rationals.
 
-Every event states the worst case over all neighbouring inputs under the neighbour relation of whoever
-wrote it (add or remove one unit unless said otherwise); sensitivities are in that relation. All events are
-symmetric in the two neighbours except the Poisson-sampled one, whose two directions accountants price apart.
+Every event states the worst case over all neighbouring inputs under the neighbour relation of the caller who wrote it
+(add or remove one unit unless it says otherwise); sensitivities are in that relation. All events are symmetric in the
+two neighbours except the Poisson-sampled one, whose two directions accountants price apart.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 from tacit import parameters
 
 _KINDS: dict[str, type[Event]] = {}
-_FIELDS: dict[object, tuple[str, ...]] = {}  # by class, of which there are few
+_FIELDS: dict[object, tuple[str, ...]] = {}  # by class; there are few
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def _is_event(name: str, value: object) -> Event:
     return value
 
 
-# -- guarantees: all that is known is the bound ----------------------------------------------------
+# -- guarantees: only the bound is known ----------------------------------------------------
 
 
 @_register

@@ -7,7 +7,8 @@ conversation, with parameters chosen adaptively and stopped at any time, is (eps
 A tempting rule that is NOT a filter and is not here: "recompute the tight total, stop when it passes". Gaussian noise
 with mu = 0.3 first, then by its outcome randomised response at epsilon 4 or Gaussian noise with mu = 1.178, passes
 (5, 5.4e-5) on both branches while the true delta of the whole is 1.07e-4. "Go on while any of several filters allows
-it" is one, if their deltas together are the budget's: see `AnyFilter`. With the whole delta for each it is none.
+it" is one, if their deltas together are the budget's: see `AnyFilter`. With the whole delta for each it is not a
+filter.
 
 Why sums of Renyi divergences suffice (Feldman and Zrnic, 2021; Lecuyer, 2021). Let p_i, q_i be the two densities of
 answer i given the answers before, and D_i its divergence of order a, a function of those answers only. Under Q,
@@ -47,7 +48,7 @@ from tacit.parameters import Number, as_text, refuse, written
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """What a refused release would have taken, of what is left, of how much there was; in one unit."""
+    """What a refused release would have taken, what is left, and how much there was; all in one unit."""
 
     unit: str
     asked: Fraction
@@ -56,13 +57,13 @@ class Shortage:
 
     @property
     def excess(self) -> Fraction:
-        """By which share of the whole too little is left."""
+        """The share of the whole that is missing."""
         return (self.asked - self.left) / self.whole if self.whole else Fraction(2)
 
 
 @dataclass(frozen=True, slots=True)
 class Filter(ABC):
-    """A rule a dataset commits to. Immutable: it holds no state, it takes one and returns the next.
+    """A rule that a dataset commits to. Immutable: it holds no state, it takes one and returns the next.
 
     >>> from tacit.loss import Budget, Pure, Spent
     >>> BasicFilter(Budget(1)).admits(Spent(), Pure("1/2"))
@@ -95,7 +96,7 @@ class Filter(ABC):
         after = state + price
         if not after.within(self.limit):
             short = self.shortage(state, price, self.limit)
-            left = max(0.0, float_down(short.left))  # rounded down, nothing would read -0
+            left = max(0.0, float_down(short.left))  # zero, rounded down, would be shown as -0
             raise BudgetExceeded(
                 f"This release needs {short.unit} {float_up(short.asked):.6g}; {left:.6g} is left of {self.budget}.",
                 asked=short.asked,
@@ -280,16 +281,17 @@ class GaussianFilter(Filter):
 class AnyFilter(Filter):
     """Goes on while any of several filters admits. Their deltas together are at most the budget's.
 
-    Every filter counts every release, also after its own limit is passed; the sums stand side by side (`Spent.beside`).
+    Every filter counts every release, also after its own limit is passed; the sums are kept side by side
+    (`Spent.beside`).
     Theorem. If filter k alone promises (epsilon, delta_k) for every k, this promises (epsilon, sum of delta_k).
     Proof. Sums only grow, and the last release of a finished transcript was admitted by some filter k: all along it
     k's sum stayed within k's limit. So every transcript lies in some A_k, the set of those on which filter k admitted
     every release. Compare with the same conversation under filter k alone: what is refused here is refused by every
-    filter, by k too, so along a transcript of A_k the two ask and answer the same, and P and Q give it the
+    filter, and so by k. Along a transcript of A_k the two conversations ask and answer the same, so P and Q give it the
     probabilities P_k and Q_k that it has there. Cut a set S of transcripts into disjoint
     S_k, each within A_k. Then P(S) = sum P_k(S_k) <= sum (exp(epsilon) Q_k(S_k) + delta_k) = exp(epsilon) Q(S) +
     sum delta_k. A delta that an event has of its own is part of each filter's promise, and counted by each.
-    A basic filter over pure events has delta_k = 0: to have it beside another one costs nothing.
+    A basic filter over pure events has delta_k = 0: so adding it to another filter costs nothing.
 
     >>> from tacit.loss import Budget
     >>> rules = (BasicFilter(Budget(1)), GaussianFilter(Budget(1, "1e-6")))
@@ -319,7 +321,7 @@ class AnyFilter(Filter):
         return None if first is None else Spent(first.loss, first.delta, tuple(rest))
 
     def shortage(self, state: Spent, price: Spent, limit: Spent) -> Shortage:
-        """That of the rule which comes closest to admitting it."""
+        """What is missing for the rule that comes closest to admitting it."""
         states = (*state.each, *(NOTHING,) * (len(self.rules) - len(state.each)))
         parts = zip(self.rules, states, price.each, limit.each, strict=True)
         return min(

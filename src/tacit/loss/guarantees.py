@@ -7,8 +7,8 @@ for sampling without replacement under replace.
 
 Two neighbour relations meet where one sampler stands inside another. Poisson sampling is stated for adding or removing
 a unit, the other two samplers for replacing one. A replace-one event inside Poisson sampling is priced as if it
-had not been sampled (joint convexity: a replaced unit is in both samples or in neither). The other way round nothing
-is known, and nothing is promised: epsilon is infinite.
+had not been sampled (joint convexity: a replaced unit is in both samples or in neither). For the other way round
+nothing is known, and nothing is promised: epsilon is infinite.
 """
 
 from __future__ import annotations
@@ -146,12 +146,12 @@ def _amplified(inner: Pair, rate: Fraction) -> Pair:
 
 
 def replaces(event: Event) -> bool:
-    """Is some part of `event` stated for replacing one unit?"""
+    """Whether some part of `event` is stated for replacing one unit."""
     return _any_inside(event, (events.SampledWithoutReplacement, events.Shuffled))
 
 
 def adds_or_removes(event: Event) -> bool:
-    """Is some part of `event` stated for adding or removing one unit (its two directions differ)?"""
+    """Whether some part of `event` is stated for adding or removing one unit (its two directions differ)."""
     return _any_inside(event, (events.PoissonSampled,))
 
 

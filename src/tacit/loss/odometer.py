@@ -1,6 +1,6 @@
 """A running bound on what has been lost so far, valid at every moment, with nothing fixed in advance but delta.
 
-A filter stops at a budget; an odometer only reports. Its reading may be looked at after every release and acted upon.
+A filter stops at a budget; an odometer only reports. Its reading may be looked at, and acted on, after every release.
 
 Theorem. For orders a_j > 1 with weights w_j that sum to 1, and parameters chosen adaptively, let S_j(t) be the sum of
 the divergences of order a_j of the first t releases, and

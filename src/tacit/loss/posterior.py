@@ -1,7 +1,7 @@
 """What an attacker can come to believe, and how well they can guess who is in the data.
 
-The attacker knows everything but one unit, holds a prior p for a statement about it (it is in; its value is v rather
-than w), and sees the release. Bayes' rule: odds after = odds before * P(outcome)/Q(outcome).
+The attacker knows everything but one unit, holds a prior p for a statement about it (such as: it is in the data; its
+value is v and not w), and sees the release. Bayes' rule: odds after = odds before * P(outcome)/Q(outcome).
 
 Theorem 1 (pure epsilon). The ratio lies in [exp(-eps), exp(eps)], so the belief lies in
 [p/(p + (1 - p) exp(eps)), p exp(eps)/(p exp(eps) + 1 - p)], which is inside [p exp(-eps), p exp(eps)].

@@ -11,7 +11,7 @@ the events it was given (every accountant's bound for the leaves holds for the e
   A group of a composition is the composition of the groups, because the chain is the same for all members.
 - A unit stands in one part of a Parallel only, so equal parts cost what one of them costs. A *group* may spread over
   the parts: the parts then compose, k1 + ... + kr = k. That is dominated by one part seen by all k where epsilons,
-  ranges, L1 sensitivities and squared L2 sensitivities add (`_ADDITIVE`); elsewhere the group is left as it stands.
+  ranges, L1 sensitivities and squared L2 sensitivities add (`_ADDITIVE`); elsewhere the group is left as it is.
 
 Leaves that remain: everything but Composed, Repeated and KeySelection, and Groups without a closed form.
 """

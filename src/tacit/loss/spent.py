@@ -1,7 +1,8 @@
 """What a filter has counted so far: sums in its own unit, exact, with one canonical JSON text.
 
-A filter that is made of several keeps their sums side by side: the first in `loss` and `delta`, the others in `beside`.
-None there means that a release was made for which that rule has no finite price, so it admits nothing any more.
+A filter made of several rules keeps their sums side by side: the first in `loss` and `delta`, the others in `beside`.
+None in `beside` means that a release was made for which that rule has no finite price, so that rule admits nothing any
+more.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _ZERO = Fraction(0)
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Spent:
-    """A filter's state: the loss summed so far in the filter's own unit, and the deltas summed beside it.
+    """A filter's state: the loss summed so far in the filter's own unit, and the sum of the deltas.
 
     >>> from tacit.loss import Budget, BasicFilter
     >>> Spent(Fraction(1, 2)).within(BasicFilter(Budget(1)).limit)
@@ -58,7 +59,7 @@ class Spent:
         return Spent(change(self.loss), change(self.delta), beside)
 
     def positive(self) -> Spent:
-        """Zero where a sum is below it."""
+        """Sums below zero become zero."""
         return self.map(lambda amount: max(amount, _ZERO))
 
     def __str__(self) -> str:
@@ -101,7 +102,7 @@ Parts: TypeAlias = tuple[Spent | None, ...]
 
 
 def _each(combine: Callable[[Spent, Spent], Spent], left: Parts, right: Parts) -> Parts:
-    """Rule by rule. None stays None; the state before the first release stands for nothing spent under any rule."""
+    """Rule by rule. None stays None; the state before the first release means that nothing was spent under any rule."""
     if not left and not right:
         return ()
     left, right = left or (NOTHING,) * len(right), right or (NOTHING,) * len(left)

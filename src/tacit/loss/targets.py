@@ -3,7 +3,7 @@
 The theorem of `conversion` (a divergence D of order a implies (eps, delta) when
 delta >= exp((a - 1)(D - eps)) C, with its constant C = (1 - 1/a)^(a - 1)/a), solved for D at a target:
     D <= eps + (log delta - log C) / (a - 1).
-For rho-zCDP, D = a rho at every order, so any order gives a bound and the search for the best one cannot do harm.
+For rho-zCDP, D = a rho at every order, so any order gives a bound, and the search for the best one cannot do harm.
 
 Promise: a divergence or rho is never above what the theorem allows at its order, an epsilon never below.
 Everything but one logarithm is exact rational arithmetic.

@@ -1,10 +1,10 @@
 """What was released so far, as one figure that a person can read: the tight epsilon at the budget's delta.
 
-Promise: the figure is an upper bound of what the events lose together at that delta, taken as releases whose parameters
-stand (see `compose`): exactly the sum of their epsilons while that is least, and the tight total of the loss room once
-that is lower. It is a reading of the account and admits nothing: what may still be spent is decided by the committed
-filter alone, whose promise also holds when parameters were chosen by earlier answers. So where everything was admitted
-by a filter, the budget's own epsilon bounds the figure too.
+Promise: the figure is an upper bound of what the events lose together at that delta, taken as releases with fixed
+parameters (see `compose`): exactly the sum of their epsilons while that is the least, and the tight total of the loss
+room once that is lower. It is a reading of the account and admits nothing: what may still be spent is decided by the
+committed filter alone, whose promise also holds when parameters were chosen by earlier answers. So where everything was
+admitted by a filter, the budget's own epsilon bounds the figure too.
 
 Equal events are priced once, so ten thousand entries cost as much as the few different ones among them. Beyond
 MOST_DIFFERENT the total is not composed but bounded, by the sums of rho and of epsilon, which stay quick.
@@ -32,7 +32,7 @@ MOST_DIFFERENT = 200
 
 
 def worth(events: Iterable[tuple[Event, int]], budget: Budget) -> Fraction:
-    """The epsilon that these events, each so many times, are worth at the budget's delta; at most its epsilon.
+    """The epsilon that these events, each this many times, are worth at the budget's delta; at most its epsilon.
 
     For events that a filter of this budget has admitted. Rounded up, never down.
     """
@@ -61,7 +61,7 @@ def _worth(counted: frozenset[tuple[Event, int]], most: Fraction, delta: Fractio
 
 
 def more_like(spent: Spent, price: Spent, limit: Spent) -> int | None:
-    """How many more releases of this price a filter admits after `spent`; None where there is no end.
+    """How many more releases of this price a filter admits after `spent`; None where the number is not limited.
 
     A filter admits while some rule's sums stay within that rule's limit, and prices add: rule k admits the next n if
     n prices fit into what it has left, and the filter as long as one of them does.

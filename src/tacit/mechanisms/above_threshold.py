@@ -59,7 +59,7 @@ _LIMIT = 1 << 62
 
 
 class AboveThreshold:
-    """One session of questions "is this value above the threshold?", stopping after `fires` times yes.
+    """One session of questions "is this value above the threshold?", stopping after `fires` yeses.
 
     `epsilon` pays for the session, however many questions it hears. With `answer_epsilon` every yes may come with the
     value itself, under fresh discrete Laplace noise of that epsilon.
@@ -102,7 +102,7 @@ class AboveThreshold:
 
     @property
     def _multiple(self) -> int:
-        """How many times the sensitivity the "above"s of a session move their noise, in all."""
+        """m c of the theorem: how far all "above"s of a session together move their noise, in sensitivities."""
         return self.fires if self.monotone else 2 * self.fires
 
     @property
@@ -158,9 +158,9 @@ class AboveThreshold:
         return int(value) + discrete_laplace(self.sensitivity / self.answer_epsilon, None, self._bits)
 
     def error(self, confidence: parameters.Number, questions: int = 1) -> int:
-        """With this confidence all of `questions` values at least so far from the threshold are told right.
+        """With this confidence all of `questions` values at least this far from the threshold are answered right.
 
-        A value of at least threshold + error is missed only when r >= error + 1 - shift, one of at most
+        A value of at least threshold + error is missed only when r >= error + 1 - shift; one of at most
         threshold - error fires only when its v >= error + shift; the chances are summed over the questions.
         """
         allowed = float(1 - parameters.open_probability("confidence", confidence))

@@ -46,14 +46,14 @@ class Mechanism(Protocol):
         """The size of the noise in the unit of the values, for people; the exact one stands in the event."""
 
     def error(self, confidence: parameters.Number) -> int | float:
-        """The smallest t that one released number errs beyond with probability at most 1 - confidence."""
+        """The smallest t such that one released number is off by more with probability at most 1 - confidence."""
 
     def release(self, values: Any, *, bits: noise.BitSource | None = None) -> Any:
-        """`values` with noise. `bits` is the source of randomness: this thread's secure one unless a test says else."""
+        """`values` with noise. `bits` is the source of randomness: this thread's secure one, but for tests."""
 
 
 def ordinary(name: str, exact: Fraction, found: object) -> Fraction:
-    """`exact`, a scale of noise; refused where a float cannot hold it, in the name of the parameter to blame."""
+    """`exact`, a scale of noise; refused where a float cannot hold it; the error names the parameter."""
     if not sys.float_info.min <= exact <= sys.float_info.max:
         raise parameters.refuse(
             name,

@@ -90,11 +90,11 @@ class BernoulliParameter:
 
     @property
     def scale(self) -> float:
-        """1 / power: so many flips count as one."""
+        """1 / power: this many flips count as one."""
         return float(1 / self.power)
 
     def standard_deviation(self, heads: int, tails: int) -> float:
-        """Of a release from these flips: public, made-up ones."""
+        """The standard deviation of a release from these flips, which are public and made up."""
         first, last = math.floor(self.low * 2**self.grid_bits) + 1, math.ceil(self.high * 2**self.grid_bits) - 1
         weights = float_weights(float(heads * self.power), float(tails * self.power), first, last, self.grid_bits)
         masses = np.exp(weights - weights.max())
@@ -135,7 +135,7 @@ class LaplaceProportion:
         return self.count.scale
 
     def standard_deviation(self, flips: int) -> float:
-        """Of the noise on the share: a discrete Laplace variable has variance 2a/(1 - a)**2, a = exp(-1/scale)."""
+        """The deviation of the share's noise: discrete Laplace noise has variance 2a/(1 - a)**2, a = exp(-1/scale)."""
         rate = 1 / self.scale
         return math.sqrt(2) * math.exp(-rate / 2) / -math.expm1(-rate) / parameters.whole("flips", flips, least=1)
 
@@ -151,7 +151,7 @@ class LaplaceProportion:
 
 
 def _whole(count: object) -> int:
-    """A private count; only its type is ever spoken of."""
+    """A private count; errors speak of its type alone."""
     if isinstance(count, (int, np.integer)) and not isinstance(count, bool):
         return int(count)
     raise parameters.refuse("heads and tails", "whole numbers", f"a value of type {type(count).__name__}")

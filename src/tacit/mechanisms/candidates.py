@@ -2,8 +2,9 @@
 
 A selection protects *which* candidate is chosen, not which candidates there are: a candidate that exists only because
 one person is in the data gives that person away when it is chosen. So candidates are public. A list, tuple, range or
-text written by the caller is such a declaration. Containers that usually hold data (arrays, series, columns of a
-table, sets, views of a dictionary, generators) are refused unless the caller says the words: `declared_public(...)`.
+text that the caller has written out counts as declared public. Containers that usually hold data (arrays, series,
+columns of a table, sets, views of a dictionary, generators) are refused unless the caller says the words:
+`declared_public(...)`.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ from tacit.parameters import Number
 
 @dataclass(frozen=True, slots=True, init=False)
 class Exponential:
-    """A choice by scores of this sensitivity, at this epsilon. High scores are preferred; low losses are.
+    """A choice by scores of this sensitivity, at this epsilon. High scores, or low losses, are preferred.
 
     >>> Exponential(1, "0.5").event.to_json()
     '{"kind":"exponential","range":"1/2"}'

@@ -97,7 +97,7 @@ class Gaussian:
         return float(self.event.sigma * self.lattice.unit)
 
     def error(self, confidence: Number) -> int | float:
-        """A t, the smallest up to rounding, that one number's noise exceeds with probability at most 1 - confidence."""
+        """A t that one number's noise exceeds with probability at most 1 - confidence: the smallest, up to rounding."""
         level = 1 - parameters.open_probability("confidence", confidence)
         if level < _SMALLEST_LEVEL:
             raise parameters.refuse("confidence", "at most 1 - 1e-290", confidence)

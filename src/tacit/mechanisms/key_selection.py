@@ -5,9 +5,9 @@ Theorem. Let a key with n units be released with probability p(n), p(0) = 0 and
     p(n + 1) = min( exp(e) p(n) + d,  1 - exp(-e) (1 - p(n) - d),  1 ).
 
 Every key on its own is then (e, d)-differentially private when one unit is added to or removed from it, and no rule
-that is so releases any key with a larger probability. A unit that stands in at most k keys touches k such decisions,
-so with e = epsilon/k and d = delta/k the list of released keys is (epsilon, delta)-differentially private (basic
-composition).
+with this property releases any key with a larger probability. A unit that stands in at most k keys touches k such
+decisions, so with e = epsilon/k and d = delta/k the list of released keys is (epsilon, delta)-differentially private
+(basic composition).
 
 Assumptions: add or remove one unit; n counts distinct units; each unit was cut to `keys_per_unit` keys before counting;
 keys with no unit are never looked at, so the set of possible keys need not be known.
@@ -29,8 +29,8 @@ the closed form, so every key is released with probability exactly p(n).
 The truncated geometric equivalent (`release_counts`): with X of mass proportional to exp(-e |x|) on -k..k, k the
 least whole number with P(X = k) = (E - 1)/(E**k (E + 1) - 2) <= d, the noisy count n + X is (e, d)-private, since
 shifting X by one changes masses by a factor of at most E except at one end point, of mass at most d. n + X > k never
-happens for n = 0, and where the bound on k holds with equality it happens with probability p(n): the same rule, with
-the count as a present.
+happens for n = 0, and where the bound on k holds with equality it happens with probability p(n): the same rule, and the
+count comes free.
 
 Source: Desfontaines, Voss, Gipson, Mandayam 2020 ("Differentially private partition selection").
 """

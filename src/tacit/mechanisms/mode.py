@@ -7,8 +7,8 @@ Proof. Adding rows raises counts, so scores are monotone. With r_c rows in cell 
 of at most exp(epsilon r_c/r) (`permute_and_flip`, (1)), cells are independent and the r_c add up to at most r. (2) of
 `permute_and_flip` is argued from (1) alone, along a walk between the neighbours, and so holds for all cells together.
 
-The k most frequent, one after the other: what was chosen is left out of the next choice. Given the choices before, each
-is the theorem's with epsilon/k; so all k are an adaptive composition of k of them.
+The k most frequent, one after the other: what was chosen is left out of the next choice. Given the earlier choices,
+each is a choice of the theorem at epsilon/k; so all k are an adaptive composition of k of them.
 """
 
 from __future__ import annotations

@@ -1,21 +1,20 @@
 """Report noisy max: whole-number scores, geometric noise on each, and the largest wins.
 
 Theorem. Let score_x(y) be whole numbers that change by at most S between neighbours x, x' for every candidate y. Add
-to each independent noise of mass proportional to a**k on k = 0, 1, 2, ..., a = exp(-1/scale), and report who has the
-largest sum, a tie being broken uniformly at random. With scale = 2 S/epsilon this is pure epsilon-differentially
+to each independent noise of mass proportional to a**k on k = 0, 1, 2, ..., a = exp(-1/scale), and report the candidate
+with the largest sum; ties are broken uniformly at random. With scale = 2 S/epsilon this is pure epsilon-differentially
 private; for monotone scores (all move the same way), with scale = S/epsilon.
 Proof. Breaking ties uniformly is giving every candidate an independent uniform rank u and comparing (sum, u). Fix all
-ranks, and the noise of everyone but y. Then y wins exactly when its noise reaches the whole number t = max over j of
-(score(j) + noise(j) - score(y) + [u_j > u_y]). Between neighbours t moves by at most 2 S (by at most S if all scores
+ranks, and the noise of all candidates but y. Then y wins exactly when its noise reaches the whole number t = max over j
+of (score(j) + noise(j) - score(y) + [u_j > u_y]). Between neighbours t moves by at most 2 S (by at most S if all scores
 move the same way). Pr[noise >= t] is a**t for t >= 0 and 1 below, so it changes by a factor of at most exp(2 S/scale)
-(or exp(S/scale)); and so does its average over ranks and the others' noise. Nothing but who won is released: not the
-sums.
+(or exp(S/scale)); and so does its average over ranks and the others' noise. Only the winner is released, not the sums.
 
 Noise on one side suffices because the proof looks at one tail only, and it is half as variable as on both sides.
 
 Assumptions. The caller's sensitivity holds under the caller's neighbour relation (add or remove one unit by default).
-Scores beyond 2**61 are clamped there, which moves no two of them apart; so no sum is cut off, which could make ties
-that tell. Candidates are public (see `candidates`). The noise is exact (`tacit.noise.geometric`).
+Scores beyond 2**61 are clamped there, which moves no two of them apart; so no sum is cut off (ties made by cutting
+would tell something). Candidates are public (see `candidates`). The noise is exact (`tacit.noise.geometric`).
 
 Source: Dwork, Roth 2014 (with Laplace noise); one-sided noise: Ding et al. 2021.
 """
@@ -63,8 +62,8 @@ class NoisyMax:
     def shortfall(self, count: int, *, confidence: Number) -> float:
         """The choice's score is this far below the best, or further, with probability at most 1 - confidence.
 
-        To lose by g a candidate must have noise of at least g, and Pr[noise >= g] <= exp(-g/scale); there are fewer
-        than `count` that can.
+        To lose by g a candidate must have noise of at least g, and Pr[noise >= g] <= exp(-g/scale); fewer than `count`
+        candidates can.
         """
         return shortfall(1 / self.noise_scale, count, 1, confidence)
 

@@ -43,7 +43,7 @@ from tacit.parameters import Number
 
 @dataclass(frozen=True, slots=True, init=False)
 class PermuteAndFlip:
-    """A choice by scores of this sensitivity, at this epsilon. High scores are preferred; low losses are.
+    """A choice by scores of this sensitivity, at this epsilon. High scores, or low losses, are preferred.
 
     >>> from tacit.mechanisms import declared_public
     >>> PermuteAndFlip(1, 5000).choose(declared_public(["a", "b"]), scores=[3, 1000])

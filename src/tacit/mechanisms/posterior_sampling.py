@@ -10,15 +10,15 @@ has a privacy loss of range epsilon, so it is epsilon-differentially private.
 
 Assumptions: candidates and prior are public. A unit's log-likelihood depends on that unit's rows alone.
 
-Proof. The exponential mechanism with scores sum_i (l_i(theta) - low), which differ from the above by a number that
-does not depend on theta: nothing to the law. A unit that is added raises every score by something in [0, R], so the
+Proof. The exponential mechanism with scores sum_i (l_i(theta) - low), which differ from the above by a number that does
+not depend on theta, so the law is the same. A unit that is added raises every score by something in [0, R], so the
 scores are monotone of sensitivity R and temper epsilon/R has range epsilon; a unit that is replaced moves every score
 by at most R either way.
 
 Each clamped log-likelihood is rounded to a public grid (a millionth of R or finer) and counted in whole steps before
 it is summed: sums of floats depend on the order of the rows, sums of integers do not. Rounding is monotone, so a
-rounded one lies between the rounded bounds, whose distance is the R that is used. What is no number counts as the
-lowest log-likelihood.
+rounded one lies between the rounded bounds, whose distance is the R that is used. NaN counts as the lowest
+log-likelihood.
 
 Where epsilon is so large that temper would pass 1, temper is 1, the posterior itself, and the event is that much
 cheaper.
@@ -86,7 +86,7 @@ class PosteriorSampling:
         span = int(np.diff(places.points(np.array([low, high])))[0])
         if span < 1:
             raise parameters.refuse("grid", "finer than the distance of the bounds", grid)
-        # the posterior itself, of temper 1, spends so much; no more is ever spent
+        # the posterior itself, of temper 1, spends this much, and more is never spent
         most = span * places.unit * (2 if replace else 1)
         put = object.__setattr__
         put(self, "candidates", tuple(public_candidates(candidates)))
@@ -134,7 +134,7 @@ class PosteriorSampling:
 
     def totals(self, log_likelihoods: NDArray[np.float64]) -> NDArray[np.int64]:
         """Each candidate's clamped log-likelihoods above the lower bound, in steps of the grid, summed. Private."""
-        # not by fmax, which hands on a signalling NaN or not by where in the array it stands
+        # not by fmax: whether it passes on a signalling NaN depends on the place in the array
         known = np.where(np.isnan(log_likelihoods), self.low, log_likelihoods)
         clamped = np.minimum(np.maximum(known, self.low), self.high)
         lowest = self.grid.points(np.array([self.low]))
@@ -151,7 +151,7 @@ class PosteriorSampling:
 
 
 def as_reals(values: Any) -> NDArray[np.float64]:
-    """Numbers as float64: no content raises an error or warns, also no whole number beyond all floats."""
+    """Numbers as float64: no content raises an error or warns, not even a whole number beyond all floats."""
     with np.errstate(all="ignore"):
         array = as_array(values)
         if array.dtype != object:

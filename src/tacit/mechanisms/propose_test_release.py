@@ -40,7 +40,7 @@ from tacit.noise import BitSource
 
 
 class Refused(Enum):
-    """The one answer that is no number.
+    """The one answer that is not a number.
 
     >>> Refused.REFUSED is Refused.REFUSED
     True
@@ -100,7 +100,7 @@ class ProposeTestRelease:
         return 1 - math.exp((short - 1) * rate) / (1 + math.exp(-rate))
 
     def error(self, confidence: parameters.Number) -> int | float:
-        """The smallest t that one released number errs beyond with probability at most 1 - confidence."""
+        """The smallest t such that one released number is off by more with probability at most 1 - confidence."""
         parameters.open_probability("confidence", confidence)
         return 0 if self.answer is None else self.answer.error(confidence)
 
@@ -110,6 +110,6 @@ class ProposeTestRelease:
         A negative distance is read as 0. With a bound of 0 the values leave as they are.
         """
         passed = self.test.release(max(distance, 0), bits=bits) > self.threshold
-        # drawn whatever the test says, so that the time taken does not tell more than the answer
+        # drawn whatever the test says, so that the time says no more than the answer
         noisy = values if self.answer is None else self.answer.release(values, bits=bits)
         return noisy if passed else REFUSED

@@ -33,7 +33,7 @@ that others cut may lose a row to another part; there a replacement is both, as 
 
 Least and greatest. The wanted rank is min(k, n/2) for the least, n - min(k, n/2) for the greatest, k public. With
 d = 2: adding a row changes 2 F(y) - min(2 k, n) by -1, ..., 2, in size at most 2, so p and d are 0 and 2 above. k is
-such that the empty part of the grid beyond all rows is chosen 5 of 100 times at most. With replaced rows n stays, and a
+such that the empty part of the grid beyond all rows is chosen at most 5 times in 100. With replaced rows n stays, and a
 row moves 2 F(y) by 2 as well.
 
 What is known of the ranks (`ranks`) need not be all: `rank_choice` draws from these very laws all the same, and asks
@@ -74,7 +74,7 @@ _GRAIN, _OFF, _NEAR, _LIKELY, _MOVED = 2, 16, 2, 6, 3
 Choosing: TypeAlias = Generator[list[Lookup], list[Found], list[int]]
 """Yields questions about ranks, is sent what was found, and returns the chosen points."""
 Nearby: TypeAlias = Callable[[Whole, Whole, int], NDArray[np.bool_]]
-"""Of a cell's leaves (the rows below each, those in each, all rows) those that are worth reading row by row."""
+"""Which of a cell's leaves (the rows below each, those in each, all rows) are worth reading row by row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ class Quantiles:
         return min(_grain(choice) for choice, _ in self._choices())
 
     def errors(self, confidence: Number) -> tuple[int, ...]:
-        """For each quantile the rows by which its rank is off at most, with at least this confidence, at worst."""
+        """For each quantile, by how many rows its rank is off at most, with at least this confidence, at worst."""
         missing = (1 - parameters.open_probability("confidence", confidence)) / len(self.shares)
         if not self.together:
             return tuple(_reach(each, self.points, missing) for each in self._apart())
@@ -209,7 +209,7 @@ class Quantiles:
         return _answered(self.choosing((values, values, below, counts), total, bits=bits))
 
     def choosing(self, leaves: Leaves, total: int, *, bits: noise.BitSource | None = None) -> Choosing:
-        """The same from leaves, asking for what must be known besides: see `ranks`."""
+        """The same from leaves; it asks for whatever else must be known: see `ranks`."""
         source = noise.secure() if bits is None else bits
         line = Line(self.points, self.split, leaves, total)
         found = [0] * len(self.shares)
@@ -349,7 +349,7 @@ def _choice(share: Fraction, of: Quantiles, candidates: int, split: int, *, whol
 
 
 def _near(choice: Choice) -> int:
-    """Beyond this many rows candidates are chosen hardly ever, among rows that lie close."""
+    """Among rows that lie close, candidates beyond this many rows are hardly ever chosen."""
     return math.ceil(Fraction(choice.clamp, _NEAR)) + 1
 
 
@@ -381,7 +381,7 @@ def _check(choice: Choice) -> None:
 
 
 def _answered(choosing: Choosing) -> list[int]:
-    """What was chosen where all is known, so that nothing is asked."""
+    """What is chosen where everything is known, so that nothing is asked."""
     try:
         next(choosing)
     except StopIteration as done:
@@ -399,7 +399,7 @@ def _node(of: Quantiles, low: int, high: int, before: End, after: End) -> Node |
     alone = high - low == 1
     whole = before.share == 0 and after.share == 1
     choice = _choice(share, of, of.points if alone else of.points * SPLIT + 1, SPLIT, whole=whole)
-    # what a choice misses by among rows that lie close, and some more
+    # how far a choice misses among rows that lie close, and a little more
     cut = End(of.shares[place], centre + Fraction(choice.clamp, _OFF))
     return Node(place, choice, centre, _node(of, low, place, before, cut), _node(of, place + 1, high, cut, after))
 

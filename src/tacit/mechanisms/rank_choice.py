@@ -1,7 +1,7 @@
 """One choice by rank: a point of the grid, or a place of the line, as the theorem of `quantiles` states it.
 
 Where the ranks inside a leaf are not known, its candidates are drawn by a bound of their weight, and one that is drawn
-is kept with the probability weight / bound, for which its rank is asked.
+is kept with the probability weight / bound; only then is its rank asked for.
 
 Theorem 3. Let w(y) > 0 be the weights, and let trials follow one another, with bounds g_i >= w on all candidates in
 trial i. A trial draws y with probability g_i(y)/G_i, G_i the sum of g_i, and keeps it with probability w(y)/g_i(y). If

@@ -3,11 +3,12 @@
 A grid has the points 0, 1, ..., points - 1. Each point is a stretch of K = `split` steps on a line of points * K steps,
 and a row at point x is spread evenly over its stretch. F(y) is the mass left of the place y, in units of 1/K rows, so
 F(x K) = K * (rows below x), and F grows by (rows at x) a step inside the stretch of x. Cutting the line at any place
-cuts the rows in two parts without a quarrel about ties.
+cuts the rows in two parts, and ties need no rule.
 
 Leaves say what is known: stretches of points with the rows below each and in each. Between two leaves nothing lies, or
-rows whose number follows from the ranks. Inside a leaf of several points F is known at its ends only; whoever needs it
-at a place inside asks (`Lookup`), and the `Line` learns from what was `Found`: the leaf falls apart at that point.
+rows whose number follows from the ranks. Inside a leaf of several points F is known at its ends only; a choice that
+needs it at a place inside asks (`Lookup`), and the `Line` learns from what was `Found`: the leaf falls apart at that
+point.
 """
 
 from __future__ import annotations
@@ -164,7 +165,7 @@ class Line:
         return (upto, upto) if point > self._lasts[index] else (below, upto)
 
     def interval_by(self, asked: Lookup, found: Found) -> tuple[int, int]:
-        """The same of a point that was asked for."""
+        """The same for a point that was asked for."""
         below = (asked.rank + found.below) * self._split
         return below, below + found.at * self._split
 
@@ -183,7 +184,7 @@ class Line:
         """Let the leaf fall apart at the point: the rows on either side of it, with no empty points in between."""
         point = asked.point
         if self.knows(point):
-            return  # another answer told as much
+            return  # another answer has said this already
         index = self._before(point)
         first, last = int(self._firsts[index]), int(self._lasts[index])
         rank, rows = int(self._below[index]), int(self._rows[index])

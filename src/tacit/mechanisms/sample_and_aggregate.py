@@ -12,14 +12,15 @@ removing or replacing one unit changes the result of at most one block, by at mo
 Assumptions: neighbours add, remove or replace one unit. The function is called once for each block, empty ones too, and
 what it returns depends on that block alone: it must not remember earlier calls. Here it is called plainly, in this
 process: a function that writes to files, prints, or takes its time on purpose can still tell an onlooker something.
-Only run functions you trust not to; nothing of what they raise, warn or return but the clamped result goes any further.
+Only run functions that you trust not to do this. Of what they raise, warn or return, only the clamped result goes any
+further.
 
 Proof. The block of every other unit is drawn independently of this unit, so neighbours can be given the same blocks
 but for it. It stands in one block; every other block holds the same units in the same order and gives the same
 result. Whatever the changed block returns (or raises: then it counts as the public `default`), its point stays in
-0..steps. Conditional on the blocks both claims are those of the Laplace and the exponential mechanism, and they carry
-over to random blocks, since a mixture of pairs of laws with the same weights keeps every bound on their ratio. Both
-counts in the median's score move by at most 1 when one result moves anywhere, and so does the larger of the two.
+0..steps. For given blocks, both claims are those of the Laplace and of the exponential mechanism. They carry over to
+random blocks, since a mixture of pairs of laws with the same weights keeps every bound on their ratio. Both counts in
+the median's score move by at most 1 when one result moves anywhere, and so does the larger of the two.
 
 Source: Nissim, Raskhodnikova, Smith 2007 (the idea); Smith 2011 (bounded outputs averaged).
 """
@@ -65,7 +66,7 @@ class _Mean:
         return Fraction(self.noise.release(int(points.sum()), bits=bits), self.blocks)
 
     def error(self, confidence: Fraction, step: Fraction) -> float:
-        """In the unit of the results; each of them was moved by at most half a step."""
+        """The error in the unit of the results, each of which rounding moved by at most half a step."""
         return float(step * (Fraction(self.noise.error(confidence)) / self.blocks + Fraction(1, 2)))
 
 
@@ -94,7 +95,7 @@ class _Median:
         return Fraction(self.choice.choose(range(self.steps + 1), scores=self.scores(points), bits=bits))
 
     def error(self, confidence: Fraction, step: Fraction) -> float:
-        """In ranks, among the results: the choice's score is so far below the median's."""
+        """The error in ranks among the results: how far the choice's score is below the median's."""
         return self.choice.shortfall(self.steps + 1, confidence=confidence)
 
 

@@ -50,7 +50,7 @@ def read_scores(scores: Any, losses: Any, count: int, factor: Fraction) -> Score
         with np.errstate(all="ignore"):  # a signalling NaN is no reason to warn
             reals = array.astype(np.float64, copy=False)
         bound = float_down(min(_LARGEST_LOG_WEIGHT, _LARGEST_LOG_WEIGHT / (2 * factor)))
-        # the sign is turned first, so that an unknown loss is the worst; not by fmax, which hands on a signalling NaN
+        # the sign is turned first, so that an unknown loss is the worst; fmax would pass on a signalling NaN
         signed = reals if name == "scores" else -reals
         floats = np.maximum(np.where(np.isnan(signed), -bound, signed), -bound)
         return np.asarray(np.minimum(floats, bound, out=floats))

@@ -21,7 +21,7 @@ adding round(m S Z), which is how it is drawn (`tacit.noise`, exactly, for the r
 rounded to a public grid of step g, which moves two values at most one step further apart: LS of the rounded values,
 in steps, is at most LS/g + 1. So T = S/g + 1 bounds it, and T is as smooth as S: S(x)/g + 1 <= exp(b) S(y)/g + 1 <=
 exp(b) (S(y)/g + 1). For whole numbers T = max(S, 1) is used: it bounds LS, is as smooth as S, and keeps the noise
-from vanishing. T never leaves but through the noise.
+from vanishing. T leaves only through the noise.
 
 Rounding in S. The caller computes S in floats. A relative error of up to 2**-42 is provided for: T takes S (1 +
 2**-41), so it is still at least LS, and the calibration holds for a smoothness larger by 2**-40, which covers the
@@ -99,7 +99,7 @@ class Smooth:
         return float(self.multiple)
 
     def error(self, confidence: parameters.Number, smooth_sensitivity: parameters.Number) -> int | float:
-        """The smallest t exceeded with probability at most 1 - confidence, were this the smooth sensitivity.
+        """The smallest t exceeded with probability at most 1 - confidence, if this were the smooth sensitivity.
 
         That is a public guess here: an error computed from the private one must not leave.
         """

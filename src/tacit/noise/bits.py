@@ -3,7 +3,7 @@
 Promise: the words of a `SecureBits` are the key stream of AES-256 in counter mode under a key from the
 operating system. No two threads, forked processes or sources share a stream: a source is locked, notices a
 fork before it serves the child, and takes a new key from the system after every 64 MiB. Words that were
-served are wiped from the pool, so memory read later does not tell noise that was drawn earlier.
+served are wiped from the pool, so memory that is read later does not reveal noise that was drawn earlier.
 
 `SeededBitsForTestsOnly` repeats itself on purpose. It is never the default anywhere.
 """
@@ -101,10 +101,10 @@ class SecureBits(BitSource):
 
 
 class ForgetfulBits(BitSource):
-    """Every word straight from the operating system, which cannot be made to tell it again.
+    """Every word comes straight from the operating system, which cannot be made to repeat it.
 
-    Whoever reads the key of a `SecureBits` can work out what it served since it took that key. Where memory may be read
-    (`tacit.streaming.panprivate`), nothing from which earlier draws follow may stay in it.
+    An intruder who reads the key of a `SecureBits` can compute what it served since it took that key. Where memory may
+    be read (`tacit.streaming.panprivate`), nothing from which earlier draws follow may stay in it.
     """
 
     def words(self, count: int) -> Words:
@@ -112,7 +112,7 @@ class ForgetfulBits(BitSource):
 
 
 class SeededBitsForTestsOnly(BitSource):
-    """A stream that anyone who knows the seed can repeat: noise drawn from it protects nobody.
+    """A stream that anyone who knows the seed can repeat: noise drawn from it protects no one.
 
     >>> one, other = SeededBitsForTestsOnly(7), SeededBitsForTestsOnly(7)
     >>> bool((one.words(3) == other.words(3)).all())

@@ -27,7 +27,7 @@ from tacit.noise.laplace import CHUNK, Integers, discrete_laplace
 from tacit.noise.reals import LazyUniform, exp_enclosure
 
 _FLOAT_BAND = 2.0**-44
-_KEPT_SHARE = 0.5  # a little below the true share, so that one round of drawing nearly always suffices
+_KEPT_SHARE = 0.5  # a little below the true share, so that one round of drawing is nearly always enough
 _LARGEST_VECTORISED_VARIANCE = 1 << 112
 _SMALLEST_VARIANCE = Fraction(1, 10**200)
 

@@ -42,7 +42,7 @@ from tacit.noise.uniform import uniform_below
 _SCALE_BITS = 17  # beyond 2**17 too many draws would be left undecided
 _LARGEST_DEGREES = 1000
 _BAND = 2.0**-49
-_FAR = 2.0**200  # S there is below 2**-199 for all laws: nothing to a band of 2**-47
+_FAR = 2.0**200  # S there is below 2**-199 for all laws: negligible in a band of 2**-47
 
 _CAUCHY_LIKE: dict[Fraction, Law] = {Fraction(2): Cauchy(), Fraction(4): Quartic()}
 

@@ -67,7 +67,7 @@ def laplace_log_normal(scale: Any, sigma: Any, size: int | None, bits: BitSource
 
 
 class Coarse(NamedTuple):
-    """What float64 tells of a chunk: floor(W / 2**shift), which of these are undecided, which shifts are unknown."""
+    """What float64 says of a chunk: floor(W / 2**shift), which of these are undecided, which shifts are unknown."""
 
     quotients: Floats
     shifts: NDArray[np.int64]

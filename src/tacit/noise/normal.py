@@ -2,7 +2,7 @@
 
 Rounding is post-processing, so the privacy of this noise on whole numbers is that of continuous Gaussian noise, to the
 last digit. Its mass at k is Phi((k + 1/2) / scale) - Phi((k - 1/2) / scale): close to the discrete Gaussian, which is
-proportional to exp(-k**2 / (2 scale**2)), and not the same.
+proportional to exp(-k**2 / (2 scale**2)), but not the same.
 
 Theorem (inversion). With S(z) = P(|Z| >= z) and U uniform, z(U) = S^-1(U) has the law of |Z|, and |round(scale * Z)|
 that of floor(W), W = scale * z(U) + 1/2; the sign is a fair coin. W is computed in float64 from the first 63 bits of U.
@@ -87,7 +87,7 @@ def _survival(z: Fraction, precision: int) -> Enclosure:
     """P(|Z| >= z), to about `precision` digits after the point.
 
     1 - S(z) = sqrt(2/pi) exp(-z**2/2) (z + z**3/3 + z**5/(3*5) + ...): all terms are positive, and once a term is at
-    most half of the one before it, what follows is below it. Far out, S(z) <= exp(-z**2/2) says enough.
+    most half of the one before it, the rest is below it. Far out, S(z) <= exp(-z**2/2) is enough.
     """
     square = z * z
     p = precision + _GUARD_DIGITS + len(str(math.ceil(square)))
@@ -166,7 +166,7 @@ def _floats(scale: Fraction, offset: Fraction) -> tuple[float, float]:
 
 def kernel(words: Words, scale: float, offset: float) -> tuple[Floats, NDArray[np.intp]]:
     """floor(scale * |Z| + offset) as floats, and the places that the 63 bits of a word leave open."""
-    from scipy.special import ndtri  # here, because importing it takes longer than everything else in this room
+    from scipy.special import ndtri  # imported here, because that takes longer than everything else in this room
 
     # half of U: the argument of Phi's inverse. Processors turn signed words into floats three times as fast
     u = np.asarray((words >> np.uint64(1)).view(np.int64) * 2.0**-64)
@@ -179,7 +179,7 @@ def kernel(words: Words, scale: float, offset: float) -> tuple[Floats, NDArray[n
         np.abs(away, out=away)
         undecided: NDArray[np.bool_] = away <= scale * _RELATIVE_BAND + _ABSOLUTE_BAND
         undecided |= u < _SMALL_UNIFORM / 2
-        places = np.flatnonzero(undecided)  # few, so that what is said of small U costs nothing more
+        places = np.flatnonzero(undecided)  # there are few, so the steps for small U cost almost nothing
         decided = (u[places] < _SMALL_UNIFORM / 2) & (away[places] > scale * _SMALL_BAND + _ABSOLUTE_BAND)
         decided &= u[places] >= _SMALLEST_UNIFORM / 2
     return k, places[~decided]

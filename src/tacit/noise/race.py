@@ -8,8 +8,8 @@ Candidate i has log-weight w_i = factor * score_i + ln prior_i and an independen
 The largest key wins (Yellott 1977; McKenna and Sheldon 2020, Ding et al. 2021 for the second).
 
 Method. As -ln(1 - U) >= U, both keys are at most B_i = w_i - ln v_i, v_i the known first bits of U_i, so B_i costs one
-float logarithm a candidate. One candidate's key gives a lower bound K of the winning key; whoever has B_i below K by
-more than the float error is out. The few contenders left are settled with enclosures of their keys and further bits
+float logarithm a candidate. One candidate's key gives a lower bound K of the winning key; a candidate with B_i below K
+by more than the float error is out. The few contenders left are settled with enclosures of their keys and further bits
 of their uniforms. The winner is the one that infinitely many bits would have given.
 
 Float error. w_i is a rounded difference of scores, times a rounded factor, plus a rounded logarithm: with u = 2**-53
@@ -173,7 +173,7 @@ def _slack(bar: float) -> float:
 
 
 def _key(weight: float, word: int, gumbel: bool) -> float:
-    """A candidate's key in float64 were U = word / 2**64; keys fall as U grows."""
+    """A candidate's key in float64 if U = word / 2**64; keys fall as U grows."""
     if word == 0:
         return math.inf
     if not gumbel:

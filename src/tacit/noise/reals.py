@@ -83,7 +83,7 @@ def exp_enclosure(exponent: Fraction, precision: int) -> Enclosure:
     Rounding the exponent x moves the result by a relative |x| * 10**(1-p), so p grows with the size of x.
     """
     if exponent < -24 * precision:
-        # as far as these digits go, all that need be known is that it is tiny: exp(-24) < 10**-10
+        # for this many digits it is enough to know that it is tiny: exp(-24) < 10**-10
         return Decimal(0), power_of_ten(-10 * precision)
     size = len(str(abs(exponent.numerator) // exponent.denominator))
     context = digits(precision + size + 3)

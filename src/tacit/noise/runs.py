@@ -26,7 +26,7 @@ from tacit.noise.uniform import uniform_below
 
 _AT_ONCE = 2
 Drawing: TypeAlias = Callable[[BitSource, int], Iterator[tuple[int, int]]]
-"""So many choices, independent of each other. What is not taken of them is not drawn to its end."""
+"""This many choices, independent of each other. A choice that is not used is not drawn to its end."""
 
 
 def drawing_from_runs(

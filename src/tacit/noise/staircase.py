@@ -138,7 +138,7 @@ def _places(sensitivity: int, epsilon: Fraction, inner: int, size: int, bits: Bi
         lambda uniform: uniform.is_below(partial(outer_share, sensitivity, epsilon, inner)),
         bits,
     )
-    # both are drawn for every place, so that what is drawn does not follow what comes out
+    # both are drawn for every place, so that the number of draws does not depend on the result
     near: Integers = uniform_below(inner, size, bits)
     far: Integers = uniform_below(sensitivity - inner, size, bits)
     return np.where(is_outer, far + inner, near)

@@ -1,4 +1,4 @@
-"""Plain arrays as a source: what is public about them is what the caller says, and never what they hold.
+"""Plain arrays as a source: what is public about them is what the caller says, never what they hold.
 
 Promise: nothing about the contents decides what happens. Values beyond the bounds are clamped; values that are missing,
 not a number, or not among the listed ones leave their row out; only types, lengths and public facts are refused. A
@@ -153,14 +153,14 @@ def _number_codes(
 
 
 def _on_grid(vector: NDArray[Any], per_unit: float, first: int, last: int) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The nearest whole numbers of steps within the bounds, and what is no number; `per_unit` is a power of two.
+    """The nearest whole numbers of steps within the bounds, and which are no number; `per_unit` is a power of two.
 
     A block at a time, which stays near the processor while it is worked on.
     """
     codes, missing = np.empty(len(vector), dtype=np.int64), np.empty(len(vector), dtype=bool)
     for start in range(0, len(vector), _BLOCK):
         part = slice(start, start + _BLOCK)
-        with np.errstate(all="ignore"):  # what is no 64-bit number is missing or clamped, and not warned about
+        with np.errstate(all="ignore"):  # what is no 64-bit number is missing or clamped, without a warning
             real = vector[part].astype(np.float64)
             real *= per_unit
         np.isnan(real, out=missing[part])
@@ -172,7 +172,7 @@ def _on_grid(vector: NDArray[Any], per_unit: float, first: int, last: int) -> tu
 
 
 def number_or_nan(value: Any) -> float:
-    """A number as a float; NaN for what is none."""
+    """A number as a float; NaN for anything else."""
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):

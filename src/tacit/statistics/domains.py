@@ -57,7 +57,7 @@ class Domain:
         return replace(self, asked=OrMissing(self.asked), size=self.size + 1, missing=code)
 
     def cells(self, codes: Whole) -> Whole:
-        """The cell of each code; what has none is below 0, or beyond the last one."""
+        """The cell of each code: below 0, or beyond the last cell, for codes that have none."""
         if self.missing is None:
             return codes - self.first
         known = self.size - 1
@@ -65,7 +65,7 @@ class Domain:
         return np.where((moved == known) & (codes != self.missing), -1, moved)
 
     def merged(self) -> Domain:
-        """All cells as one: what has a cell here has that one."""
+        """All cells joined to one: every row that has a cell here has that one."""
         if self.missing is not None:
             assert isinstance(self.asked, OrMissing)
             assert not isinstance(self.asked.asked, str)
@@ -79,7 +79,7 @@ class Domain:
 
     @property
     def cell_names(self) -> tuple[Any, ...]:
-        """One label for each cell: of bins, both ends."""
+        """One label for each cell; for bins, both ends."""
         if self.edges is None:
             return self.labels
         closing = ")" * (self.size - 1) + "]"
@@ -115,7 +115,7 @@ def limits_of(variable: Variable) -> tuple[int, int]:
 
 
 def reading(variable: Variable, code: int | str | None) -> Any:
-    """A code as it reads: a number, a date, a time, a truth value or a text."""
+    """A code as people read it: a number, a date, a time, a truth value or a text."""
     if code is None or isinstance(code, str):
         return code
     if variable.meaning == "boolean":

@@ -1,4 +1,4 @@
-"""Exact numbers of a curator's rows, counted in its engine: words that are read by the million, and exact sums."""
+"""Exact numbers of a curator's rows, counted in its engine: codes that are read by the million, and exact sums."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tacit.plan.row_plan import Coded, RowPlan
 from tacit.plan.row_words import COUNT
 from tacit.statistics.opened import Opened, Term, Whole, named, together
 
-_FEW_CELLS = 22  # bits: of so many cells, those that have rows are counted by the engine
+_FEW_CELLS = 22  # bits: with no more cells than this, the engine counts those that have rows
 _PART_BYTES = 1 << 29  # of words that are on their way at once
 
 
@@ -40,7 +40,7 @@ class EngineRows(Opened):
         return codes, rows
 
     def columns(self, *asked: Coded) -> tuple[list[NDArray[Any]], Whole]:
-        """Read in words; of a large table in parts, so that what is on its way stays bounded."""
+        """Read in 64-bit words, and a large table in parts, so that little is held on the way."""
         if not asked:
             return [], np.array([self.totals([])[0]], dtype=np.int64)
         digits = self._plan.layout(asked)
@@ -55,10 +55,10 @@ class EngineRows(Opened):
         return columns, np.concatenate([rows for _, rows in found])
 
     def _parts(self, words: int) -> int:
-        """A power of two, from the table's size alone, and of that only between which powers of two it lies.
+        """A power of two; all that it uses of the table's size is between which powers of two that lies.
 
-        Each part is a query more, which the clock tells. Were it the number of rows that a condition leaves, whoever
-        asks could choose the condition so that one person decides about a part.
+        Each part is one more query, and the time shows it. If the number of parts followed the rows that a condition
+        leaves, an asker could choose the condition so that one person decides about a part.
         """
         query, factor = self._plan.size()
         count = self._run(query).open_for(lambda _, columns: int(columns[COUNT][0]))
@@ -104,5 +104,5 @@ class EngineRows(Opened):
 
 
 def power_above(count: int) -> int:
-    """The least power of two that is at least so large."""
+    """The least power of two that is at least this large."""
     return 1 << max(0, count - 1).bit_length()

@@ -1,4 +1,4 @@
-"""What a study would cost and how far it would be off, for nothing: one way for every study.
+"""What a study would cost and how far it would be off, told free of charge: one way for every study.
 
     statistics.estimate(statistics.median, clinic, "visits.age", epsilon=0.5, rows=20_000)
 
@@ -8,7 +8,7 @@ policy, the arguments and the ledger's sums.
 
 How far it would be off is half the width of the intervals that the study gives on made-up rows, whose values are
 spread evenly over their bounds (`made_up`), with noise as it would be drawn: the median of a few tries, over the cells
-of a table. Real rows that lie otherwise can give narrower or wider ones.
+of a table. Real rows that are spread differently can give narrower or wider ones.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _OWN_FUNCTION: Final = (
     "With rows=1000, say, it is tried once on as many made-up rows."
 )
 _ALIKE: Final = 0.05
-"""Widths that differ by less than this share are told as one: the number of rows does not matter to them."""
+"""Widths that differ by less than this share are reported as one: the number of rows does not matter to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class StudyEstimate:
     """The price of a study and how far it would be off. Prints as sentences.
 
     `errors` has one `ExpectedWidth` for each released number and number of rows. What has no interval (a choice from a
-    list, a p-value) is not in it; `notes` is what the study says about those. `fits` says how many of the study the
+    list, a p-value) is not in it; `notes` is what the study says about those. `fits` says how many studies like it the
     budget still covers.
 
     >>> from tacit.loss import Pure
@@ -116,7 +116,7 @@ def estimate(
 ) -> StudyEstimate:
     """What this study would cost with these arguments, and how far it would be off. Free: nothing is charged or read.
 
-    rows: a guess of how many rows there are; without it the errors are told for some numbers of rows.
+    rows: a guess of how many rows there are; without it the errors are given for several numbers of rows.
 
     >>> import pandas, tacit
     >>> frame = pandas.DataFrame({"who": [1, 2], "age": [31, 40]})
@@ -151,13 +151,13 @@ class _Told(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """What a study makes of made-up rows, where it would have paid. Sizes that were `named` are tried at any price."""
+    """What a study makes of made-up rows. Sizes that were `named` are tried however long it takes."""
 
     sizes: Sequence[int]
     named: bool
 
     def __call__(self, order: Order, compute: Callable[..., bytes]) -> _Told:
-        own = "seconds" in json.loads(order.text)  # the asker's function, which takes as long as it may
+        own = "seconds" in json.loads(order.text)  # the asker's own function, which runs for as long as it is allowed
         if own and not self.named:
             return _Told((), (_OWN_FUNCTION,))
         found: dict[str, list[ExpectedWidth]] = {}
@@ -184,7 +184,7 @@ def _tried(compute: Callable[..., bytes], rows: int, tries: int) -> list[Finding
 
 
 def _halves(finding: Finding, name: str) -> list[float]:
-    """Half the widths of a column's intervals, those of numbers."""
+    """Half the widths of a column's intervals, where they are numbers."""
     known = [high - low for low, high in filter(None, finding.intervals().get(name, []))]
     return [width / 2 for width in known if isinstance(width, (int, float))]
 

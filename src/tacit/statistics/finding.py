@@ -1,4 +1,4 @@
-"""What a study gives: a small released table, an interval beside each value that has one, and how it was paid for.
+"""What a study gives: a small released table, an interval next to each value that has one, and how it was paid for.
 
 Promise: a `Finding` is made of released numbers only, so all that it shows and all that is done with it is free. It is
 read from the bytes that the ledger stores, the first time and every time after. Each study says in `notes` what its
@@ -75,7 +75,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Finding:
-    """A released study. `level` is the least probability with which each interval holds what it is said to hold.
+    """A released study. Each interval holds what it is said to hold with a probability of at least `level`.
 
     >>> from tacit import statistics
     >>> found = statistics.edge_count([(0, 1)], nodes=3, epsilon=1)
@@ -174,7 +174,7 @@ class Finding:
         return Reported(drawn, self.notes, self.to_csv(), self.title, self.drawing, self.level)
 
     def card(self) -> str:
-        """A paragraph to paste beside the figures."""
+        """A paragraph to paste next to the figures."""
         facts = self.facts
         return (
             f"{self.title}. Released with tacit under differential privacy: neighbours differ by "
@@ -237,19 +237,19 @@ class Finding:
         return Answer(names, kinds, tuple(each.values for each in flat), none, False, dict(self.facts), self.repeated)
 
     def to_pandas(self) -> Any:
-        """A pandas DataFrame, intervals beside the values."""
+        """A pandas DataFrame, with the intervals next to the values."""
         return self.table().to_pandas()
 
     def to_polars(self) -> Any:
-        """A polars DataFrame, intervals beside the values."""
+        """A polars DataFrame, with the intervals next to the values."""
         return self.table().to_polars()
 
     def to_arrow(self) -> Any:
-        """A pyarrow Table, intervals beside the values."""
+        """A pyarrow Table, with the intervals next to the values."""
         return self.table().to_arrow()
 
     def to_csv(self) -> str:
-        """Comma-separated text, intervals beside the values."""
+        """Comma-separated text, with the intervals next to the values."""
         return self.table().to_csv()
 
 
@@ -257,7 +257,7 @@ def _cell(each: Column, place: int) -> str:
     value, low, high = (None if cells is None else cells[place] for cells in (each.values, each.low, each.high))
     if low is None or high is None:
         return shown(value)
-    # a half-width, where the ends are numbers: not of dates
+    # a half-width, only where the ends are numbers and not dates
     reach = abs(high - low) / 2 if all(isinstance(end, (int, float)) for end in (low, high)) else None
     return f"{shown(value, reach)} [{shown(low, reach)}, {shown(high, reach)}]"
 

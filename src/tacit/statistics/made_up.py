@@ -1,7 +1,7 @@
-"""Rows that nobody has, on which a study is tried before it is paid for.
+"""Made-up rows, on which a study is tried before it is paid for.
 
 Promise: made from public facts alone, the columns' bounds and listed values, and a number of rows that the asker names.
-Every column is spread evenly over its bounds (over its listed values), and no column has to do with another.
+Every column is spread evenly over its bounds (over its listed values), and the columns are unrelated.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from tacit.statistics.source import ArraySource, Opened, Source, Stage, Whole
 
 @dataclass(frozen=True, slots=True)
 class MadeUp(Stage):
-    """So many rows, spread evenly."""
+    """This many rows, spread evenly."""
 
     rows: int
 
     def opened(self, source: Source) -> Opened:
         """Rows with the columns of this source."""
-        order = np.random.default_rng(self.rows)  # no secret: the same rows each time
+        order = np.random.default_rng(self.rows)  # nothing is secret: the rows are the same each time
         columns = {each.name: order.permutation(_spread(each, self.rows)) for each in source.variables}
         missing = {name: np.zeros(self.rows, dtype=bool) for name in columns}
         made = ArraySource(source.variables, columns, missing)

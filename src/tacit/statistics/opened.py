@@ -13,7 +13,7 @@ from tacit.answer.release import guarded
 from tacit.plan.row_plan import Coded, Indicator
 
 Whole: TypeAlias = NDArray[np.int64]
-Term: TypeAlias = str | Indicator  # of a product: a variable's code, or whether it has one
+Term: TypeAlias = str | Indicator  # a factor of a product: a variable's code, or whether it has one
 
 
 class Opened(ABC):
@@ -23,8 +23,9 @@ class Opened(ABC):
     def tally(self, *asked: Coded) -> tuple[Whole, Whole]:
         """Rows as a matrix of codes, one line for each combination there is, and how many rows have each.
 
-        In no order that means anything; a combination may come twice. Text is numbered as the variable's values are.
-        Rows that miss what is asked are left out, except where it is asked with its missing values (`OrMissing`).
+        The order means nothing, and a combination may come twice. Text is numbered as the variable's values are.
+        Rows with a missing value are left out, except in a variable that is asked with its missing values
+        (`OrMissing`).
         """
 
     def columns(self, *asked: Coded) -> tuple[list[NDArray[Any]], Whole]:
@@ -70,7 +71,7 @@ class Opened(ABC):
         """
 
     def values(self, *names: str) -> Whole:
-        """Every row's codes, as a matrix, in no order that means anything."""
+        """Every row's codes, as a matrix, in an order that means nothing."""
         codes, rows = self.tally(*names)
         return codes if bool(np.all(rows == 1)) else np.repeat(codes, rows, axis=0)
 

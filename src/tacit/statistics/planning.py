@@ -26,12 +26,12 @@ from tacit.statistics.source import CuratorSource, EngineRows, Source, source_of
 
 _NOT_OPTIONS: Final = frozenset(
     {"data", "columns", "epsilon", "delta", "analyst", "bounds", "values"}
-)  # said elsewhere
+)  # these are given elsewhere
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A study to be made later: of which columns or rows, with which options but without a price.
+    """A study to be made later: which columns or rows, which options, but no price.
 
     >>> from tacit.statistics import mean
     >>> planned(mean, "visits.cost").of
@@ -44,7 +44,7 @@ class Planned:
 
     @property
     def label(self) -> str:
-        """What it is called where it is given no name."""
+        """Its name where none is given."""
         study = getattr(self.study, "__name__", "study").replace("_", " ")
         if isinstance(self.of, (Rows, ElsewhereRows)):
             columns = ", ".join(each.name for each in self.of.plan.variables)
@@ -80,7 +80,7 @@ class Planned:
         return Part({**asked, "name": name, **rows_asked}, price, compute)
 
     def read(self, text: str, *, repeated: bool) -> Finding:
-        """What its part released."""
+        """The finding that its part released."""
         return Finding.from_bytes(text.encode(), repeated=repeated)
 
 
@@ -103,7 +103,7 @@ def planned(study: Callable[..., Finding], of: str | Sequence[str] | Rows | Else
 
 
 def _options(study: Callable[..., Finding]) -> frozenset[str] | None:
-    """The names of a study's options, also of the record that its options are typed with; None where any will do."""
+    """The names of a study's options, those of a typed record of options too; None where any name is allowed."""
     known = inspect.signature(study).parameters.values()
     names = {each.name for each in known if each.kind is not inspect.Parameter.VAR_KEYWORD}
     for each in known:

@@ -26,7 +26,7 @@ from tacit.statistics.finding import Finding
 from tacit.statistics.source import ArraySource, Compute, Opened, Source, finding_of
 
 
-class _Stopped(Exception):  # no refusal: nothing is wrong
+class _Stopped(Exception):  # not a refusal: nothing is wrong
     """A study reached the point where it pays."""
 
     def __init__(self, asked: Mapping[str, Any], price: Price) -> None:
@@ -61,7 +61,7 @@ class _StandIn(Source):
         return type(self)(self._source, columns)
 
     def paid(self, asked: Mapping[str, Any], price: Price, analyst: str | None) -> Opened:
-        """Not here: what is asked one by one pays for itself."""
+        """Refused here: a study that asks one by one pays for itself."""
         raise QuestionError("A study that goes on asking cannot be part of another one. Give it its own budget.")
 
 
@@ -97,7 +97,7 @@ class Prepaid(_StandIn):
     ) -> None:
         super().__init__(source, columns)
         self._opened, self._bits, self._entry, self._only = opened, bits, entry, only
-        self._left = [epsilon, delta]  # shared with the sources that are made of this one
+        self._left = [epsilon, delta]  # shared with the sources that are made from this one
 
     def of(self, *columns: str) -> Prepaid:
         """Some of the columns, paid from the same allowance."""
@@ -149,7 +149,7 @@ def price_of(
 
 
 def price_within(study: Callable[[Callable[[Source], Source]], Any]) -> tuple[dict[str, Any], Price]:
-    """The same for a study that makes its source itself: it is given what to put in its place."""
+    """The same for a study that makes its own source: it is given the source to use instead."""
     try:
         study(lambda source: _Stopping(source, None))
     except _Stopped as stopped:
@@ -158,7 +158,7 @@ def price_within(study: Callable[[Callable[[Source], Source]], Any]) -> tuple[di
 
 
 class Replayed(_StandIn):
-    """Data whose finding is there already: a study of them is handed it, and sees nothing else."""
+    """Data whose finding exists already: a study of them is given that finding, and sees nothing else."""
 
     def __init__(self, source: Source, finding: Finding) -> None:
         super().__init__(source, None)
@@ -184,7 +184,7 @@ class Replayed(_StandIn):
 
 
 def rehearsal(source: Source, bits: BitSource, epsilon: Fraction) -> Prepaid:
-    """The same columns without any row: a study can be tried on it for nothing."""
+    """The same columns without any row: a study can be tried on it free of charge."""
     names = [each.name for each in source.variables]
     empty = ArraySource(
         source.variables,

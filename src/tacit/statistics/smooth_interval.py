@@ -9,15 +9,16 @@ and ln T with Laplace noise for sensitivity b' at epsilon e' costs e'. The two r
 Proof. S'(x) <= exp(b') S'(y) for neighbours, in both directions. A constant keeps that: max(S'(x), 1) <= exp(b')
 max(S'(y), 1), and S'(x) + g <= exp(b') (S'(y) + g).
 
-The interval. Let X be the noise on ln T, and R = T exp(X) what is told. The scale of the noise on the number is at most
-m T, m the public multiple (in steps it is m max(S, 1) or m (S/g + 1)). If Z has the law of the noise, independent of X,
-and |Z| <= c exp(X), then the number is off by at most c m R. So the interval of this half-width misses with probability
-at most E[P(|Z| > c exp(X))], which is public: c is the least for which that is at most 1 - level. (Halving 1 - level
-between the two noises instead would make intervals far wider.)
+The interval. Let X be the noise on ln T, and let R = T exp(X) be released. The scale of the noise on the number is at
+most m T, m the public multiple (in steps it is m max(S, 1) or m (S/g + 1)). If Z has the law of the noise, independent
+of X, and |Z| <= c exp(X), then the number is off by at most c m R. So the interval of this half-width misses with
+probability at most E[P(|Z| > c exp(X))], which is public: c is the least for which that is at most 1 - level. (Halving
+1 - level between the two noises instead would make intervals far wider.)
 
 Which b'. A smaller one makes S' larger and X smaller. Where local sensitivities grow in proportion to the distance, S'
-goes as 1/b', and at levels of 0.95 and 0.99 the width is least near b' = 2 e'/5, for all kinds of noise. That is taken,
-or b if less. It is 1.4 times (at 0.99: 1.7 times) as wide then as if the size of the noise were public.
+goes as 1/b', and at levels of 0.95 and 0.99 the width is least near b' = 2 e'/5, for all kinds of noise. So b' is 2
+e'/5, or b if that is less. The interval is then 1.4 times (at 0.99: 1.7 times) as wide as if the size of the noise were
+public.
 
 Rounding. S' is read with a relative error of at most 2**-42, its logarithm with one of 2**-43 in all (it is below 700),
 so b' plus 2**-39 bounds how far two computed ln T are apart. Terms of S' below exp(-600) of the public range do not
@@ -25,7 +26,7 @@ matter: T is at least a step, the range at most 2**665 steps. `Laplace` accounts
 of step h is above that of a continuous one moved down by h, rounding ln T costs another half, and float errors less
 than that: c is computed for X - 2 h, in a sum over cells of X that takes the lower end of each.
 
-Source: Nissim, Raskhodnikova, Smith 2007 for smooth bounds; telling one from its logarithm is argued here.
+Source: Nissim, Raskhodnikova, Smith 2007 for smooth bounds; releasing one by its logarithm is argued here.
 """
 
 from __future__ import annotations
@@ -54,11 +55,11 @@ _SLACK = Fraction(1, 2**39)
 _GENTLE = Fraction(2, 5)
 _FINENESS, _FINEST = 16, -20
 _LARGEST = 690.0  # exp of it is a float
-_CELL = 1 / 64  # of ln z: what rounding to cells adds to a width is 3 % at most
+_CELL = 1 / 64  # of ln z: rounding to cells adds at most 3 % to a width
 _BEYOND = 1000.0  # the tails of X beyond what is summed up are this much less likely than a miss
 
 Enclosed: TypeAlias = tuple[Any, Any, Any] | tuple[Any, None, None]
-"""A released number and the ends of its interval, or without."""
+"""A released number, with the ends of its interval or without."""
 
 
 def read_share(interval_share: parameters.Number) -> Fraction:
@@ -77,11 +78,11 @@ class SmoothInterval:
     noise: Smooth
     gentle: Fraction
     size: Laplace | None
-    confidence: Fraction  # that the noise itself has, so that both noises together reach the level
+    confidence: Fraction  # of the noise alone, so that both noises together reach the level
 
     @classmethod
     def of(cls, noise: Smooth, epsilon: Fraction, level: Fraction) -> SmoothInterval:
-        """`epsilon` is what the interval may cost, besides what the noise does."""
+        """`epsilon` is what the interval may cost, in addition to the noise."""
         if not epsilon:
             return cls(noise, noise.smoothness, None, level)
         if epsilon < _LEAST_EPSILON:
@@ -93,12 +94,12 @@ class SmoothInterval:
 
     @property
     def event(self) -> events.Event:
-        """The number, and what is told of its noise."""
+        """The events of the number, and of the size of its noise."""
         return self.noise.event if self.size is None else events.Composed((self.noise.event, self.size.event))
 
     @property
     def smoothnesses(self) -> tuple[Fraction, ...]:
-        """Those for which `release` wants a smooth bound, in this order."""
+        """The smoothnesses for which `release` needs a smooth bound, in this order."""
         return (self.noise.smoothness,) if self.size is None else (self.noise.smoothness, self.gentle)
 
     def release(self, value: Any, bounds: Sequence[float], bits: BitSource) -> Enclosed:
@@ -133,7 +134,7 @@ def combined(noise: Smooth, scale: float, step: float, level: Fraction) -> Fract
         return noise.noise.survival(math.exp(place * _CELL - 2 * step))
 
     def misses(place: int) -> bool:
-        """Whether c = exp(place cells) is too little."""
+        """Whether c = exp(place cells) is too small."""
         tails = np.array([survival(place + cell) for cell in range(-cells, cells + 1)])
         return float(below[0] + masses @ tails) > missing
 

@@ -2,8 +2,8 @@
 
 Promise: public facts (`variables`, `rows_per_unit`, `neighbours`) are known before anything is paid, and nothing else
 is. `release` pays first (a curator's ledger; arrays have none, and their receipt says so), then hands the exact numbers
-to the study's computation, which adds noise from secure bits and returns what may leave. What goes wrong after that
-says nothing about the data.
+to the study's computation, which adds noise from secure bits and returns what may leave. An error after that says
+nothing about the data.
 
 Codes. All exact numbers are whole: a code times the variable's step is what is meant. Real numbers are clamped to
 their bounds and rounded to the grid, row by row, before anything is added up; texts are numbered as the listed values
@@ -42,7 +42,7 @@ Compute: TypeAlias = Callable[[Opened, BitSource], Content]
 
 
 class Stage(ABC):
-    """What a rehearsal hands over where a curator would run queries: rows that nobody has."""
+    """Made-up rows, which a rehearsal hands over where a curator would run queries."""
 
     @abstractmethod
     def opened(self, source: Source) -> Opened:
@@ -65,7 +65,7 @@ class Source(ABC):
     @property
     @abstractmethod
     def neighbours(self) -> str:
-        """Which data are neighbours, in words: what one of them has more than the other."""
+        """Which data are neighbours, in words: what one of them has and the other has not."""
 
     @abstractmethod
     def release(
@@ -85,7 +85,7 @@ class Source(ABC):
 
     @property
     def is_clocked(self) -> bool:
-        """Whether the moment at which something happens on the way must not be told."""
+        """Whether the time of a step on the way must be kept secret."""
         return False
 
     def variable(self, name: str) -> Variable:
@@ -101,7 +101,7 @@ class Source(ABC):
 
     @property
     def only(self) -> Variable:
-        """The column, where there must be one."""
+        """The one column; refused where there are several."""
         if len(self.variables) != 1:
             names = ", ".join(each.name for each in self.variables)
             raise QuestionError(f"This study is about one column, and {len(self.variables)} were given: {names}.")
@@ -129,12 +129,12 @@ class CuratorSource(Source):
 
     @property
     def rows_per_unit(self) -> int:
-        """The bound that holds for the SELECT as a whole."""
+        """The bound on rows of a unit that holds for the SELECT as a whole."""
         return self.rows.plan.rows_per_unit
 
     @property
     def neighbours(self) -> str:
-        """All rows of one unit."""
+        """Neighbours differ in all rows of one unit."""
         unit = self.rows.curator.policy.unit_of(self.rows.plan.tables[0]).unit
         return "one row" if isinstance(unit, RowUnit) else f"all rows of one {getattr(unit, 'column', 'unit')}"
 
@@ -192,12 +192,12 @@ class ArraySource(Source):
 
     @property
     def rows_per_unit(self) -> int:
-        """One."""
+        """One row is one unit."""
         return 1
 
     @property
     def neighbours(self) -> str:
-        """One row."""
+        """Neighbours differ in one row."""
         return "one row"
 
     def of(self, *columns: str) -> ArraySource:
@@ -213,7 +213,7 @@ class ArraySource(Source):
         level: parameters.Number = "0.95",
         analyst: str | None = None,
     ) -> Finding:
-        """Paid by whoever holds the arrays: the receipt says what it cost."""
+        """The holder of the arrays pays: the receipt says what it cost."""
         if analyst is not None:
             raise parameters.refuse("analyst", "left out where the data are arrays: there is no ledger", analyst)
         exact = float(parameters.level("level", level))
@@ -225,7 +225,7 @@ class ArraySource(Source):
         return Finding.from_bytes(guarded(made))
 
     def paid(self, asked: Mapping[str, Any], price: Price, analyst: str | None) -> Opened:
-        """Paid by whoever holds the arrays."""
+        """The holder of the arrays pays."""
         if analyst is not None:
             raise parameters.refuse("analyst", "left out where the data are arrays: there is no ledger", analyst)
         return _FromArrays(self)
@@ -279,7 +279,7 @@ class _FromArrays(Opened):
         largest = {name: self._largest(name, shifts[name]) for name in used}
         sums = []
         for product in products:
-            # words where a product is sure to fit one, Python's own integers where not: public bounds decide
+            # 64-bit words where a product surely fits one, otherwise Python's own integers: public bounds decide
             fits = math.prod(1 if isinstance(term, Indicator) else largest[term] for term in product) < 1 << 62
             total = np.ones(count, dtype=np.int64 if fits else object)
             for term in product:

@@ -7,10 +7,10 @@ Theorem. `AboveThreshold` (sparse vector): however many steps there are, the who
 paid yes is epsilon-differentially private, if neighbours move every asked count by at most `sensitivity`, all in one
 direction. With `last=w` a count is the number of rows of the last w steps: one row, added or removed, moves at most w
 of them, each by 1 and all the same way. With `against=w` it is the number of rows of this step minus the mean of the
-w steps before, times w: one row moves it by w at most, up in one step and down in others, so noise is that of values
-which are not monotone.
+w steps before, times w: one row moves it by w at most, up in one step and down in others, so the noise is that for
+values which are not monotone.
 
-The session lives in this process: it is not kept in a file, and one that was killed is paid for and gone.
+The session lives in this process: it is not kept in a file, and a session that was killed is lost, though paid for.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Alarm:
         return self._session.left
 
     def error(self, confidence: Number = "0.95", steps: int = 1) -> float:
-        """With this confidence, this many counts, all this far from the threshold or further, are told right."""
+        """With this confidence, this many counts at least this far from the threshold are all answered right."""
         return self._session.error(confidence, steps) / (self._against or 1)
 
     def step(self, rows: int | Iterable[Any]) -> bool:
@@ -76,6 +76,7 @@ class Alarm:
             return self._session.ask(sum(self._counts))
         self._counts = self._counts[-self._against - 1 :]
         before = self._counts[:-1]
-        # fewer steps than asked for: as if there had been as many as now, so that nothing rises at the beginning
+        # with fewer steps than asked for, the missing ones count like the present, so that nothing rises at the
+        # beginning
         missing = (self._against - len(before)) * self._counts[-1]
         return self._session.ask(self._against * self._counts[-1] - sum(before) - missing)

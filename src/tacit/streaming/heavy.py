@@ -1,7 +1,7 @@
 """The most frequent values of a long stream, with a small memory: a Misra-Gries sketch, released once with noise.
 
-The sketch keeps `size` keys with counters, at first keys of nobody's with counters 0. A key that is kept is counted;
-one that is not takes the place of the least key whose counter is 0; where there is none, all counters fall by 1. A
+The sketch keeps `size` keys with counters, at first dummy keys with counters 0. A row of a kept key raises its counter.
+Any other row's key takes the place of the least key whose counter is 0; where there is none, all counters fall by 1. A
 counter never exceeds the truth, and falls short of it by at most rows/(size + 1).
 
 Lemma (Lebeda, Tetek 2023, Lemma 8; also enumerated in the tests). Take two streams, one of them with one row more. A
@@ -9,9 +9,9 @@ key that is not kept counts as 0. Then either all counters kept in either sketch
 or one counter differs by 1 and all others are equal. At most two keys of either sketch are not kept in the other, and
 their counters are at most 1.
 
-Theorem. Release every kept key of somebody's with its counter plus a noise u that all share plus a noise v of its own,
-both discrete Laplace of scale 1/epsilon, if that is at least a threshold t. If 2 (1 + exp(epsilon)) Pr[1 + u + v >=
-t] <= delta, the release is (epsilon, delta)-differentially private (neighbours: one row added or removed).
+Theorem. Release every kept key that is not a dummy with its counter, plus a noise u that all share, plus a noise v of
+its own, both discrete Laplace of scale 1/epsilon, if that is at least a threshold t. If 2 (1 + exp(epsilon)) Pr[1 + u +
+v >= t] <= delta, the release is (epsilon, delta)-differentially private (neighbours: one row added or removed).
 Proof. Let K be the keys kept in both, and Q(o), Q'(o) the probabilities of an output o on K alone, other keys left out.
 If all counters differ by 1, moving u by 1 gives Q <= exp(epsilon) Q'; if one does, moving its own v does. With d a
 bound on the probability that a key kept in one sketch alone (at most two, with counters of at most 1) reaches t: P(O)
@@ -54,7 +54,7 @@ class HeavyHitters:
             raise parameters.refuse("delta", "above 0: which keys are kept depends on single rows", delta)
         self.threshold = threshold_for(self.epsilon, self.delta)
         self._released, self._turn = False, threading.Lock()
-        # keys of nobody's come first in the order, so that they are replaced first
+        # dummy keys come first in the order, so that they are replaced first
         self._counters: dict[tuple[str, int], int] = {(_NOBODY, place): 0 for place in range(self.size)}
 
     @property
@@ -63,7 +63,7 @@ class HeavyHitters:
         return Approximate(self.epsilon, self.delta)
 
     def add(self, rows: Iterable[Any]) -> None:
-        """One by one, in the order in which they come. A row is read as a text."""
+        """Count rows one by one, in the order in which they come. A row is read as a text."""
         if self._released:
             raise TacitError("This sketch was released. Make another for another stretch of the stream.")
         for row in rows:
@@ -97,7 +97,7 @@ class HeavyHitters:
         drawn = [int(each) for each in noise.discrete_laplace(scale, self.size + 1, source)]
         shared = drawn.pop()
         noisy = {key: count + shared + own for (key, count), own in zip(self._counters.items(), drawn, strict=True)}
-        self._counters.clear()  # nothing exact stays
+        self._counters.clear()  # nothing exact stays in memory
         kept = [(value, text) for (text, place), value in noisy.items() if place < 0 and value >= self.threshold]
         return {text: value for value, text in sorted(kept, key=lambda pair: (-pair[0], pair[1]))}
 
@@ -110,7 +110,7 @@ class HeavyHitters:
 
 
 def as_text(row: Any) -> str:
-    """A row as a text; one that has none is told as its type, because nothing about a row may raise."""
+    """A row as a text; a row without one becomes the name of its type, because nothing about a row may raise."""
     try:
         return str(row)
     except (TypeError, ValueError, RecursionError):
@@ -118,7 +118,7 @@ def as_text(row: Any) -> str:
 
 
 def _order(key: tuple[str, int]) -> tuple[int, tuple[str, int]]:
-    """Keys of nobody's first, then texts in their order."""
+    """Dummy keys first, then texts in their order."""
     return (0 if key[1] >= 0 else 1, key)
 
 

@@ -1,7 +1,7 @@
 """Statistics whose memory may be read: an intruder who sees the state once learns no more than an answer tells.
 
-Pan-privacy. A stream of users comes in; at one moment, which nobody here knows, somebody may read all of the memory; at
-the end there is one answer. Both together, memory and answer, must be differentially private.
+Pan-privacy. A stream of users comes in; at one moment, which is not known here, an intruder may read all of the memory;
+at the end there is one answer. Memory and answer together must be differentially private.
   * `Counter` hides events: neighbours differ by one occurrence.
   * `Density`, `Distinct` and `Cropped` hide users: neighbours differ by all occurrences of one user, however many.
 
@@ -20,12 +20,12 @@ has nothing to do with it. Estimates. If a share f of the bits were drawn anew, 
 2 q), q = 1/(1 + e). For the cropped sum a user who came n times has passed 0 with probability min(n, t)/t.
 
 What memory means. `memory` and `rounds` are all that is kept of the stream. Draws come straight from the operating
-system (`ForgetfulBits`), so that no key is kept from which they could be worked out again. Python does not wipe what
-it lets go: rows on their way in, and whatever the caller keeps of them, are the caller's.
+system (`ForgetfulBits`), so that no key is kept from which they could be computed again. Python does not wipe memory
+that it frees: rows on their way in, and whatever the caller keeps of them, are the caller's.
 
-Two intrusions are refused. Bits that changed between two looks were drawn anew in between, so that their users came;
-bits that did not change are told of as well. Hiding that means drawing all bits anew all the time, which forgets the
-stream (Dwork et al. show that no such estimator of density can be accurate).
+Two intrusions are refused. Bits that changed between two looks were drawn anew in between, so their users came; bits
+that did not change tell something as well. To hide that, all bits would have to be drawn anew all the time, which
+forgets the stream (Dwork et al. show that no such estimator of density can be accurate).
 
 Source: Dwork, Naor, Pitassi, Rothblum, Yekhanin 2010, "Pan-private streaming algorithms", sections 3 and 4 (density and
 t-cropped mean; their coins are 1/2 and 1/2 + epsilon/4, ours the most different that the bound allows).
@@ -88,7 +88,7 @@ class _Once:
 
 
 class Counter(_Once):
-    """How often something happened. One event is hidden, also from whoever reads `memory` once.
+    """How often something happened. One event is hidden, even from an intruder who reads `memory` once.
 
     >>> Counter(epsilon=1).event.epsilon
     Fraction(1, 1)
@@ -100,7 +100,7 @@ class Counter(_Once):
         self.memory = noise.discrete_laplace(1 / self.epsilon, None, self._bits)
 
     def add(self, events: int = 1) -> None:
-        """It happened this many times."""
+        """Count this many events."""
         self.memory += parameters.whole("events", events)
 
     def answer(self) -> int:
@@ -110,7 +110,7 @@ class Counter(_Once):
 
 
 class _Bits(_Once):
-    """One bit for each cell. `state` is the part of epsilon that the memory may tell: half of it unless said."""
+    """One bit for each cell. `state` is the part of epsilon that the memory may tell: half of it where left out."""
 
     def __init__(
         self, cells: int, epsilon: Number, state: Number | None, intrusions: int, bits: noise.BitSource | None
@@ -147,7 +147,7 @@ class _Bits(_Once):
         return math.sqrt(coins + 2 * decay / (1 - decay) ** 2 / cells**2) * (e + 1) / (e - 1)
 
     def _spread(self, e: float) -> float:
-        """At most the variance of one bit: whether it was drawn anew is certain, and both coins have this one."""
+        """At most the variance of one bit: whether it was drawn anew is fixed, and both coins have this variance."""
         return e / (1 + e) ** 2
 
 
@@ -173,7 +173,7 @@ class Density(_Bits):
         super().__init__(len(self._place), epsilon, state, intrusions, bits)
 
     def add(self, users: Iterable[Any]) -> None:
-        """They came. Whoever is not listed counts nowhere."""
+        """Note that these users came. Users who are not listed count nowhere."""
         for user in users:
             place = _place_of(self._place, user)
             if place is not None:
@@ -185,8 +185,7 @@ class Density(_Bits):
 
 
 class Distinct(_Bits):
-    """How many different users came, out of nobody knows how many: users are hashed to cells, and filled cells
-    counted.
+    """How many different users came, of whom no list exists: users are hashed to cells, and filled cells counted.
 
     >>> seen = Distinct(1000, epsilon=1)
     >>> seen.add(["ana", "ben", "ana"])
@@ -210,13 +209,13 @@ class Distinct(_Bits):
         super().__init__(many, epsilon, state, intrusions, bits)
 
     def add(self, users: Iterable[Any]) -> None:
-        """They came."""
+        """Note that these users came."""
         for user in users:
             digest = hashlib.blake2b(as_text(user).encode("utf-8", "replace"), digest_size=8, key=self._key).digest()
             self._anew(int.from_bytes(digest, "big") % len(self.memory))
 
     def answer(self) -> float:
-        """The number of different users: -m log(1 - filled share), at most what fills all cells but one."""
+        """The number of different users: -m log(1 - filled share), at most as many as fill all cells but one."""
         cells = len(self.memory)
         share = min(max(self._share(), 0.0), 1 - 1 / cells) if cells > 1 else 0.0
         return -cells * math.log1p(-share)
@@ -249,7 +248,7 @@ class Cropped(_Bits):
         )
 
     def add(self, users: Iterable[Any]) -> None:
-        """They came. Whoever is not listed counts nowhere."""
+        """Note that these users came. Users who are not listed count nowhere."""
         for user in users:
             place = _place_of(self._place, user)
             if place is None:
@@ -277,5 +276,5 @@ def _places(users: Sequence[Any]) -> dict[Any, int]:
 def _place_of(places: dict[Any, int], user: Any) -> int | None:
     try:
         return places.get(user)
-    except TypeError:  # a list, or something with a list inside: nobody who is listed
+    except TypeError:  # a list, or something with a list inside: not a listed user
         return None

@@ -1,9 +1,9 @@
-"""Quantiles of everything a stream has brought so far, told after every step and paid for once.
+"""Quantiles of everything a stream has brought so far, released after every step and paid for once.
 
 Bounds are cut into 2^k equal bins. A row is counted in its bin and in the 2, 4, 8, ... bins twice, four times, ... as
 wide that hold it, each with a running total of its own: it moves k totals by 1 each, L1 norm k and L2 norm sqrt k, and
 `mechanisms.continual` hides that. A quantile is found from the widest bins down: in each pair of halves by the noisy
-share of the left one. That is post-processing; the middle of the last bin is told. No interval is shown.
+share of the left one. That is post-processing; the middle of the last bin is released. No interval is shown.
 """
 
 from __future__ import annotations

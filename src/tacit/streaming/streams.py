@@ -1,4 +1,4 @@
-"""Counts, histograms, sums and means of a stream, told after every step and paid for once.
+"""Counts, histograms, sums and means of a stream, released after every step and paid for once.
 
     visits = RunningCount(365, epsilon=1, delta=1e-6, path="visits.stream")
     visits.within(365)                    # free: how far the last total will be off at most, 95 times of 100
@@ -85,7 +85,7 @@ class Stream:
     _unit: float = 1.0
 
     def _sent(self, row: list[int], number: int | None) -> list[float]:
-        """The totals after this step, drawn now or long ago."""
+        """The totals after this step, drawn now or before."""
         if isinstance(self._kept, Journal):
             return self._kept.step(self._kept.time + 1 if number is None else number, row)
         if number is not None and number != self._kept.time + 1:
@@ -93,7 +93,7 @@ class Stream:
         return self._kept.step(row)
 
     def close(self) -> None:
-        """Let go of the file, where there is one."""
+        """Close the file, where there is one."""
         if isinstance(self._kept, Journal):
             self._kept.close()
 
@@ -254,7 +254,7 @@ class RunningMean(Stream):
 
         In half widths, with m the mean's distance from the middle, |m| <= 1, and t the answer: it is off by more than
         t only if the noise of distances less (m + t) or (m - t) times the noise of rows passes t * rows, upwards or
-        downwards. Gaussian noise of one total is within r * rows, so that t = r sqrt(1 + (1 + t)^2) will do. Other
+        downwards. Gaussian noise of one total is within r * rows, so t = r sqrt(1 + (1 + t)^2) is enough. Other
         noise is bounded total by total: r + r (1 + t) = t.
         """
         level = parameters.level("confidence", confidence)
@@ -293,7 +293,7 @@ class Sliding:
         return now - self._before.pop(0)
 
     def deviation(self, step: int) -> float:
-        """The standard deviation after `step` steps; exact for Gaussian noise of known length, else a bound."""
+        """The standard deviation after `step` steps; exact for Gaussian noise of known length, otherwise a bound."""
         totals = self.stream.totals
         if step <= self.last:
             return self.stream.deviation(step)

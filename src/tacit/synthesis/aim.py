@@ -1,4 +1,4 @@
-"""`aim`: select, measure, fit, again and again: each round measures the table that the model gets most wrong.
+"""`aim`: it selects, measures and fits in rounds, each of which measures the table that the model gets most wrong.
 
 Theorem. The release starts with a table of every column, and goes on in rounds of one choice by the exponential
 mechanism and one table under rounded normal noise.
@@ -8,18 +8,17 @@ mechanism and one table under rounded normal noise.
     the sum stays within the purse (`Purse.pay` refuses otherwise). Costs are chosen by released numbers alone.
 So everything together costs what one release of Gaussian noise does (`purse`); with edges of bins that are bought
 (`bought`), their composition. That is charged. The number of rounds, the candidates, their estimates and the annealing
-of the noise follow from public numbers and what was released; how long the fitting takes does too.
+of the noise follow from public numbers and what was released; so does the time that the fitting takes.
 
 How much noise each table gets. Noise of deviation s costs 1/s**2 and moves about k s rows, in a table where k cells
 are larger than it. For one sum of costs the rows moved in several tables are the fewest where s is proportional to
-k**(-1/3), so a table's share is proportional to k**(2/3) (`_want`). k is the number of cells for the first tables, and
-for candidates what the model says (`noise_of`): public or released numbers, so the shares are free to follow them.
+k**(-1/3), so a table's share is proportional to k**(2/3) (`_want`). For the first tables k is the number of cells, for
+candidates it is what the model says (`noise_of`): these are public or released numbers, so the shares may follow them.
 
 Neighbours: one unit's rows, added or removed. Assumptions: the columns' facts and the workload are public.
 Source: McKenna, Mullins, Sheldon, Miklau 2022 ("AIM"). Different here: rare values are merged after the first tables
-(`merging`), which get a share of their own; tables have unequal noise; what noise would do to a table is no more than
-the table itself in cells that are smaller than the noise (`noise_of`); the fit stops at the level of the noise
-(`model.fitting`).
+(`merging`), which get a share of their own; tables have unequal noise; in cells that are smaller than the noise, the
+noise counts as the cell's own size (`noise_of`); the fit stops at the level of the noise (`model.fitting`).
 """
 
 from __future__ import annotations
@@ -61,24 +60,24 @@ Progress = Callable[[float], None]
 _FIRST: Final = Fraction(30, 100)
 _FIRST_OF_LITTLE: Final = Fraction(50, 100)
 _LITTLE: Final = Fraction(1, 250)  # mu**2
-# of a round, for the choice: a large purse makes choices that are precise enough from less of it
+# of a round, for the choice: a large purse needs a smaller share for choices that are precise enough
 _CHOOSING_OF_MUCH: Final = Fraction(3, 100)
 _POWER: Final = 2 / 3
 _MOST_WANTED: Final = Fraction(4)  # times the share of a round, at most
 _ROUNDS: Final = 5  # for each column, at most
 _STEPS, _LAST_STEPS = 40, 300
 _MEAN_SIZE: Final = math.sqrt(2 / math.pi)  # of normal noise, in deviations
-_LAST_ROUNDS: Final = 24  # that many at least share what is left when the noise is lowered
+_LAST_ROUNDS: Final = 24  # at least this many share the rest when the noise is lowered
 _ANNEAL: Final = 2  # times the share
 _UNTIL: Final = 0.6
 MOST_CELLS: Final = 1 << 20
 
 
 def noise_of(estimate: Table, sigma: float) -> float:
-    """What noise is expected to do to a table: in each cell its mean size, or the cell's own where that is less.
+    """What noise is expected to do to a table: in each cell its mean size, or the cell's own size where that is less.
 
     A fit keeps counts at 0 or above and their sum, so cells that are smaller than the noise come out small. Without
-    this a large table with many empty cells would seem to drown in noise, and would never be measured.
+    this a large table with many empty cells would seem to be lost in noise, and would never be measured.
     """
     return _MEAN_SIZE * float(np.minimum(sigma, np.nan_to_num(estimate)).sum())
 
@@ -108,7 +107,7 @@ def aim(
     tenth of the budget buys.
     nulls: columns whose missing values are kept, or True for all that may miss one. constraints: public conditions that
     every drawn row keeps. prior: public rows to start from. progress: called with the share of the budget that is used,
-    unless the policy lets answers leave at public points in time only: each call would tell how long a round took.
+    unless the policy lets answers leave only at public points in time: each call would show how long a round took.
 
     >>> people = {"sex": ["F", "M", "F"], "ward": ["A", "B", "B"]}
     >>> twin = aim(people, values={"sex": ["F", "M"], "ward": ["A", "B"]}, epsilon=1, delta=1e-6)
@@ -152,7 +151,7 @@ def adaptive(
     bits: BitSource,
     progress: Progress | None = None,
 ) -> Release:
-    """The release itself, for so much of mu**2."""
+    """The release itself, for this much of mu**2."""
     purse = Purse(total_cost)
     exact.prepare(list(candidates))
     count = len(layout.sizes)
@@ -190,7 +189,7 @@ def adaptive(
         tables = model.cliques()
         moved = float(np.abs(marginal(tree, tables, chosen) * total - estimates[chosen]).sum())
         if moved <= noise_of(estimates[chosen], noise.scale):
-            # what was measured is lost in the noise: less of it from here on, and enough left for some more tables
+            # the table was lost in the noise: from here on there is less noise, and enough is left for some more tables
             share = max(share, min(share * _ANNEAL, purse.left / _LAST_ROUNDS))
         if progress is not None:
             progress(purse.used)
@@ -213,14 +212,14 @@ def first_tables(exact: Tables, sizes: Sequence[int], purse: Purse, rows: int, b
 
 
 def _want(cells: float) -> Fraction:
-    """What a table of this many cells gets of the purse, up to a factor."""
+    """The share of the purse for a table of this many cells, up to a factor."""
     return Fraction(max(round(1024 * cells**_POWER), 1), 1024)
 
 
 def _estimates(
     counts: Mapping[Columns, Whole], model: Fitted, tables: list[Table], joined: Sequence[int], room: float
 ) -> dict[Columns, Table]:
-    """What the model says about each candidate that keeps it small."""
+    """The model's table for each candidate that keeps the model small."""
     tree = model.tree
     return {
         columns: marginal(tree, tables, columns) * model.total

@@ -4,8 +4,8 @@ Promise: which method is taken follows from the columns' public facts, the budge
 a row; what is charged and stored is that method's own release, under its own name. Asking the method by name finds the
 same release again, free.
 
-  * One column, or no delta: `independent`. A single column needs no choices, and of the others that scale only this one
-    has a pure guarantee.
+  * One column, or no delta: `independent`. A single column needs no choices, and among the methods that scale only this
+    one has a pure guarantee.
   * Up to MOST_COLUMNS columns: `aim`. Each of its rounds looks at every pair of columns, so the work grows with the
     square of their number.
   * More columns: `residual`, whose rounds look at tables of pairs alone, and which needs no model to measure them.
@@ -44,7 +44,7 @@ def best(
     analyst: str | None = None,
     progress: Progress | None = None,
 ) -> Synthetic:
-    """A table by the method that suits its columns: `aim`, `residual` for many, `independent` where it must be.
+    """A table by the method that suits its columns: `aim`, `residual` for many, `independent` if need be.
 
     data: rows of a curator, or arrays with `bounds` and `values`. bins: how columns of many numbers are cut: numbers,
     edges, or "private" for quantiles that a tenth of the budget buys.

@@ -37,7 +37,7 @@ SHARE: Final = Fraction(1, 10)  # of the budget, for the edges of all columns to
 
 
 def public_and_bought(source: Source, bins: Any) -> tuple[Any, frozenset[str]]:
-    """What is said about bins without the columns whose edges are to be bought, and those columns."""
+    """The stated bins without the columns whose edges are to be bought, and those columns."""
     if isinstance(bins, str):
         if bins != PRIVATE:
             raise parameters.refuse("bins", 'a number, a mapping from columns, or "private" for all wide columns', bins)
@@ -54,13 +54,13 @@ def public_and_bought(source: Source, bins: Any) -> tuple[Any, frozenset[str]]:
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """The columns whose edges are bought, by their places, and how each of them is."""
+    """The columns whose edges are bought, by their places, and how each is bought."""
 
     choosers: tuple[tuple[int, Variable, Quantiles], ...] = ()
 
     @property
     def events(self) -> tuple[events.Event, ...]:
-        """What they cost."""
+        """The cost of all edges."""
         return tuple(each.event for _, _, each in self.choosers)
 
     @property
@@ -123,6 +123,6 @@ def _width(variable: Variable) -> int:
 
 
 def with_bought(layout: Layout, names: frozenset[str]) -> Layout:
-    """The layout that knows which of its edges stand for ones that are bought."""
+    """The layout that knows which of its edges stand for edges that are to be bought."""
     places = frozenset(place for place, name in enumerate(layout.names) if name in names)
     return replace(layout, bought=places)

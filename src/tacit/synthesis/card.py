@@ -105,7 +105,7 @@ def _full(fields: Sequence[Field], columns: Columns) -> int:
 
 
 def _pairs(synthetic: Synthetic) -> list[str]:
-    """Every pair of columns with its error, or that it has none."""
+    """Every pair of columns with its error, or a note that it has none."""
     names = [in_html(_short(name)) for name in synthetic.columns]
     count = len(names)
     if count < 2:

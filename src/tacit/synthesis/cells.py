@@ -1,4 +1,4 @@
-"""The columns of a synthetic table: which cells each has, and what a cell reads as. All of it is public.
+"""The columns of a synthetic table: which cells each has, and how a cell is written. All of it is public.
 
 Listed values and truth values are cells; whole numbers and dates between bounds are their own cells where they are few;
 all else is cut into bins between the bounds. A value inside a bin is drawn evenly among those that the column can have.
@@ -28,18 +28,18 @@ from tacit.policy.dates import EPOCH
 from tacit.statistics.domains import MOST_CELLS, Bins, Domain, domain_of, limits_of
 from tacit.statistics.source import Source
 
-_FEW: Final = 128  # so many whole numbers are cells of their own
+_FEW: Final = 128  # up to this many whole numbers are cells of their own
 _BINS: Final = 32
 _MOST_COLUMNS: Final = 64
-MISSING: Final = "missing"  # what a cell of missing values is called
+MISSING: Final = "missing"  # the name of a cell of missing values
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
     """A column of the synthetic table.
 
-    `values` are what the cells read as; or `edges`, whole numbers of `step`, are where the bins begin, the last of them
-    where the last bin ends (both ends included). Where `nullable`, a last cell stands for missing values.
+    `values` are the cells as people write them; or `edges`, whole numbers of `step`, are where the bins begin, the last
+    of them where the last bin ends (both ends included). Where `nullable`, a last cell stands for missing values.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Field:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What to call each cell."""
+        """The name of each cell."""
         missing = (MISSING,) * self.nullable
         if self.values is not None:
             return tuple(str(each) for each in self.values) + missing
@@ -77,7 +77,7 @@ class Field:
         return self.labels
 
     def value(self, code: int) -> Any:
-        """A whole number of steps as it reads."""
+        """A whole number of steps as people write it."""
         if self.kind == "date":
             return EPOCH.date() + datetime.timedelta(days=code)
         if self.kind == "timestamp":
@@ -85,11 +85,11 @@ class Field:
         return int(code * self.step) if self.kind == "integer" else float(code * self.step)
 
     def inside(self, cells: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
-        """For each cell one of the codes of its bin, evenly."""
+        """For each cell one of the codes of its bin, each as likely as the others."""
         edges = np.array(self.edges, dtype=np.int64)
         ends = edges[1:].copy()
         ends[-1] += 1  # the last bin is closed
-        held = np.minimum(cells, self.known - 1)  # what is missing has a code that nobody reads
+        held = np.minimum(cells, self.known - 1)  # a missing value has a code that is never read
         return generator.integers(edges[:-1][held], ends[held])
 
     def to_dict(self) -> dict[str, Any]:
@@ -223,7 +223,7 @@ def is_wide(variable: Variable) -> bool:
 
 
 def _listed_values(values: Any, name: str) -> tuple[Any, ...] | None:
-    """Values as whoever has the arrays wrote them: codes know them as texts."""
+    """Values as the caller's arrays have them: codes know them as texts."""
     given = values.get(name) if isinstance(values, Mapping) else values
     return None if given is None else tuple(given)
 

@@ -48,7 +48,7 @@ _STEPS: Final = 400
 _SCALED: Final = 50
 _LEAST: Final = -50.0  # a cell that scaling empties stays possible
 _UNTIL: Final = 0.7  # of the noise: the model starts further off than one without rules
-_UNTIL_PRIOR: Final = 1.0  # a good prior is as near as the truth would be
+_UNTIL_PRIOR: Final = 1.0  # a good prior starts as near as the truth would be
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,12 +101,12 @@ def _ruled_cells(
 
 
 def kept_apart(merges: Sequence[Merge], layout: Layout) -> tuple[Merge, ...]:
-    """Rare values of columns that rules are about are not merged: a rule may hold for one and not for the other."""
+    """Rare values of a rule's columns are not merged: the rule may hold for one and not for another."""
     return tuple(plain(len(own.codes)) if place in layout.kept else own for place, own in enumerate(merges))
 
 
 def named_rules(rules: Sequence[Rule], prior: Prior | None = None) -> dict[str, Any]:
-    """What of them is part of the key of a release: another rule, or another prior, is another synthesis."""
+    """The part of them that belongs to the key of a release: another rule, or another prior, is another synthesis."""
     named: dict[str, Any] = {"constraints": [rule.text for rule in rules]} if rules else {}
     return named if prior is None else named | prior.named()
 
@@ -130,9 +130,10 @@ def ruled(release: Release, known: Sequence[Measured], rules: Sequence[Rule], pr
 
 
 def _started(model: Tree, before: Fitted, rules: Sequence[Rule]) -> list[Table]:
-    """The model of before, with each rule's table replaced by one that keeps the rule and has the same columns.
+    """The earlier model, with each rule's table replaced by one that keeps the rule and has the same columns.
 
-    Leaving out broken cells alone would take rows from one side: of children with an income, the children.
+    Only leaving out broken cells would take rows from one side: without children who have an income, there would be too
+    few children.
     """
     found = started(model, before)
     tables = before.cliques()
@@ -204,7 +205,7 @@ def _listed(constraints: Any) -> list[str]:
 
 def _condition(text: str) -> tree.Scalar:
     try:
-        alone, _ = syntax_of(check_text(text))  # by itself: brackets in it do not reach beyond it
+        alone, _ = syntax_of(check_text(text))  # read by itself, so that its brackets do not reach beyond it
     except QuestionError:
         alone = []
     if len(alone) != 1 or not isinstance(alone[0], exp.Condition):
@@ -256,7 +257,7 @@ def _holds(text: str, places: Columns, fields: Sequence[Field]) -> NDArray[np.bo
     try:
         with duckdb.connect(config={"enable_external_access": "false"}) as connection:
             connection.register("tacit_arrays", {**arrays, "tacit_at": np.arange(grid.shape[1])})
-            unknown = str(any(fields[place].nullable for place in places)).lower()  # of what is missing, as in a CHECK
+            unknown = str(any(fields[place].nullable for place in places)).lower()  # for missing values, as in a CHECK
             query = f"SELECT coalesce(({text}), {unknown}) AS holds FROM (SELECT {named}, tacit_at FROM tacit_arrays)"  # noqa: S608  # read before
             told = np.asarray(connection.execute(f"{query} ORDER BY tacit_at").fetchnumpy()["holds"], dtype=bool)
     except duckdb.Error as problem:

@@ -44,7 +44,7 @@ class Drawn:
 
     @classmethod
     def of(cls, fields: Sequence[Field], cells: Sequence[Whole], generator: np.random.Generator) -> Drawn:
-        """Rows of cells as they read; inside a bin a value is drawn evenly."""
+        """The rows of these cells; inside a bin a value is drawn evenly."""
         columns = {each.name: _read(each, own, generator) for each, own in zip(fields, cells, strict=True)}
         return cls({each.name: each.kind for each in fields}, columns)
 
@@ -144,7 +144,7 @@ def with_missing(each: Field, values: NDArray[Any], cells: Whole) -> NDArray[Any
 
 
 def read_values(each: Field, cells: Whole) -> NDArray[Any]:
-    """What cells of listed values read as."""
+    """The listed values of cells."""
     assert each.values is not None
     listed = np.empty(each.size, dtype=object)
     listed[: each.known] = each.values
@@ -153,7 +153,7 @@ def read_values(each: Field, cells: Whole) -> NDArray[Any]:
 
 
 def read_codes(each: Field, codes: Whole) -> NDArray[Any]:
-    """What codes inside bins read as."""
+    """The values of codes inside bins."""
     if each.kind in ("date", "timestamp"):
         return codes.astype(_TYPES[each.kind])
     if each.kind == "integer":

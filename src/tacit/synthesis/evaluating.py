@@ -170,7 +170,7 @@ def _tables(tables: Any, layout: Layout, synthetic: Synthetic) -> list[Columns]:
 def _content(
     noisy: Sequence[int], noises: tuple[Laplace, Laplace, Laplace], tables: int, cells: int, level: float
 ) -> Content:
-    each = (1 + Fraction(str(level))) / 2  # the two parts of a quotient share what may go wrong
+    each = (1 + Fraction(str(level))) / 2  # the two parts of a quotient share the chance of a miss
     reaches = [float(noise.error(each)) for noise in noises]
     least, most = max(noisy[2] - reaches[2], 1.0), max(noisy[2] + reaches[2], 1.0)
     rounding = cells / (2 * GRID)

@@ -45,7 +45,7 @@ def independent(
     prior: Any = None,
     analyst: str | None = None,
 ) -> Synthetic:
-    """A table whose columns have the distributions of the data's, and nothing to do with each other.
+    """A table whose columns have the distributions of the data's columns, and are independent of each other.
 
     data: rows of a curator, or arrays with `bounds` and `values`. bins: how columns of many numbers are cut: numbers,
     edges, or "private" for quantiles that a tenth of the budget buys.

@@ -1,8 +1,7 @@
 """Rare values put together: cells whose noisy counts do not stand out from the noise become one.
 
-Which are merged is decided by released counts, so it costs nothing; tables over the merged cells are sums of exact
-counts, and a row still has one cell in each. What was merged is shared out again by the released counts of the single
-values (`shares`).
+Released counts decide which are merged, so it costs nothing. Tables over the merged cells are sums of exact counts, and
+a row still has one cell in each. A merged cell is divided again by the released counts of its single values (`shares`).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from tacit.synthesis.model.tables import Columns, Table
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Merge:
-    """For each cell of a column which merged cell it belongs to, and which share of it it is."""
+    """For each cell of a column, the merged cell that it belongs to, and its share of that cell."""
 
     codes: Whole
     shares: Table
@@ -42,7 +41,7 @@ def plain(size: int) -> Merge:
 
 
 def merge_rare(noisy: Table, least: float, estimated: Table) -> Merge:
-    """All cells below `least` as one; shared out by their estimated counts (all above 0)."""
+    """All cells below `least` become one, which is divided by their estimated counts (all above 0)."""
     rare = noisy < least
     if int(rare.sum()) < 2:
         return plain(len(noisy))
@@ -84,7 +83,7 @@ def spread_codes(codes: Whole, merge: Merge, generator: np.random.Generator) -> 
         return codes
     order = np.argsort(merge.codes, kind="stable")
     ends = np.cumsum(np.bincount(merge.codes))
-    found = order[ends - 1][codes]  # right for all cells that are their own
+    found = order[ends - 1][codes]  # right for all cells that were not merged
     several = np.bincount(merge.codes) > 1
     for cell in np.flatnonzero(several):
         rows = np.flatnonzero(codes == cell)

@@ -52,7 +52,7 @@ from tacit.synthesis.synthetic import Synthetic, synthesised
 # of rho: for single columns, for choices, for pairs; found on a public table
 _SHARES: Final = (Fraction(40, 100), Fraction(12, 100), Fraction(48, 100))
 _SHARES_OF_LITTLE: Final = (Fraction(55, 100), Fraction(7, 100), Fraction(38, 100))
-_LITTLE: Final = Fraction(1, 500)  # rho: of less, pairs would be mostly noise
+_LITTLE: Final = Fraction(1, 500)  # rho: with less, pairs would be mostly noise
 _RARE: Final = 3  # deviations of noise, below which a value is merged with others
 _MANY: Final = 1 << 60  # tables of any size
 
@@ -69,7 +69,7 @@ class Plan:
 
     @property
     def event(self) -> events.Event:
-        """All of it."""
+        """The composition of all parts."""
         parts: list[events.Event] = [*self.edges.events, events.Repeated(self.single.event, self.columns)]
         if self.choice is not None and self.pair is not None:
             parts += [events.Repeated(each, self.columns - 1) for each in (self.choice.event, self.pair.event)]
@@ -162,7 +162,7 @@ MOST_PAIR: Final = 1 << 22
 
 
 def must_be_small(layout: Layout) -> None:
-    """Refuse columns whose tables of pairs no machine holds."""
+    """Refuse columns whose tables of pairs are too large for memory."""
     largest = sorted(layout.sizes)[-2:]
     if len(largest) == 2 and largest[0] * largest[1] > MOST_PAIR:
         hint = "Cut them into fewer bins: bins={...}."
@@ -212,7 +212,7 @@ def known_tables(measured: Sequence[Measurement], merges: Sequence[Merge]) -> li
 
 
 def pair_scores(exact: Tables, pairs: Sequence[Columns], merges: Sequence[Merge], first: Fitted) -> dict[Columns, int]:
-    """For each pair how far its table is from that of independent columns, in whole numbers."""
+    """For each pair, how far its table is from that of independent columns, in whole numbers."""
     single = {clique[0]: table for clique, table in zip(first.tree.cliques, first.cliques(), strict=True)}
     return {
         (a, b): scoring.distance(

@@ -3,11 +3,12 @@
 Theorem (privacy). Weights A over the whole domain add up to N. Each of T rounds chooses a question (a cell of one of
 the workload's tables, `whole_domain`) by the exponential mechanism of range eta, with whole-number scores
 |GRID c_k - round(GRID A_k)| of sensitivity GRID r, and releases its count c_k with discrete Gaussian noise of
-sensitivity r. N is stated, a public number that need not be right, or bought first with discrete Gaussian noise of
-sensitivity r. So the release is the composition of T choices and T (or T + 1) noisy counts, all with parameters fixed
-beforehand; that event is charged, and its noise is the least for which the accountant says (epsilon, delta). zCDP gives
-the first guess: T eta**2/8 + T r**2/(2 sigma**2) (bounded range: Cesar and Rogers 2021), a factor of order T**(1/2)
-less noise than adding up T epsilons. Turning weights is post-processing, and so is using measurements again.
+sensitivity r. N is either stated, as a public number that need not be right, or bought first with discrete Gaussian
+noise of sensitivity r. So the release is the composition of T choices and T (or T + 1) noisy counts, all with
+parameters fixed beforehand; that event is charged, and its noise is the least for which the accountant says (epsilon,
+delta). zCDP gives the first guess: T eta**2/8 + T r**2/(2 sigma**2) (bounded range: Cesar and Rogers 2021), a factor of
+order T**(1/2) less noise than adding up T epsilons. Turning weights is post-processing, and so is using measurements
+again.
 
 Theorem (error). Let e_i be the error c_k - A_k of the question of round i before it is measured, z_i what the noise
 (and the difference of N to the number of rows n) did to the measurement, clipped to [0, N]. Turning the weights by
@@ -77,7 +78,7 @@ class Plan:
 
     @property
     def event(self) -> events.Event:
-        """All of it."""
+        """The composition of all parts."""
         first = () if self.total is None else (self.total.event,)
         rounds = [events.Repeated(each, self.rounds) for each in (self.choice.event, self.count.event)]
         return events.Composed((*first, *rounds))
@@ -122,7 +123,7 @@ def mwem(
 
     data: rows of a curator, or arrays with `bounds` and `values`. rows: how many rows there are, if that is public; a
     share of the budget buys it otherwise. rounds: more of them fit more questions, each with more noise. workload: as
-    for `aim`. The answer's `facts` tell the theorem's bound on the error.
+    for `aim`. The answer's `facts` have the theorem's bound on the error.
 
     >>> people = {"sex": ["F", "M", "F"], "ward": ["A", "B", "B"]}
     >>> mwem(people, values={"sex": ["F", "M"], "ward": ["A", "B"]}, rounds=2, epsilon=1, delta=1e-6).method
@@ -213,13 +214,13 @@ def _turned_again(
 
 
 def noise_bound(plan: Plan, beta: Fraction) -> float:
-    """What no measurement's noise exceeds, with a third of beta for all of them; more by how far N may be off."""
+    """A bound on the noise of all measurements, which fails with a third of beta; plus how far N may be off."""
     each = float(plan.count.error(1 - beta / (3 * plan.rounds)))
     return each + rows_bound(plan, beta)
 
 
 def rows_bound(plan: Plan, beta: Fraction) -> float:
-    """How far a bought number of rows is off, with a third of beta."""
+    """How far a bought number of rows is off at most; that fails with a third of beta."""
     return 0.0 if plan.total is None else float(plan.total.error(1 - beta / 3))
 
 

@@ -3,7 +3,7 @@
 Promise: a prior is public, so it costs nothing and changes no sensitivity; it is part of the key of a release. It adds
 a tree of its pairs of columns to the model (those with the largest mutual information: Chow and Liu 1968), and the
 model starts from the prior's tables instead of independent columns. Then it is fitted to what was measured, as far as
-the noise lets one tell: where the measurements say little, the prior's word stands; where they say much, theirs.
+the noise allows: where the measurements say little, the prior counts; where they say much, they do.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def prior_of(frame: Any, fields: Sequence[Field]) -> Prior | None:
 
 
 def _cells(values: Any, field: Field) -> Whole:
-    """The cell of each value; -1 for what has none."""
+    """The cell of each value; -1 for a value without one."""
     listed = np.asarray(values)
     if field.values is not None:
         known: dict[Any, int] = {each: place for place, each in enumerate(field.values)}
@@ -123,5 +123,5 @@ def _cells(values: Any, field: Field) -> Whole:
 def _known(known: Mapping[Any, int], value: Any) -> int:
     try:
         return known.get(value, -1)
-    except TypeError:  # a value that no listed one can be
+    except TypeError:  # a value of a type that no listed one has
         return -1

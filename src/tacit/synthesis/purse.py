@@ -4,7 +4,7 @@ Theorem. Every step, whatever was released before it, is at least as hard to tel
 laws of deviation 1 whose means are mu_i apart (it is mu_i-GDP). A step is made only if the sum of all mu_i**2 so far
 stays at most mu**2; its parameters follow from released numbers. Then all steps together are mu-GDP, so that they cost
 what Gaussian noise of deviation 1/mu costs on a number that a unit moves by 1: that event is charged.
-Proof, by induction over the steps that are left. What is still to come costs, at any threshold, at most as much as a
+Proof, by induction over the steps that are left. The steps still to come cost, at any threshold, at most as much as a
 pair of normal laws whose means are sqrt(left) apart, left being mu**2 less what was spent. A step of mu_i before it
 gives at most the product of both pairs, and the product of normal pairs mu_i and sqrt(left - mu_i**2) apart is one
 sqrt(left) apart (turn the plane so that the line between both means is an axis). Spending less is post-processing of
@@ -63,7 +63,7 @@ class TableNoise:
 
     @property
     def cost(self) -> Fraction:
-        """Of mu**2."""
+        """The part of mu**2 that it spends."""
         return (self.sensitivity / self.sigma) ** 2
 
     @property
@@ -100,7 +100,7 @@ class Round:
 
 
 class Purse:
-    """What may be spent of mu**2, and what was: exact, and never more."""
+    """How much of mu**2 may be spent, and how much was: exact, and never more."""
 
     def __init__(self, total: Fraction) -> None:
         self.total, self.spent = total, Fraction(0)
@@ -127,7 +127,7 @@ def filled(
 ) -> tuple[Fraction, events.Event]:
     """How much mu**2 there is, and the event that is charged, together with what was bought `before`.
 
-    rho: what zero-concentrated privacy would leave, which is enough: mu**2 = 2 rho. More is found by the accountant.
+    rho: the one of zero-concentrated privacy, which is always safe: mu**2 = 2 rho. The accountant finds more.
     """
 
     def charged(sigma: Fraction) -> events.Event:

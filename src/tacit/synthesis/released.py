@@ -1,7 +1,7 @@
 """What a synthesis releases, as text: tables with noise, the model that was fitted to them, and how it was paid for.
 
 Promise: everything here is public or was released with noise. The text is JSON with arrays as numpy writes them,
-compressed, in base64; reading it runs nothing (no pickle), and what does not fit together is refused.
+compressed, in base64; reading it runs nothing (no pickle), and parts that do not fit together are refused.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Release:
     measured: tuple[Measurement, ...]
     fitted: Fitted
     merges: tuple[Merge, ...]
-    facts: Mapping[str, Any] = field(default_factory=dict)  # what a method tells besides: plain JSON
-    # shares of tables over single cells that the model itself does not hold, and that come before what it says
+    facts: Mapping[str, Any] = field(default_factory=dict)  # what a method says in addition: plain JSON
+    # shares of tables over single cells that the model itself does not hold; they take precedence over the model
     tables: tuple[tuple[Columns, Table], ...] = ()
 
     def to_text(self) -> str:

@@ -1,7 +1,7 @@
 """`residual`: the rounds of `aim` for pairs, with tables put together from residuals instead of a graphical model.
 
 Theorem. What is released is what `aim` releases, and is paid from the same purse (`purse`): tables of single columns,
-then rounds of one choice and one table of a pair. What differs is post-processing: the estimates in the scores, the
+then rounds of one choice and one table of a pair. Only post-processing differs: the estimates in the scores, and the
 model at the end.
 
 A graphical model must keep its cliques small, so `aim` may not measure every pair that it gets wrong, and its work
@@ -9,13 +9,13 @@ grows with the cliques. Here a pair's table follows from its own residual and it
 whatever else was measured: any pairs may be measured, and a round costs one look at each pair. A measured pair is not
 measured again before its noise is halved.
 
-What is kept. The measured pairs' tables, consistent and without negative cells: they are what the model says about
-these pairs. For all other tables, and for rows, there is a graphical model of as many of the measured pairs as its
-cliques allow, fitted once: a spanning tree of the pairs with the largest dependence first, then those that the tree
-gets most wrong. So rows follow fewer of the pairs than the tables do.
+What is kept. The release keeps the measured pairs' tables, consistent and without negative cells: they are the model's
+answer about these pairs. For all other tables, and for rows, there is a graphical model of as many of the measured
+pairs as its cliques allow, fitted once: a spanning tree of the pairs with the largest dependence first, then those that
+the tree gets most wrong. So rows follow fewer of the pairs than the tables do.
 
 Neighbours: one unit's rows, added or removed. Assumptions: the columns' facts are public. Rare values are not merged:
-residuals want the same noise in every cell.
+residuals need the same noise in every cell.
 Source: Fuentes, Mullins, Xiao, Kifer, Musco, Sheldon 2026 ("Fast private adaptive query answering for large data
 domains", AIM+GReM); Mullins et al. 2024. The independent default, the shrinking and the rows are argued here.
 """
@@ -59,7 +59,7 @@ _LAST_ROUNDS: Final = 16
 _TINY: Final = 1e-12
 _MOST_CELLS: Final = 1 << 17
 _STEPS: Final = 60
-_HALVED: Final = 4  # of the variance: a measured pair waits until a table has so much less noise
+_HALVED: Final = 4  # of the variance: a measured pair waits until its table would have this much less noise
 
 
 @passed_on
@@ -80,7 +80,7 @@ def residual(
     data: rows of a curator, or arrays with `bounds` and `values`. bins: how columns of many numbers are cut: numbers,
     edges, or "private" for quantiles that a tenth of the budget buys. nulls: columns whose missing values are kept, or
     True for all that may miss one. progress: called with the share of the budget that is used, unless the policy lets
-    answers leave at public points in time only.
+    answers leave only at public points in time.
 
     >>> people = {"sex": ["F", "M", "F"], "ward": ["A", "B", "B"]}
     >>> residual(people, values={"sex": ["F", "M"], "ward": ["A", "B"]}, epsilon=1, delta=1e-6).method
@@ -108,7 +108,7 @@ def residual(
 def measured_pairs(
     exact: Tables, layout: Layout, total: Fraction, rows: int, bits: BitSource, progress: Progress | None = None
 ) -> Release:
-    """The release itself, for so much of mu**2."""
+    """The release itself, for this much of mu**2."""
     purse = Purse(total)
     count = len(layout.sizes)
     pairs: list[Columns] = list(itertools.combinations(range(count), 2))

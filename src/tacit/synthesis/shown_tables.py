@@ -1,11 +1,11 @@
-"""A model's table for people: expected counts, and an interval for each cell that a measured table tells about.
+"""A model's table for people: expected counts, and an interval for each cell that a measured table covers.
 
 Theorem (intervals). A measured table over columns that hold the wanted ones gives, summed over the others, a count with
 the noise of `many` independent cells of deviation sigma: noisy - z sigma many**(1/2) to noisy + z sigma many**(1/2)
 holds the exact count with the stated probability, for normal noise of that variance; it is widened to hold the model's
-own count. Which measured table is taken is decided by those widths alone, not by what was measured, so the probability
-stands. A table of Laplace noise takes the wider of the two laws' intervals. Cells that were merged, and tables that
-were never measured, have none: how far the model is off there is not known.
+own count. The widths alone decide which measured table is taken, not the measured numbers, so the probability holds. A
+table of Laplace noise takes the wider of the two laws' intervals. Cells that were merged, and tables that were never
+measured, have none: how far the model is off there is not known.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def shown_table(synthetic: Synthetic, places: Columns, level: float) -> Finding:
 
 
 def telling(release: Release, columns: Columns) -> Measurement | None:
-    """The measured table that tells most about these columns: the one with the least noise in a cell of theirs."""
+    """The best measured table for these columns: the one with the least noise in each of their cells."""
     held = [each for each in release.measured if set(columns) <= set(each.columns)]
     return min(held, key=lambda each: each.sigma**2 * _many(each, columns), default=None)
 
@@ -64,7 +64,7 @@ def _many(measured: Measurement, columns: Columns) -> int:
 
 
 def reach_of(release: Release, level: float) -> float:
-    """How many deviations an interval reaches: of normal noise, or the more of it and Laplace noise."""
+    """How many deviations an interval reaches: for normal noise, or the larger of normal and Laplace noise."""
     normal = float(ndtri((1 + level) / 2))
     if release.facts.get("noise") == "laplace":
         return max(normal, -math.log(1 - level) / math.sqrt(2))
@@ -72,7 +72,7 @@ def reach_of(release: Release, level: float) -> float:
 
 
 def intervals(release: Release, columns: Columns, expected: Table, level: float) -> tuple[Table, Table] | None:
-    """Ends for every cell, NaN for merged cells; None where nothing measured tells about these columns."""
+    """Ends for every cell, NaN for merged cells; None where no measured table holds these columns."""
     found = telling(release, columns)
     if found is None:
         return None

@@ -66,7 +66,7 @@ class Plan:
 
     @property
     def event(self) -> events.Event:
-        """All of it."""
+        """The composition of all parts."""
         first = () if self.total is None else (self.total.event,)
         return events.Composed((*first, self.choice.event, self.error.event))
 
@@ -99,7 +99,7 @@ def small_database(
     """The best database of `size` rows for the counts of the workload, chosen by the exact exponential mechanism.
 
     data: rows of a curator, or arrays with `bounds` and `values`. rows: how many rows there are, if that is public; a
-    tenth of epsilon buys it otherwise. workload: as for `aim`. The answer's `facts` tell the theorem's bound on the
+    tenth of epsilon buys it otherwise. workload: as for `aim`. The answer's `facts` have the theorem's bound on the
     error, and the error that occurred, which a tenth of epsilon buys.
 
     >>> found = small_database({"sex": ["F", "M", "F"]}, size=2, values={"sex": ["F", "M"]}, epsilon=1)
@@ -160,7 +160,7 @@ def chosen_database(
 
 
 def facts_of(plan: Plan, questions: Questions, total: int, occurred: int) -> dict[str, Any]:
-    """What is told besides the rows: the theorem's bound, and the error that occurred."""
+    """What is released in addition to the rows: the theorem's bound, and the error that occurred."""
     return {
         "rows": total,
         "size": plan.size,

@@ -1,11 +1,11 @@
-"""A spanning tree of pairs, grown by one private choice at a time, that prefers columns in the middle of what is there.
+"""A spanning tree of pairs, grown by one private choice at a time, that prefers columns in the middle of the tree.
 
 Theorem. Each choice is the exponential mechanism among the pairs that connect two parts of the tree so far, by scores
-that a unit moves by at most their sensitivity: the given scores plus what is added here, which follows from earlier
-choices and from the released number of rows alone. So each choice costs what the exponential mechanism costs,
+that a unit moves by at most their sensitivity: the given scores plus a bonus that is added here, which follows from
+earlier choices and from the released number of rows alone. So each choice costs what the exponential mechanism costs,
 whatever was chosen before it, and what is added costs nothing.
 
-What is added. A pair does not only stand for itself. In a tree, two columns depend on each other through all the pairs
+What is added. A pair counts for more than itself. In a tree, two columns depend on each other through all the pairs
 between them, and each step loses something: say that a share FADING of the dependence is left. A pair (a, b) with score
 s then carries about s * reach(a) * reach(b) between both parts, where reach(a) is the sum of FADING ** steps over all
 columns of a's part. The logarithm of that product has no bounded sensitivity; to first order around a typical score
@@ -29,8 +29,8 @@ from tacit.noise import BitSource
 from tacit.synthesis import scoring
 from tacit.synthesis.model.tables import Columns
 
-# Round numbers from the middle of a range in which neither matters much (0.5 to 0.8, 0.02 to 0.08), found on Adult and
-# not worse than nothing added on any of eight other tables.
+# Round numbers from the middle of ranges in which neither matters much (0.5 to 0.8, 0.02 to 0.08), found on Adult; on
+# eight other tables they are never worse than adding nothing.
 _FADING: Final = 0.5
 _TYPICAL: Final = 0.03
 
@@ -38,7 +38,7 @@ _TYPICAL: Final = 0.03
 def chosen_tree(
     choice: Exponential, scores: Mapping[Columns, int], columns: int, total: float, bits: BitSource
 ) -> list[Columns]:
-    """Pairs one by one, each among those that connect what is not connected yet. total: the released number of rows."""
+    """Pairs one by one, each among those that connect two parts. total: the released number of rows."""
     steps = np.where(np.eye(columns, dtype=bool), 0.0, math.inf)  # between columns, through chosen pairs
     pairs: list[Columns] = []
     while len(pairs) < columns - 1:

@@ -1,8 +1,8 @@
 """A synthetic table: one release, then any number of questions, all free.
 
-Promise: a `Synthetic` is made of released numbers only. Whatever is drawn from it, asked of it or saved of it costs
-nothing, and says nothing about a person that the release did not say. It comes from the text that the ledger stores,
-the first time and every time after.
+Promise: a `Synthetic` is made of released numbers only. Drawing from it, asking it and saving it cost nothing, and say
+nothing about a person that the release did not say. It comes from the text that the ledger stores, the first time and
+every time after.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Synthetic:
 
     @property
     def method(self) -> str:
-        """How it was made."""
+        """The method that made it."""
         return self._release.method
 
     @property
@@ -65,7 +65,7 @@ class Synthetic:
 
     @property
     def measured(self) -> tuple[tuple[str, ...], ...]:
-        """The tables that were measured, by their columns, in the order in which they were."""
+        """The tables that were measured, by their columns, in the order in which they were measured."""
         return tuple(tuple(self.columns[place] for place in each.columns) for each in self._release.measured)
 
     @property
@@ -80,7 +80,7 @@ class Synthetic:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What the method tells besides its tables, e.g. a bound on its error."""
+        """What the method says in addition to its tables, e.g. a bound on its error."""
         return dict(self._release.facts)
 
     def __repr__(self) -> str:
@@ -113,7 +113,7 @@ class Synthetic:
     def ask(self, sql: str, *, level: parameters.Number = "0.95", dialect: str = "duckdb") -> Finding:
         """The model's answer to a question in SQL, free. FROM may name any table: there is only this one.
 
-        Counts, sums and means have intervals for what the noise did where a measured table tells about the columns;
+        Counts, sums and means have intervals for the noise where a measured table holds the columns;
         the notes say which figures have none.
         """
         from tacit.synthesis.asking.questions import answered

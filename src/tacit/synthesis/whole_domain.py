@@ -50,7 +50,7 @@ class Questions:
         return np.concatenate([summed(table, every, columns).reshape(-1) for columns in self.tables])
 
     def members(self) -> list[Whole]:
-        """For each table, which of all questions each cell of the domain belongs to."""
+        """For each table, the question that each cell of the domain belongs to."""
         at = np.indices(self.sizes).reshape(len(self.sizes), -1)
         found, first = [], 0
         for columns in self.tables:

@@ -5,7 +5,7 @@
     attacks.differencing().chart_spec()         # the same as a Vega-Lite chart
 
 All data are made up in code from a seed; the noise of tacit is the real one, so its figures vary a little. Every file
-opens with its attack, what is released to it, and why the ceiling beside it holds.
+opens with its attack, what is released to it, and why its ceiling holds.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ ATTACKS: Final[tuple[Callable[[], Attempt], ...]] = (
     timing,
     error_messages,
 )
-"""Every attack that needs no extra but scikit-learn, to be called without arguments. `memorisation` needs torch."""
+"""Every attack that needs no extra, except scikit-learn; call them without arguments. `memorisation` needs torch."""
 
 __all__ = [
     "ATTACKS",

@@ -1,4 +1,4 @@
-"""What an attack achieved: against the naive target, against tacit, by guessing, and the most that is possible.
+"""What an attack achieved against the naive target, against tacit and by guessing, and the most that is possible.
 
 Theorem (identification). Let a secret be one of m values, equally likely to an attacker who knows all the rest. Let the
 release be (epsilon, delta)-indistinguishable for any two of the values. Then no attack names the secret with
@@ -8,7 +8,7 @@ P_i(A_i) <= exp(epsilon) P_j(A_i) + delta. Summed over those j, with exp(epsilon
 (m - 1 + exp(epsilon)) P_i(A_i) <= exp(epsilon) sum_j P_j(A_i) + (m - 1) delta. Sum over i and divide by m.
 
 For m = 2 and delta = 0 this is exp(epsilon)/(1 + exp(epsilon)). Whether one unit is in the data is such a pair at the
-price of the release. What the unit's value is, is a pair of one removal and one addition: `replacing` has its price.
+price of the release. The value of a unit is such a pair at the price of one removal and one addition: see `replacing`.
 
 Several secrets in one release. Under pure epsilon the bound holds for each secret given the outcome and all the others,
 so the number of right guesses is at most binomial, as if every guess were a trial of its own (Steinke, Nasr,
@@ -44,7 +44,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Curves beside the bars: how the attack depends on something.
+    """Curves next to the bars: how the attack depends on something.
 
     >>> Curves("noise", "share of wrong bits", (Point("2 answers a bit", 0.5, 0.0),)).x
     'noise'
@@ -132,7 +132,7 @@ def _lines(attempt: Attempt, curves: Curves) -> dict[str, Any]:
 
 
 def ceiling(budget: Budget, candidates: int = 2) -> float:
-    """The most that any attack names one of `candidates` values right, where any two of them are within `budget`.
+    """The highest rate at which attacks name one of `candidates` values right, any two of them within `budget`.
 
     >>> import math
     >>> from tacit import Budget
@@ -176,7 +176,7 @@ def attempted(
     delta: Number = 0,
     most: Callable[[Budget], float] = ceiling,
 ) -> Attempt:
-    """Run it, time it, and put the ceiling beside it."""
+    """Run it, time it, and add the ceiling."""
     budget = Budget(epsilon, delta)
     start = time.perf_counter()
     found = run()

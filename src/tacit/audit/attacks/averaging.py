@@ -1,8 +1,8 @@
 """Averaging: the same question again and again, until the noise has averaged away.
 
 The naive server draws new noise for every repetition and forgets what it has told. The mean of K answers has 1/sqrt(K)
-of the noise, so a thousand repetitions tell a count to the person. The curator stores its answer: asked again, in
-whatever words, it returns the same one and charges nothing.
+of the noise, so a thousand repetitions give a count exactly. The curator stores its answer: if asked again, in any
+wording, it returns the same one and charges nothing.
 
 Each group is a trial: the attacker knows all but one of its members, and a coin decided whether the last one is in.
 """
@@ -25,7 +25,7 @@ SPELLINGS = (
 
 
 def averaging(epsilon: Number = "1/2", *, groups: int = 200, repeats: int = 2_000, seed: int = 1) -> Attempt:
-    """Tell who is in a group by averaging repeated counts.
+    """Find out who is in a group by averaging repeated counts.
 
     >>> done = averaging(epsilon="1/2", groups=20)
     >>> done.naive, round(done.ceiling, 2)

@@ -66,7 +66,7 @@ def _incomes(rng: np.random.Generator, rich: bool) -> Whole:
     target = HOUSEHOLDS * MEAN - FORTUNE
     drawn = np.clip(rng.lognormal(11, 0.6, HOUSEHOLDS - 1), 1_000, 700_000)
     incomes = np.floor(drawn * (target / drawn.sum())).astype(np.int64)
-    incomes[: target - int(incomes.sum())] += 1  # the rounding, a unit of it to each of the first
+    incomes[: target - int(incomes.sum())] += 1  # the remainder of rounding, one unit to each of the first
     return np.append(incomes, FORTUNE) if rich else incomes
 
 

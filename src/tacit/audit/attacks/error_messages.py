@@ -1,4 +1,4 @@
-"""Error messages: a question that fails for one value only tells that value, whatever noise is on its answer.
+"""Error messages: a question that fails for one value alone reveals that value, whatever noise is on its answer.
 
 The naive server adds good noise to its counts, but passes the database's errors on: `1 // (age - 86)` divides by zero
 exactly when a matching person is 86. With CASE the attacker asks which half the age lies in, and finds any age among
@@ -28,7 +28,7 @@ Fails: TypeAlias = Callable[[str], bool]
 
 
 def error_messages(epsilon: Number = 1, *, people: int = 200, targets: int = 10, seed: int = 1) -> Attempt:
-    """Tell people's ages by which questions fail.
+    """Find out people's ages by which questions fail.
 
     >>> done = error_messages(epsilon=1, people=20, targets=1)
     >>> done.naive, round(done.ceiling, 2)
@@ -75,7 +75,7 @@ def question(seat: int, below: int) -> str:
 
 
 def _age_by_errors(fails: Fails, seat: int) -> int:
-    """Halve the range as often as it takes."""
+    """Halve the range until one age is left."""
     low, high = 0, AGES
     while high - low > 1:
         middle = (low + high) // 2

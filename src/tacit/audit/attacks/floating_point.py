@@ -1,10 +1,10 @@
-"""Floating point: the low bits of text-book Laplace noise betray the number beneath it.
+"""Floating point: the low bits of textbook Laplace noise give away the exact number.
 
-Text books draw Laplace noise as scale * sign * ln(u), u a float. Only some floats are such a logarithm, and they are
-different ones for different exact answers: v + scale ln(u) is reachable from v = 0 where it is not from v = 1
-(Mironov 2012). The attacker inverts the formula: the u that would be needed, rounded to the floats a generator makes
-(multiples of 2**-53), must give the very output back. Where one answer alone explains it, the noise has told
-everything, whatever epsilon says; where both do, the one with more draws behind it is likelier.
+Text books draw Laplace noise as scale * sign * ln(u), u a float. Only some floats are such a logarithm, and different
+exact answers have different ones: v + scale ln(u) is reachable from v = 0 where it is not from v = 1 (Mironov 2012).
+The attacker inverts the formula: the u that would be needed, rounded to the floats a generator makes (multiples of
+2**-53), must give the very output back. If only one answer explains it, the noise has revealed everything, whatever
+epsilon says; if both do, the one with more possible draws is likelier.
 
 The private release is tacit's Laplace on whole numbers, whose every output can come from either answer.
 """
@@ -21,7 +21,7 @@ from tacit.parameters import Number
 
 Reals = NDArray[np.float64]
 _ULP = 2.0**-53
-_IMPOSSIBLE = 1e-6  # not zero: a rounding missed here must not decide alone
+_IMPOSSIBLE = 1e-6  # not zero: a rounding error that was missed here must not decide alone
 _NEAR = 16  # how far from the computed u to look: exp and ln are wrong in the last bits, and a sum is rounded
 
 
@@ -42,7 +42,7 @@ def floating_point(epsilon: Number = 1, *, releases: int = 10, trials: int = 1_0
         naive_outputs = counts + textbook_laplace(rng, scale, counts.size).reshape(counts.shape)
         ours = np.asarray(Laplace(sensitivity=1, epsilon=exact).release(counts), dtype=np.float64)
         naive = float(np.mean(_guess(naive_outputs, scale) == truth))
-        # against tacit the better of two attackers counts: one who looks at bits, one who knows that they are no use
+        # against tacit the better of two attackers counts: one looks at bits, one knows that bits are no use
         private = max(float(np.mean(said == truth)) for said in (_guess(ours, scale), _by_law(ours, scale)))
         possible = [explanations(naive_outputs, value, scale) > 0 for value in (0.0, 1.0)]
         words = (
@@ -54,7 +54,7 @@ def floating_point(epsilon: Number = 1, *, releases: int = 10, trials: int = 1_0
 
 
 def textbook_laplace(rng: np.random.Generator, scale: float, size: int) -> Reals:
-    """Noise as text books have it: broken, and here to be broken."""
+    """Textbook noise: it is broken, so that the attack can show it."""
     uniform = (rng.integers(0, 2**53, size) + 1) * _ULP
     sign = np.where(rng.integers(0, 2, size) == 1, 1.0, -1.0)
     return np.asarray(sign * (scale * np.log(uniform)))

@@ -1,8 +1,8 @@
-"""Homogeneity: a k-anonymous table still tells what the few rows of a class have in common.
+"""Homogeneity: a k-anonymous table still reveals what the few rows of a class have in common.
 
 The naive release is a table made k-anonymous: ages by decade, zip codes by area, classes of fewer than k rows left out.
-Whoever knows a neighbour's age, sex and zip code looks up the class and says its most frequent disease. In the
-extreme, a woman of 50 to 60 whose class has two rows has one of two diseases, or certainly the one both have.
+An attacker who knows a neighbour's age, sex and zip code looks up the class and names its most frequent disease. In the
+extreme, a woman of 50 to 60 whose class has two rows has one of two diseases, or certainly the one that both rows have.
 The private release is the same table of numbers (class by disease), with noise; one unit is in one cell.
 """
 
@@ -18,7 +18,7 @@ from tacit.parameters import Number
 
 
 def two_women() -> tuple[dict[str, list[str]], Anonymity]:
-    """The small table of the text books: 2-anonymous, and the class of the 50-60 year old women tells all but a bit.
+    """The small textbook table: it is 2-anonymous, and the class of the women of 50 to 60 reveals all but one bit.
 
     >>> table, found = two_women()
     >>> found.k, table["disease"][3:5]  # whoever knows that she is there knows that it is one of these

@@ -4,8 +4,8 @@ Each class of the model is a person, each training row a picture of one. The att
 climbs from an empty picture towards a class by the model's own gradient (Fredrikson, Jha, Ristenpart 2015), and then
 picks the person out of a line-up: the true face and look-alikes drawn by the same law.
 
-The private model is trained by noisy gradients for the same number of steps, a person with all their pictures being the
-unit. Another face for a person is one removal and one addition, and the ceiling is that of `replacing`.
+The private model is trained by noisy gradients for the same number of steps, where the unit is a person with all their
+pictures. Another face for a person is one removal and one addition, and the ceiling is that of `replacing`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def model_inversion(
 
 
 def invert(shape: Shape, weights: Reals, labels: Labels, steps: int = 100) -> Reals:
-    """A picture for each class that the model is sure of, kept small."""
+    """For each class, a small picture of which the model is sure."""
     pictures = np.zeros((labels.size, shape.inputs))
     for _ in range(steps):
         pictures -= 0.5 * (input_gradient(shape, weights, pictures, labels) + 0.01 * pictures)

@@ -1,14 +1,14 @@
 """Membership and inversion against the models that people use: scikit-learn's, and those of `tacit.learning`.
 
 Both models are made by their public names and seen through their public methods. scikit-learn's logistic regression has
-more features than rows and next to no penalty, so that it knows its rows by heart; `tacit.learning.LogisticRegression`
+more features than rows and almost no penalty, so that it memorises its rows; `tacit.learning.LogisticRegression`
 sees the same rows at (epsilon, delta), a row being a unit. scikit-learn is the extra `tacit[learn]`.
 
 - Membership by loss (Yeom et al. 2018): a candidate with a larger margin than half-way between what members and others
   have in shadow models was in. Neighbours differ by such a row, so the ceiling is that of the budget.
-- Inversion (Fredrikson, Jha, Ristenpart 2015): each class is a person with one picture. Of a linear model the picture
-  that a class likes best is its row of coefficients; the attacker picks the face that is most like it out of a line-up.
-  Another face for a person is one removal and one addition (`replacing`).
+- Inversion (Fredrikson, Jha, Ristenpart 2015): each class is a person with one picture. For a linear model the best
+  picture of a class is its row of coefficients; the attacker picks the most similar face out of a line-up. Another face
+  for a person is one removal and one addition (`replacing`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tacit.audit.attacks.logistic import Reals
 from tacit.audit.attacks.membership_in_models import by_loss
 from tacit.parameters import Number
 
-_PENALTY = 1e4  # scikit-learn's C: next to none
+_PENALTY = 1e4  # scikit-learn's C: almost no penalty
 _REACH = 4.0  # bounds of standard normal features, stated without a look at them
 _PIXELS = 64
 
@@ -38,7 +38,7 @@ def membership_in_learned(
     pairs: int = 4,
     seed: int = 1,
 ) -> Attempt:
-    """Tell by its loss whether a row was among those that a published model was trained on.
+    """Find out by its loss whether a published model was trained on a row.
 
     >>> done = membership_in_learned(epsilon=1, candidates=20, features=50, pairs=1)
     >>> round(done.ceiling, 2), done.naive > done.ceiling
@@ -78,7 +78,7 @@ def inversion_of_learned(
         labels = np.arange(people)
         models = [_plain(), _private(epsilon, delta, labels.tolist())]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # that there are as many classes as rows
+            warnings.simplefilter("ignore", UserWarning)  # the warning that there are as many classes as rows
             shown = [np.asarray(model.fit(faces[:, 0], labels).coef_) for model in models]
         alike = [cosines(faces, each) for each in shown]
         rates = [float(np.mean(each.argmax(axis=1) == 0)) for each in alike]

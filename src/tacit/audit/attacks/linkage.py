@@ -3,7 +3,7 @@
 The naive release is the hospital's rows with names left out. A person whose (birth date, zip, sex) is alone in both
 tables is named, and their diagnosis with them (Sweeney 1997). The private release is the number of patients of every
 diagnosis in each target's class, with noise: one unit is in one cell, so a histogram of any size has sensitivity 1.
-The attacker says the diagnosis with the highest noisy number, which is the likeliest one.
+The attacker names the diagnosis with the highest noisy number, which is the likeliest one.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def linkage(
         hospital = {column: values[names] for column, values in roll.items()}
         diagnosis = rng.integers(0, diagnoses, patients)
         found = link(roll, hospital)
-        # whoever is not named uniquely counts as missed
+        # a person who is not named uniquely counts as missed
         said = np.full(people, -1)
         said[found[found >= 0]] = diagnosis[found >= 0]
         naive = float(np.mean(said[names] == diagnosis))

@@ -28,7 +28,7 @@ _STEPS: Final = 100
 
 
 def within_unit_ball(rows: Reals) -> Reals:
-    """Rows scaled down to norm 1 where they are longer; a hair less, so that rounding cannot pass it."""
+    """Rows scaled down to slightly below norm 1 where they are longer, so that rounding cannot pass it."""
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.maximum(1.0, norms * (1 + 1e-12)))
 
@@ -69,7 +69,7 @@ def margins(weights: Reals, rows: Reals, labels: Reals) -> Reals:
 
 
 def _newton(scaled: Reals, ridge: float, gradient: Reals) -> Reals:
-    """(A'A + ridge I)^-1 g = (g - A'(AA' + ridge I)^-1 A g)/ridge: a system of rows, which are fewer than features."""
+    """(A'A + ridge I)^-1 g = (g - A'(AA' + ridge I)^-1 A g)/ridge: a system in rows, which are fewer than features."""
     kernel = scaled @ scaled.T + ridge * np.eye(len(scaled))
     return np.asarray((gradient - scaled.T @ np.linalg.solve(kernel, scaled @ gradient)) / ridge)
 

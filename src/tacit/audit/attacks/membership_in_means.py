@@ -1,4 +1,4 @@
-"""Membership from statistics: many means of few people tell who was among them.
+"""Membership from statistics: many means over few people reveal who was among them.
 
 The release is the number of people with each of d attributes (a panel of genes, say). The attacker knows one person's
 attributes x and the shares p in the population, and scores (x - p) . (means - p): for members it is d times the
@@ -24,7 +24,7 @@ from tacit.parameters import Number
 def membership_in_means(
     epsilon: Number = 1, delta: Number = "1e-9", *, candidates: int = 200, attributes: int = 2_500, seed: int = 1
 ) -> Attempt:
-    """Tell who was among those whose attributes were averaged. `attributes` is a square, such as 2,500.
+    """Find out who was among those whose attributes were averaged. `attributes` is a square, such as 2,500.
 
     >>> done = membership_in_means(epsilon=1, candidates=40, attributes=400)
     >>> round(done.ceiling, 2), done.naive > done.ceiling

@@ -1,6 +1,6 @@
 """Membership from a model: it is surer of what it was trained on.
 
-A logistic regression with more features than rows learns its rows by heart. A coin decided for every candidate whether
+A logistic regression with more features than rows memorises its rows. A coin decided for every candidate whether
 they are in the training data. Two attacks (both know the candidate's row and how the model was made):
 
 - by loss (Yeom et al. 2018): a candidate whose loss is below the median of losses in models of the attacker's own,
@@ -48,7 +48,7 @@ def membership_by_loss(
     pairs: int = 4,
     seed: int = 1,
 ) -> Attempt:
-    """Tell by its loss whether a row was in a model's training data.
+    """Find out by its loss whether a row was in a model's training data.
 
     >>> done = membership_by_loss(epsilon=1, candidates=30, features=150, pairs=1)
     >>> round(done.ceiling, 2), done.naive > done.ceiling
@@ -66,7 +66,7 @@ def membership_by_likelihood_ratio(
     pairs: int = 16,
     seed: int = 1,
 ) -> Attempt:
-    """Tell by a likelihood ratio whether a row was in a model's training data.
+    """Find out by a likelihood ratio whether a row was in a model's training data.
 
     >>> done = membership_by_likelihood_ratio(epsilon=1, candidates=30, features=150, pairs=2)
     >>> round(done.ceiling, 2), done.naive > done.ceiling
@@ -117,14 +117,14 @@ def by_loss(seen: Reals, members: Guesses) -> Guesses:
 
 
 def _by_ratio(seen: Reals, members: Guesses) -> Guesses:
-    """The likelier of two normal laws, fitted for each candidate to the models with and without them."""
+    """The likelier of two normal laws, which are fitted for each candidate to the models with and without it."""
     shadows, inside = seen[1:], members[1:]
     with_them, without = (_normal(np.where(which, shadows, np.nan)) for which in (inside, ~inside))
     return np.asarray(_log_density(seen[0], *with_them) > _log_density(seen[0], *without))
 
 
 def _normal(values: Reals) -> tuple[Reals, Reals]:
-    # a spread shared by all candidates is steadier than one estimated from a few dozen models
+    # one spread for all candidates is more reliable than one for each, estimated from a few dozen models
     means = np.nanmean(values, axis=0)
     return means, np.full_like(means, np.sqrt(np.nanmean(np.nanvar(values, axis=0))) + 1e-12)
 

@@ -1,14 +1,14 @@
 """Memorisation: a small language model that was trained on secrets completes them.
 
-People write one line each: half of them ordinary words, half a sentence with a number that nobody else knows
+People write one line each: half of them ordinary words, half a sentence with a number that no one else knows
 ("my code bq is 4821"). A model of characters learns to continue the text. The attacker has the model and the words
 around a number, ranks all numbers by how likely the model finds them, and names the first.
 
 Exposure (Carlini, Liu, Erlingsson, Kos, Song 2019) is log2(how many numbers there are) - log2(the rank of the true
-one): 0 to all of its bits, and 1 bit in the median where the model knows nothing.
+one): it goes from 0 to the number of its bits, with median 1 bit where the model knows nothing.
 
 Private version: the same model by `learning.neural.PrivateTrainer`, where all of a person's characters are sampled and
-clipped together. Ceiling: numbers are drawn uniformly, and what one is, is one removal and one addition. Needs torch.
+clipped together. Ceiling: numbers are drawn uniformly, and changing one is one removal and one addition. Needs torch.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def memorisation(
 
 
 def _lines(rng: np.random.Generator, people: int, secrets: Any, digits: int) -> tuple[list[str], list[str]]:
-    """Everybody's line, and the beginnings of those with a secret."""
+    """Everyone's line, and the beginnings of lines with a secret."""
     begun = [f"my code {_LETTERS[place // 26]}{_LETTERS[place % 26]} is " for place in range(len(secrets))]
     lines = [f"{start}{secret:0{digits}d}" for start, secret in zip(begun, secrets, strict=True)]
     length = len(lines[0])
@@ -100,7 +100,7 @@ def coded(text: str) -> list[int]:
 
 
 def windows(lines: list[str]) -> tuple[Codes, Codes, Codes]:
-    """What stands before each character, the character, and whose line it is."""
+    """The characters before each character, the character, and the person whose line it is."""
     rows, following, whose = [], [], []
     for person, line in enumerate(lines):
         own = coded(line.rjust(len(line) + _SEEN))

@@ -42,7 +42,7 @@ class Shape:
 
 
 def begin(shape: Shape, rng: np.random.Generator) -> Reals:
-    """Small random weights: public, they depend on no row."""
+    """Small random weights, which are public, since they depend on no row."""
     return np.asarray(rng.standard_normal(shape.size) / np.sqrt(shape.inputs))
 
 
@@ -83,7 +83,7 @@ def input_gradient(shape: Shape, weights: Reals, rows: Reals, labels: Labels) ->
 
 
 def clipped(each: Reals) -> Reals:
-    """Rows scaled down to norm 1 where they are longer; a hair less, so that rounding cannot pass it."""
+    """Rows scaled down to slightly below norm 1 where they are longer, so that rounding cannot pass it."""
     return np.asarray(each / np.maximum(1.0, np.linalg.norm(each, axis=1, keepdims=True) * (1 + 1e-12)))
 
 

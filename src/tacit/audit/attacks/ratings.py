@@ -1,4 +1,4 @@
-"""Linkage of sparse ratings: a few films somebody rated, roughly when, are enough to find their record.
+"""Linkage of sparse ratings: a few films that someone rated, with rough dates, are enough to find their record.
 
 The naive release is every subscriber's ratings without names. The attacker knows some of a target's ratings, off by a
 star and by days, a few of them plainly wrong. Score of a record (Narayanan, Shmatikov 2008): the sum over the known
@@ -7,7 +7,7 @@ the best score stands out from the second by 1.5 standard deviations of all scor
 not know about: a coin decided whether the target rated it.
 
 The private release is how many subscribers rated each film. A subscriber has at most `most` ratings, so the sensitivity
-is `most`. The attacker may even know the exact number of all the others who rated the film, and compares.
+is `most`. The attacker may even know exactly how many others rated the film, and compares.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def ratings_linkage(
     targets: int = 300,
     seed: int = 1,
 ) -> Attempt:
-    """Find targets among sparse ratings by a few of them with noise in stars and dates; learn of one film more.
+    """Find targets among sparse ratings by a few of them with noise in stars and dates; learn about one more film.
 
     >>> done = ratings_linkage(epsilon=1, subscribers=100, films=200, targets=10)
     >>> done.naive, round(done.ceiling, 2)
@@ -42,7 +42,7 @@ def ratings_linkage(
     def run() -> Rates:
         rng = np.random.default_rng(seed)
         stars, days = _records(rng, subscribers, films, most - 1)
-        # one film more that the attacker wonders about: a coin for each target, a tenth of the others
+        # one more film that the attacker asks about: rated by each target by a coin, and by a tenth of the others
         rated = rng.random(subscribers) < 0.1
         chosen = rng.choice(subscribers, targets, replace=False)
         rated[chosen] = rng.integers(0, 2, targets) == 1
@@ -51,7 +51,7 @@ def ratings_linkage(
         for target in chosen:
             match = _match(stars, days, weights, *_heard(rng, stars[target], days[target], known, films))
             matched += match == target
-            right += bool(rated[match]) == bool(rated[target]) if match >= 0 else 0.5  # a coin where nobody stands out
+            right += bool(rated[match]) == bool(rated[target]) if match >= 0 else 0.5  # a coin where none stands out
         others = np.count_nonzero(rated) - rated[chosen]
         noisy = Laplace(sensitivity=most, epsilon=epsilon).release(others + rated[chosen])
         private = float(np.mean((2 * (noisy - others) > 1) == rated[chosen]))

@@ -1,15 +1,15 @@
-"""Reconstruction: too many too accurate answers give the whole column back.
+"""Reconstruction: too many answers that are too accurate give the whole column back.
 
 The secret is a column of n bits. The attacker asks for the sum of the bits of random sets of people, and solves for the
 bits: by least squares, or by the linear program that minimises the sum of the absolute errors over [0, 1]**n; both are
-rounded. Noise that stays well below sqrt(n) is no help against 2 n or more answers (Dinur, Nissim 2003; Dwork,
+rounded. Noise that stays well below sqrt(n) does not help against 2 n or more answers (Dinur, Nissim 2003; Dwork,
 McSherry, Talwar 2007), which the curves show: they fall from half of the bits wrong to none.
 
 Against the curator the budget is shared by all sums, so the noise grows with their number. The attacker tries two ways:
-`questions` random sums in one question; and one sum for each person, which is the best attack there is against
-added noise of this kind. The better of the two counts.
+`questions` random sums in one question; and one sum for each person, which is the best possible attack against added
+noise of this kind. The better of the two counts.
 
-A bit of 0 adds nothing to any sum, so a bit changes a sum as removing the person does: the price of a bit is epsilon.
+A bit of 0 adds nothing to any sum, so changing a bit is like removing the person: the price of a bit is epsilon.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def reconstruction(
 
 
 def least_squares(sets: NDArray[np.float64], answers: NDArray[np.float64], deviation: float = 0.0) -> NDArray[np.int64]:
-    """The bits nearest to the solution of least error; where noise is known, of least expected error.
+    """The bits nearest to the solution of least error; where the noise is known, of least expected error.
 
     A bit of -1/2 or 1/2 has variance 1/4, so the ridge that fits noise of this deviation is 4 deviation**2.
     """

@@ -1,4 +1,4 @@
-"""A curator over made-up columns, for attacks: a file and a policy in a folder that is gone afterwards.
+"""A curator over made-up columns, for attacks: a file and a policy in a folder that is deleted afterwards.
 
 Promise: the public surface alone is used (`tacit.open`), as any analyst would meet it. The ledger and the working copy
 live in memory. Every column is of whole numbers with public bounds.

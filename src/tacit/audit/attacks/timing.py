@@ -1,12 +1,12 @@
-"""Timing: a sampler that works longer for larger noise tells how large the noise was.
+"""Timing: a sampler that works longer for larger noise shows how large the noise was.
 
-The naive sampler draws geometric noise by flipping coins until one falls: as many flips as the noise is large. Whoever
-sees the answer and how long it took subtracts the noise. tacit draws in batches whose work depends neither on data
+The naive sampler draws geometric noise by flipping coins until one falls: as many flips as the noise is large. An
+attacker who sees the answer and its time subtracts the noise. tacit draws in batches whose work depends neither on data
 nor on the draw that leaves.
 
 A trial is a sum that is 0, or the most one person can add. The attacker first times draws of their own, fits a
-straight line of time against size of the noise, and then says the sum whose implied noise fits the time better; where
-time says nothing (a flat line), the nearer sum.
+straight line of time against size of the noise, and then names the sum whose implied noise fits the time better, or the
+nearer sum where time says nothing (a flat line).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def secure_coin() -> int:
 def timing(
     epsilon: Number = "1/2", *, trials: int = 2_000, clock: Clock = time.perf_counter_ns, coin: Coin = secure_coin
 ) -> Attempt:
-    """Tell a sum of 0 from a sum of 20 by how long its noise took; `clock` and `coin` let a test count, not time.
+    """Distinguish the sums 0 and 20 by how long their noise took; `clock` and `coin` let a test count, not time.
 
     >>> done = timing(epsilon="1/2", trials=20)
     >>> done.guessing, round(done.ceiling, 2)  # how well it does depends on the machine
@@ -64,7 +64,7 @@ def timing(
 
 
 def coin_by_coin(scale: float, coin: Coin = secure_coin) -> int:
-    """Two-sided geometric noise, one flip for each step: its running time is its size. Here to be broken."""
+    """Two-sided geometric noise, one flip for each step: its running time is its size. Broken on purpose."""
     stay = round(_WORD * math.exp(-1 / scale))
     while True:
         sign = coin() & 1
@@ -77,7 +77,7 @@ def coin_by_coin(scale: float, coin: Coin = secure_coin) -> int:
 
 def _attack(release: Release, truth: NDArray[Any], clock: Clock, scale: float) -> tuple[float, float]:
     """The share of right guesses, and the rank correlation of time and noise in the attacker's own draws."""
-    # own draws and the victim's take turns, so that a machine that changes its speed changes it for both
+    # own draws and the victim's take turns, so that a change in the machine's speed hits both
     turns = np.column_stack([np.zeros_like(truth), truth * _PERSON]).reshape(-1)
     seen, took = _timed(release, turns, clock)
     sizes, own_times, answers, times = np.abs(seen[::2]), took[::2], seen[1::2], took[1::2]

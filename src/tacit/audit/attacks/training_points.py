@@ -1,4 +1,4 @@
-"""Training-point reconstruction: what a model released exactly tells about the one row an attacker does not know.
+"""Training-point reconstruction: what an exact model reveals about the one row that an attacker does not know.
 
 Informed attacker (Balle, Cherubin, Hayes 2022): knows all rows but one. For a linear regression with an intercept the
 normal equations say that the residuals r sum to zero and so do r x: with the known rows' part subtracted, the last row

@@ -1,10 +1,10 @@
-"""The zoo: mechanisms that are broken, each in one way that was found in the wild, each beside its sound twin.
+"""The zoo: mechanisms that are broken, each in one way that was found in the wild, and each with a sound twin.
 
     for specimen in zoo.SPECIMENS:
         print(specimen.name, specimen.wrong, verify(specimen.broken, samples=specimen.samples).outcome)
 
-An audit that does not catch all of them is blind; one that flags a twin, or one of our own mechanisms, cries wolf.
-`run_battery` measures both.
+An audit that does not catch all of them is blind; one that flags a twin, or one of our own mechanisms, gives false
+alarms. `run_battery` measures both.
 """
 
 from tacit.audit.zoo import choices, data, noise, sparse_vector, totals

@@ -1,4 +1,4 @@
-"""The battery: every specimen must be caught, nothing sound may be flagged, and both rates are told.
+"""The battery: every specimen must be caught, nothing sound may be flagged, and both rates are reported.
 
 The share of failures that is accepted for the whole battery is divided among its runs on sound claims, so that one
 false alarm or more in all of them together has at most that probability; the specimens are judged at the same
@@ -22,7 +22,7 @@ from tacit.parameters import Number
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Of the broken, how many were caught; of the sound runs, how many were flagged (in error).
+    """How many of the broken ones were caught, and how many of the sound runs were flagged (in error).
 
     >>> print(Rates(25, 25, 0, 40, 80, 0.001, 60.0, (), ()))
     25 of 25 broken mechanisms caught; 0 of 80 runs on 40 sound ones flagged (one or more by chance: 0.001); 60 s

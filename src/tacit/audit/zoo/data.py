@@ -35,7 +35,7 @@ def clamped_to_policy(x: Sequence[int], *, size: int) -> Any:
 
 
 def unclipped_sum(x: Sequence[int], *, size: int) -> Any:
-    """Noise for values from 0 to 1 on a sum of whatever is there."""
+    """Noise for values from 0 to 1, on a sum of values that may be larger."""
     return whole(sum(x), 1, size)
 
 
@@ -55,12 +55,12 @@ def public_size(x: Sequence[int], *, size: int) -> Any:
 
 
 def scale_by_size(x: Sequence[int], *, size: int) -> Any:
-    """A mean in hundredths, with noise for the exact number of rows: of two rows or of twelve."""
+    """A mean in hundredths, with noise for the exact number of rows, which may be two or twelve."""
     return whole(100 * sum(x) // max(len(x), 1), Fraction(100, len(x) + 1), size)
 
 
 def scale_by_bound(x: Sequence[int], *, size: int) -> Any:
-    """With noise for the least number of rows there can be, none."""
+    """The mean with noise for the least possible number of rows, none."""
     return whole(100 * sum(x) // max(len(x), 1), 100, size)
 
 
@@ -88,7 +88,7 @@ def rounded_after(x: int, *, size: int) -> Any:
 
 
 def error_on_outlier(x: Sequence[int], *, size: int) -> Any:
-    """Refuses data with a value out of bounds, so an error tells that there is one."""
+    """Refuses data with a value out of bounds, so an error shows that there is one."""
     if max(x) > 1:
         return ["ValueError: value out of bounds"] * size
     return whole(sum(x), 1, size).tolist()
@@ -105,7 +105,7 @@ def rows_as_paid(x: Sequence[int], *, size: int) -> Any:
 
 
 def sample_size_told(x: Sequence[int], *, size: int) -> Any:
-    """Claims that sampling half of the rows halves epsilon, and tells how many rows were sampled."""
+    """Claims that sampling half of the rows halves epsilon, and releases how many rows were sampled."""
     drawn = generator().binomial(len(x), 0.5, size)
     return np.stack([drawn, drawn + noise(size, 1)], axis=1)
 
@@ -162,7 +162,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         float_sum,
         whole_sum,
         _MIXED,
-        sorted([_LOW, _LOW, *_MIXED[2:]]),  # one value replaced; the order of rows is nobody's promise
+        sorted([_LOW, _LOW, *_MIXED[2:]]),  # one value replaced; no one promises an order of rows
         1,
     ),
     specimen(

@@ -62,7 +62,7 @@ def cut_tails(x: int, *, size: int) -> Any:
 
 
 def printed_gaussian(x: float, *, size: int) -> Any:
-    """Variance ln(1.25/delta) S/epsilon, as it is sometimes printed: too small where epsilon is."""
+    """Variance ln(1.25/delta) S/epsilon, as it is sometimes printed: too small where epsilon is small."""
     deviation = math.sqrt(math.log(1.25 / 1e-5) / 0.1)
     return np.round(generator().normal(x, deviation, size) * 1024) / 1024
 
@@ -73,7 +73,7 @@ def sound_gaussian(x: int, *, size: int) -> Any:
 
 
 def gaussian_as_pure(x: int, *, size: int) -> Any:
-    """Gaussian noise for (1, 0.05): a fine promise, but not epsilon 1."""
+    """Gaussian noise for (1, 0.05): a sound promise, but not that of epsilon 1."""
     return Gaussian(sensitivity=1, epsilon=1, delta="0.05").release(np.full(size, x))
 
 

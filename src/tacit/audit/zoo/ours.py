@@ -1,4 +1,4 @@
-"""All of our own mechanisms, as claims about neighbours as bad as their theorems allow. None may be flagged."""
+"""All of our own mechanisms, as claims about the worst neighbours of their theorems. None may be flagged."""
 
 from __future__ import annotations
 

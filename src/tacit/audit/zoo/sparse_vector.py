@@ -58,7 +58,7 @@ def noise_for_one(x: Sequence[int], *, size: int) -> Any:
 
 
 def noise_reused(x: Sequence[int], *, size: int) -> Any:
-    """Releases the very value that was compared (lecture notes of 2011): it tells an upper bound of the threshold."""
+    """Releases the very value that was compared (lecture notes of 2011): it reveals an upper bound of the threshold."""
     found, noisy = _answers(x, size, threshold=2, each=2, most=1)
     return np.where(found == 1, noisy, np.where(found == 0, np.nan, -1000.0))
 

@@ -1,4 +1,4 @@
-"""A specimen: one mistake that was made somewhere, in a mechanism that runs, beside the version without it.
+"""A specimen: one mistake that was made somewhere, in a mechanism that runs, next to the version without it.
 
 Promise: a specimen's mechanism does nothing else wrong. Its noise comes from our own exact samplers wherever the
 mistake is not the noise itself, and the sound twin makes the same claim about the same neighbours.

@@ -16,7 +16,7 @@ def split_forgotten(x: int, *, size: int) -> Any:
 
 
 def split(x: int, *, size: int) -> Any:
-    """Each at a quarter."""
+    """Each question at a quarter of epsilon."""
     return x + noise((size, 4), 4)
 
 
@@ -38,7 +38,7 @@ def replaced_histogram(x: Sequence[int], *, size: int) -> Any:
 
 
 def replaced_histogram_paid(x: Sequence[int], *, size: int) -> Any:
-    """With noise for sensitivity 2."""
+    """The histogram with noise for sensitivity 2."""
     return np.array(x) + noise((size, len(x)), 2)
 
 

@@ -1,4 +1,4 @@
-"""A client of a round: it hides its vector under masks that cancel in the sum, and helps to undo those of the missing.
+"""A client of a round: it hides its vector under masks that cancel in the sum, and helps to undo those left over.
 
     client = Client(setup, number, identity, vector)
     message = client.begin()                      # to the server
@@ -11,11 +11,11 @@ What it sends, step by step, u being this client and N its neighbours:
     y = vector + mask(b) + sum over v of N in U2 of (+ if u < v, else -) mask(s with v's key)
     that it sees who survived, U3; and only after `threshold` of N confirmed the same set:
     for each of N in U2 one share: of b if it survived, of s if it did not. Never both.
-    With a share of s goes the key of the mask with that client, which s would make too: the server needs s only for
-    the masks of neighbours that vanish after this client does.
+    With a share of s it sends the key of its mask with that client, which also follows from s. So the server needs s
+    only for masks with neighbours that vanish later than this client.
 
 Promise. A message that is refused (`Refused`) changes nothing. Everything before y is independent of the vector; y is
-uniform for whoever misses either b or one of the masks of an honest neighbour. What the server can learn is in `setup`.
+uniform for anyone who lacks b, or lacks the mask of one honest neighbour. What the server can learn is in `setup`.
 Source: Bonawitz et al. 2017, with sets confirmed before the masked input too, so that all honest masks are of one set.
 """
 
@@ -39,8 +39,8 @@ SEALED = 2 * SHARE + 16
 class Client:
     """One client in one round. Its messages are made once: `last` is the last one, to be sent again if it got lost.
 
-    A client takes part in a round of one name once. A second time, also after a crash, a server that lies could open
-    two sums, with it and without it: `Odometer.enter` keeps a client from that.
+    A client takes part in a round of one name once. If it did so again, even after a crash, a lying server could open
+    two sums, one with it and one without it: `Odometer.enter` keeps a client from that.
 
     >>> from tacit import federated
     >>> server, keys = federated.new_round("a round", 5, modulus=100, length=1, threshold=3, least=4)
@@ -95,7 +95,7 @@ class Client:
 
     @property
     def is_finished(self) -> bool:
-        """Whether it has said all it will say."""
+        """Whether it has sent its last message."""
         return not self._steps
 
     # -- the answers: each reads all of a message before it changes anything -----------------------------------
@@ -125,7 +125,7 @@ class Client:
         return self._message(Kind.SHARES, commitment(self.setup, self._own) + b"".join(out))
 
     def _shared(self, body: bytes) -> bytes:
-        """Who shared, and what they sealed -> that this client saw it."""
+        """Who shared, and what they sealed -> a confirmation of who shared."""
         many = len(self.setup.clients)
         size = (many + 7) // 8
         shared = read_set(body[:size], many)
@@ -146,7 +146,7 @@ class Client:
         return self._message(Kind.SAW_SHARED, self._saw(b"shared", shared, held))
 
     def _shared_by_all(self, body: bytes) -> bytes:
-        """That neighbours saw the same -> the masked vector."""
+        """The neighbours' confirmations -> the masked vector."""
         self._confirmed(body, b"shared", self._in_shared, self._held)
         space = self.setup.space
         total = Masked(space, self._vector)
@@ -160,7 +160,7 @@ class Client:
         return self._message(Kind.MASKED, space.encode(total.numbers))
 
     def _survived(self, body: bytes) -> bytes:
-        """Who survived -> that this client saw it."""
+        """Who survived -> a confirmation of who survived."""
         survived = read_set(body, len(self.setup.clients))
         self._enough(survived)
         if not survived <= self._in_shared:
@@ -170,7 +170,7 @@ class Client:
         return self._message(Kind.SAW_SURVIVED, self._saw(b"survived", survived, among))
 
     def _survived_for_all(self, body: bytes) -> bytes:
-        """That neighbours saw the same -> a share for each of them that shared; the masks with those who vanished."""
+        """The neighbours' confirmations -> a share for each of them that shared; the masks with those who vanished."""
         among = [each for each in self._held if each in self._in_survived]
         self._confirmed(body, b"survived", self._in_survived, among)
         shares = [held[0 if each in self._in_survived else 1] for each, held in sorted(self._held.items())]
@@ -198,7 +198,7 @@ class Client:
             raise Refused(f"{len(found)} neighbours confirmed; {self.setup.threshold} are needed.")
 
     def _seal(self, other: int, way: dict[int, bytes]) -> bytes:
-        # the first secret stays one if the second is revealed; the second is forgotten with the round
+        # the first secret stays secret if the second is revealed; the second is forgotten with the round
         return derived(self._with[other], b"tacit agg seal", self._mask_secrets[other], way[other])
 
     def _message(self, kind: Kind, body: bytes) -> bytes:
@@ -206,7 +206,7 @@ class Client:
 
 
 def channel(setup: Setup, secret: bytes, one: int, other: int) -> bytes:
-    """The key by which two parties know each other's words in this round."""
+    """The key with which two parties authenticate their messages in this round."""
     pair = b"".join(each.to_bytes(4, "big") for each in sorted((one, other)))
     return derived(secret, b"tacit agg pair", setup.digest, pair)
 
@@ -223,5 +223,5 @@ def pair_mask(setup: Setup, secret: bytes, one: int, other: int) -> bytes:
 
 
 def commitment(setup: Setup, secret: bytes) -> bytes:
-    """What shows later that a client's own secret was put together rightly, and says nothing of it before."""
+    """A hash that later shows whether a client's own secret was put together rightly, and says nothing of it before."""
     return derived(secret, b"tacit agg commit", setup.digest)

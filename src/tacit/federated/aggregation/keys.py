@@ -1,11 +1,11 @@
-"""Who is who, and what two parties know that nobody else does.
+"""Who is who, and the secrets that only two parties share.
 
-Every party has an identity, an X25519 key; a list of the public halves is what everybody agrees on before a round (the
+Every party has an identity, an X25519 key; before a round, everyone agrees on a list of the public halves (the
 `Setup`). Two identities make a secret without sending anything, and from it come keys for one round, two parties and
 one purpose each: BLAKE2b with the secret as its key.
 
     authenticated   a tag of 16 bytes, keyed BLAKE2b: only these two parties can make it. Both can, so it convinces the
-                    other and no third party; nobody here has to be convinced of what was said to somebody else. A long
+                    other and no third party, and no third party needs to be convinced here. A long
                     text (a masked vector) is tagged by its SHA-256, which processors compute three times as fast.
     sealed          ChaCha20-Poly1305 under a key of its own for each message
 
@@ -31,7 +31,7 @@ _MOST_KNOWN = 1 << 16  # secrets that are kept in memory
 
 
 class Identity:
-    """A party's own key. Its bytes are a secret; `public` is for everybody.
+    """A party's own key. Its bytes are a secret; `public` is for everyone.
 
     >>> len(Identity().public)
     32
@@ -44,11 +44,11 @@ class Identity:
 
     @property
     def secret(self) -> bytes:
-        """What makes the same identity again."""
+        """The secret bytes, which make the same identity again."""
         return self._key.private_bytes_raw()
 
     def with_other(self, public: bytes) -> bytes:
-        """What this party and the owner of a public key know, and nobody else."""
+        """The secret that only this party and the owner of a public key know."""
         try:
             return self._key.exchange(_read(public))
         except ValueError:
@@ -77,7 +77,7 @@ def derived(secret: bytes, purpose: bytes, *bound_to: bytes) -> bytes:
 
 
 def tag(key: bytes, *text: bytes | memoryview) -> bytes:
-    """What only the two who know the key can say of this text."""
+    """The tag of this text, which only the two who know the key can make."""
     if sum(map(len, text)) < _LONG:
         return hashlib.blake2b(b"".join(text), key=key, person=b"tacit agg tag", digest_size=TAG).digest()
     state = hashlib.sha256()
@@ -92,12 +92,12 @@ def is_tag(found: bytes, key: bytes, *text: bytes | memoryview) -> bool:
 
 
 def sealed(key: bytes, text: bytes, bound_to: bytes) -> bytes:
-    """A text that only who knows the key can read. The key is used for one text: its nonce is always the same."""
+    """A text that only those who know the key can read. The key is used for one text: its nonce is always the same."""
     return ChaCha20Poly1305(key).encrypt(bytes(12), text, bound_to)
 
 
 def unsealed(key: bytes, text: bytes, bound_to: bytes) -> bytes:
-    """The text again, or a refusal if a bit of it or of what it is bound to has changed."""
+    """The text again; refused if a bit of it, or of what it is bound to, has changed."""
     try:
         return ChaCha20Poly1305(key).decrypt(bytes(12), text, bound_to)
     except InvalidTag:

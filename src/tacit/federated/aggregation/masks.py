@@ -1,7 +1,7 @@
 """Vectors of whole numbers below a modulus, the masks that hide them, and their bytes.
 
 A mask is the first numbers below the modulus of a stream of AES-256 in counter mode under a key that is used for this
-mask alone: words of the stream are passed over where they would make some numbers more likely, so that every number is
+mask alone: words of the stream are skipped where they would make some numbers more likely, so that every number is
 uniform if the stream is. Any modulus from 2 and any length; up to 2**63 numbers are held in 64-bit words.
 """
 
@@ -21,14 +21,14 @@ from tacit.federated.refusals import Refused
 Numbers: TypeAlias = NDArray[Any]
 
 _LARGEST_WORDS = 1 << 63
-_PLAIN = (1, 2, 4, 8)  # bytes of a number that numpy reads by itself
+_PLAIN = (1, 2, 4, 8)  # sizes in bytes of numbers that numpy reads itself
 _BLOCK = 16  # bytes of the cipher's block
 _FROM_ZERO = modes.CTR(bytes(_BLOCK))
 
 
 @lru_cache(maxsize=4)
 def _zeros(size: int) -> bytes:
-    """What a stream is added to: the same for every mask of a round."""
+    """The zeros that a stream is added to: the same for every mask of a round."""
     return bytes(size)
 
 
@@ -63,7 +63,7 @@ class Modular:
 
     @property
     def is_power(self) -> bool:
-        """Whether the modulus is a power of two: nothing is passed over, and one reduction at the end is enough."""
+        """Whether the modulus is a power of two: nothing is skipped, and one reduction at the end is enough."""
         return self.modulus & (self.modulus - 1) == 0
 
     @property
@@ -96,7 +96,7 @@ class Modular:
         return np.zeros(self.length, dtype=self._words) if self.fits else self._array([0] * self.length)
 
     def room(self) -> Numbers:
-        """Memory for the stream of one mask, as much as the cipher wants to have."""
+        """Memory for the stream of one mask, as much as the cipher needs."""
         return np.empty(self._width * self.length + _BLOCK - 1 if self.fits and self.is_power else 0, dtype=np.uint8)
 
     def mask(self, key: bytes, room: Numbers | None = None) -> Numbers:

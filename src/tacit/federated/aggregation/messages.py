@@ -48,7 +48,7 @@ def tagged(kind: Kind, round_digest: bytes, sender: int, receiver: int, body: by
 
 
 def sender_of(message: bytes) -> int:
-    """Who says that a message is theirs; nothing is checked yet."""
+    """The sender that a message names; nothing is checked yet."""
     _long_enough(message)
     sender: int = _HEAD.unpack_from(message)[4]
     return sender
@@ -88,7 +88,7 @@ def whole(body: bytes, size: int, count: int, head: int = 0) -> bytes:
 
 
 def number(client: int) -> bytes:
-    """The number of a client, as it stands before a field that is about it; fields are in ascending order of it."""
+    """The number of a client, as written before a field about it; fields are in ascending order of these numbers."""
     return client.to_bytes(4, "big")
 
 
@@ -106,7 +106,7 @@ def read_numbered(body: bytes, size: int, allowed: Iterable[int]) -> dict[int, b
 
 
 def set_of(clients: Iterable[int], many: int) -> bytes:
-    """A set of clients as a bit for each."""
+    """A set of clients, as one bit for each client."""
     size = (many + 7) // 8
     bits = np.zeros(8 * size, dtype=np.uint8)
     bits[8 * size - 1 - np.fromiter(clients, dtype=np.int64)] = 1  # the first client is the last bit

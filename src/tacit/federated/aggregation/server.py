@@ -1,9 +1,9 @@
-"""The server of a round: it passes messages on, waits for whoever comes, and learns the sum of those who survived.
+"""The server of a round: it passes messages on, waits for those who come, and learns the sum of those who survived.
 
     server = Server(setup, identity)
     server.receive(message)           # from any client; refused unless it is the one that is expected of it now
-    answers = server.close()          # nobody else is waited for: {client: message}
-    server.close()                    # after the last step: `server.total` is the sum, `server.survivors` whose it is
+    answers = server.close()          # stops waiting for others: {client: message}
+    server.close()                    # after the last step: `server.total` is the sum, `server.survivors` who is in it
 
 Promise. A message that is out of order, from another round, altered, sent twice or late is refused (`Refused`) and
 nothing changes. Where fewer than `least` are left, or a secret cannot be put together, the round ends (`Ended`): no
@@ -42,7 +42,7 @@ class Server:
         self.survivors: frozenset[int] = frozenset()
         self._identity, self._channels = identity, dict[int, bytes]()
         self._neighbours = dict[int, tuple[int, ...]]()
-        self._expected = frozenset(range(len(setup.clients)))  # of whom a message of this step may come
+        self._expected = frozenset(range(len(setup.clients)))  # from these clients a message of this step may come
         self._said: dict[int, bytes] = {}
         self._sum = setup.space.zeros()  # of the masked inputs that came
         self._steps: list[tuple[Kind, Callable[[int, bytes], bytes], Callable[[], dict[int, bytes]]]] = [
@@ -56,7 +56,7 @@ class Server:
 
     @property
     def waiting_for(self) -> frozenset[int]:
-        """Whose messages of this step are still missing."""
+        """The clients whose messages of this step are still missing."""
         return self._expected - set(self._said) if self._steps else frozenset()
 
     def receive(self, message: bytes) -> None:
@@ -139,7 +139,7 @@ class Server:
         return whole(body, SHARE, len(self._near[sender]), KEY * vanished)
 
     def _revealed(self) -> dict[int, bytes]:
-        """Undo the masks of survivors' own, and of pairs of which one vanished."""
+        """Undo the survivors' own masks, and the masks of pairs of which one client vanished."""
         setup, total = self.setup, Masked(self.setup.space, self._sum)
         secrets = self._joined([*self._survivors, *self._silent])
         for each in self._survivors:
@@ -167,7 +167,7 @@ class Server:
 
     @property
     def _silent(self) -> dict[int, list[int]]:
-        """Who vanished before its input came, and its neighbours that vanished after theirs: nobody told their mask."""
+        """Pairs of one who vanished before its input came and one who vanished after: no one revealed their mask."""
         found = {
             gone: [near for near in self._near[gone] if near in self._survivors and near not in self._said]
             for gone in self._sharing - self._survivors
@@ -177,8 +177,8 @@ class Server:
     def _joined(self, owners: Iterable[int]) -> dict[int, bytes]:
         """The secrets that the shares of owners' neighbours make.
 
-        Owners that are next to each other on the ring have most neighbours in common, so that some holders, and what
-        their shares count, serve several of them.
+        Owners that are next to each other on the ring have most neighbours in common, so that some holders, and the
+        weights of their shares, serve several of them.
         """
         threshold, found = self.setup.threshold, dict[int, bytes]()
         at = {each: dict(zip(self._near[each], range(0, 1 << 30, SHARE), strict=False)) for each in self._said}
@@ -190,7 +190,7 @@ class Server:
             others = members - {owner}
             if len(others) < threshold or not others <= near:
                 pool = [each for each in self.setup.around(owner) if each in near or each == owner in self._said]
-                chosen = pool[-threshold - 1 :]  # those furthest ahead are neighbours of the next owners, too
+                chosen = pool[-threshold - 1 :]  # the ones furthest ahead are neighbours of the next owners, too
                 members, holders = frozenset(chosen), Holders([each + 1 for each in chosen])
             shares = [0 if each == owner else self._share(each, at[each][owner]) for each in chosen]
             secret = holders.secret(shares, owner + 1 if owner in members else None)
@@ -205,10 +205,10 @@ class Server:
     def _crossed(
         self, lists: Mapping[int, Sequence[int]], size: int, start: int = 0, heads: Mapping[int, bytes] | None = None
     ) -> dict[int, bytes]:
-        """What those who came said to each other: for each of them the entries that are for it, in ascending order.
+        """What the clients that came said to each other: for each of them, the entries for it, in ascending order.
 
-        Lists are ascending, and a is on the list of b if b is on that of a. Everything that was said is one table, a
-        line for each sender and receiver, in the order of senders; sorted by receivers, it is everything that is heard.
+        Lists are ascending, and a is on the list of b if b is on that of a. All entries are one table, with a line for
+        each sender and receiver, in the order of senders; it is then sorted by receivers.
         """
         came = sorted(self._said)
         before = {each: number(each) for each in came} if heads is None else heads

@@ -2,16 +2,15 @@
 
 With all pairs (`degree=None`) every client is a neighbour of every other. With a degree, clients stand on a ring in an
 order that is shuffled by a hash of the description, and the neighbours of one are the `degree`/2 nearest on each side:
-a random graph in which everybody has as many (Harary graphs; Bell, Bonawitz, Gascon, Lepoint, Raykova 2020).
+a random graph in which all clients have equally many (Harary graphs; Bell, Bonawitz, Gascon, Lepoint, Raykova 2020).
 
 How many may collude with the server. A client's two secrets are each split among its k neighbours, t of them needed.
   - A server that follows the protocol learns nothing but the sum as long as each client has fewer than t neighbours
     among the colluders. With all pairs that is t - 1 of them (`curious`).
-  - A server that lies can show different survivors to different clients. What a client does, it does only after t
-    neighbours confirmed that they see the same; an honest client confirms once. With all pairs, n clients and c
-    colluders, two different views need 2 (t + 1) <= n + c; so up to 2 t + 1 - n colluders are safe, if that is below t
-    (`lying`). With a degree nothing is promised against a server that lies: neighbours of neighbours may be told
-    different things.
+  - A server that lies can show different survivors to different clients. A client acts only after t neighbours
+    confirmed that they see the same; an honest client confirms once. With all pairs, n clients and c colluders, two
+    different views need 2 (t + 1) <= n + c; so up to 2 t + 1 - n colluders are safe, if that is below t (`lying`). With
+    a degree nothing is promised against a server that lies: neighbours of neighbours may be told different things.
   - With a degree, `chance` bounds the probability, over the shuffled order, that some client has t colluding neighbours
     or that colluders and those who vanish cut the ring: Pr[hypergeometric >= t] for each client, and runs of degree/2
     places that are all gone.
@@ -89,7 +88,7 @@ class Setup:
 
     @cached_property
     def digest(self) -> bytes:
-        """What stands for the description in every message."""
+        """The digest that stands for the description in every message."""
         return hashlib.blake2b(self.to_json().encode(), person=b"tacit agg setup", digest_size=16).digest()
 
     def to_json(self) -> str:
@@ -104,7 +103,7 @@ class Setup:
 
     @classmethod
     def from_json(cls, text: str) -> Setup:
-        """The round that a description is of; anything that is not one is refused."""
+        """The round of a description; any other text is refused."""
 
         def made(content: dict[str, Any]) -> Setup:
             clients = tuple(bytes.fromhex(each) for each in content.pop("clients"))
@@ -115,7 +114,7 @@ class Setup:
     # -- neighbours ----------------------------------------------------------------------------------------
 
     def neighbours(self, client: int) -> tuple[int, ...]:
-        """Whom a client shares with, in ascending order."""
+        """The clients that a client shares with, in ascending order."""
         if self.degree is None:
             return tuple(each for each in range(len(self.clients)) if each != client)
         ring, place = self._ring
@@ -132,7 +131,7 @@ class Setup:
         return list(dict.fromkeys(ring[(place[client] + step) % len(ring)] for step in near))
 
     def along(self, clients: Iterable[int]) -> list[int]:
-        """Clients in the order of the ring: what one of them has around it, the next one has nearly, too."""
+        """Clients in the order of the ring: the next one has nearly the same neighbours."""
         return sorted(clients) if self.degree is None else sorted(clients, key=self._ring[1].__getitem__)
 
     @cached_property
@@ -149,12 +148,12 @@ class Setup:
 
     @property
     def curious(self) -> int | None:
-        """How many clients may collude with a server that follows the protocol; None where it is a matter of chance."""
+        """How many clients may collude with a server that follows the protocol; None where chance decides."""
         return self.threshold - 1 if self.degree is None else None
 
     @property
     def lying(self) -> int | None:
-        """How many clients may collude with a server that lies, -1 if not even it alone; None with a degree."""
+        """How many clients may collude with a server that lies; -1 if it must not lie at all; None with a degree."""
         if self.degree is not None:
             return None
         return max(-1, min(self.threshold - 1, 2 * self.threshold + 1 - len(self.clients)))

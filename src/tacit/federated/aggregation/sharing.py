@@ -1,4 +1,4 @@
-"""A secret split so that any `threshold` shares give it back and fewer say nothing.
+"""A secret is split so that any `threshold` shares give it back and fewer say nothing.
 
 Theorem (Shamir 1979). Let f be a polynomial of degree below t over a prime field with f(0) the secret and all other
 coefficients uniform. Any t values f(x_i) at different x_i != 0 fix f by Lagrange's formula; any t - 1 of them are
@@ -24,7 +24,7 @@ def split(secret: int, threshold: int, points: Sequence[int], prime: int = PRIME
 
 
 def uniform(count: int, prime: int = PRIME) -> list[int]:
-    """Uniform elements of the field: random bits, drawn together, and those that are no element are passed over."""
+    """Uniform elements of the field: random bits, drawn together, and those that are not elements are skipped."""
     bits, found = (prime - 1).bit_length(), list[int]()
     size = (bits + 7) // 8
     while len(found) < count:
@@ -46,7 +46,7 @@ def at(coefficients: Sequence[int], points: Iterable[int], prime: int = PRIME) -
 
 
 class Holders:
-    """Some points, and what their shares count in each secret of theirs: found once for many secrets.
+    """Some points, and the weights of their shares in each secret: found once for many secrets.
 
     Lagrange at 0: share i counts by l_i, the product of x_j/(x_j - x_i) over all j but i. Without one of the points, o,
     the product has one factor less: l_i (x_o - x_i)/x_o, which is 0 for o itself. So those who hold shares of a secret
@@ -60,7 +60,7 @@ class Holders:
         self._counts = [product * each % prime for each in _inverted(below, prime)]
 
     def secret(self, shares: Iterable[int], without: int | None = None) -> int:
-        """The secret of shares in the order of the points; the share of the point to do without may be anything."""
+        """The secret of shares in the order of the points; the share of the point that is left out may be anything."""
         if without is None:
             found: int = sum(map(operator.mul, self._counts, shares))
             return found % self._prime

@@ -1,4 +1,4 @@
-"""A whole round in one process, with the same code that runs apart: who comes to which step is the caller's choice."""
+"""A whole round in one process, with the code of a real one: the caller chooses who comes to which step."""
 
 from __future__ import annotations
 

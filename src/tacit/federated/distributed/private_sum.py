@@ -8,7 +8,7 @@
 Theorem. If at most `collude` clients work with the server, everything they see is a post-processing of the noisy sum of
 at least clients - vanish - collude honest ones, each with its own share of noise (`aggregation.setup`, `shares`): so
 `event` prices it, whatever the colluders and a lying server do. Neighbours: one client's value is replaced by nothing,
-a vector of zeros. That a client took part is no secret.
+a vector of zeros. That a client took part is not secret.
 
 The round ends if more than `vanish` clients vanish: with fewer shares the noise would be too small.
 
@@ -41,7 +41,7 @@ _BAD_GRAPH = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was opened: the noisy value, the standard deviation of one number's noise, and how many clients stayed.
+    """The opened sum: the noisy value, the standard deviation of one number's noise, and how many clients stayed.
 
     >>> Finding([3.0, 4.0], 1.5, 20).clients
     20
@@ -53,7 +53,7 @@ class Finding:
 
 
 class PrivateSum:
-    """How many clients there are, how many may vanish and collude, and the price of all `rounds` together.
+    """A sum over clients: how many there are, how many may vanish and collude, and the price of all `rounds` together.
 
     With a `degree` the graph of masks is sparse: for a server that follows the protocol.
 
@@ -122,7 +122,7 @@ class PrivateSum:
         """A client's vector with its share of the noise.
 
         With an odometer the round is priced and written down under its name first; a second time it is refused, because
-        two sums, with a client and without it, tell its vector.
+        two sums, one with a client and one without it, give its vector away.
         """
         if odometer is not None:
             if not name:

@@ -5,9 +5,9 @@
               or down at random so that its mean is kept, again and again until the squared norm is at most S2
     decoded   the sum times the step, rotated back
 
-Privacy rests on one fact that is checked in whole numbers: what leaves has squared norm at most S2. Whatever floating
-point did before does not matter. After some tries numbers are rounded towards zero instead, which makes no norm larger;
-if even that is too long (floating point again), zeros are sent.
+Privacy rests on one fact that is checked in whole numbers: what leaves has squared norm at most S2. What floating point
+did before does not matter. After some tries numbers are rounded towards zero instead, which makes no norm larger; if
+even that is too long (floating point again), zeros are sent.
 
 S2. Rounding a vector of norm c/g at random gives a squared norm of at most c**2/g**2 + d/4 + sqrt(2 log(1/b)) (c/g +
 sqrt(d)/2) with probability 1 - b, and at most (c/g + sqrt(d))**2 always (Kairouz, Liu, Steinke 2021): the smaller one,
@@ -28,7 +28,7 @@ from tacit import noise, parameters
 Reals = NDArray[np.float64]
 
 _TRIES = 20
-_MISSED = 0.5  # b: every second try is good
+_MISSED = 0.5  # b: every second try succeeds
 
 
 def norm_squared(ratio: float, size: int) -> int:
@@ -86,7 +86,7 @@ def clipped(vector: Reals, norm: float) -> Reals:
 
 
 def rounded(vector: Reals, most: int, bits: noise.BitSource) -> NDArray[np.int64]:
-    """Whole numbers of squared norm at most `most`, with the vector as their mean nearly."""
+    """Whole numbers of squared norm at most `most`, whose mean is nearly the vector."""
     if len(vector) * (math.isqrt(most) + 2) ** 2 >= 1 << 62:
         raise parameters.refuse("norm", "such that squared norms fit into 64 bits", most, "Take a coarser grid.")
     limit = float(math.isqrt(most) + 1)

@@ -1,8 +1,8 @@
 """Discrete Gaussian noise in shares: what the sum of h clients' shares hides, and what it costs.
 
 Setting. Every client adds to its vector of whole numbers, of squared L2 norm at most S2, independent noise of mass
-proportional to exp(-k**2/(2 v)) in each place. Only the sum is opened, modulo a modulus. At least h of those whose
-vectors are in the sum are honest and keep their noise to themselves; everybody else may tell theirs.
+proportional to exp(-k**2/(2 v)) in each place. Only the sum is opened, modulo a modulus. At least h of the clients
+whose vectors are in the sum are honest and keep their noise to themselves; all others may reveal theirs.
 Neighbours: one client's vector is replaced by zeros.
 
 Theorem. The opened sum is a post-processing of two mechanisms on the same data:
@@ -49,7 +49,7 @@ _SLACK = 1 + 1e-9  # of the float sums below: their relative error is under 1e-1
 _TWO_PI_SQUARED = 19.739208802178  # rounded down: a smaller exponent makes a larger bound
 _SET_ASIDE = Fraction(1, 1000)  # of delta, for the sum not being a discrete Gaussian
 _STEPS_AT_ONCE = 1 << 20
-_LEAST_FAILURE = 1e-300  # a bound is never nothing, also where a float has no smaller number
+_LEAST_FAILURE = 1e-300  # a bound is never zero, even where a float has no smaller number
 _A_LITTLE_MORE = Fraction(1025, 1024)
 
 
@@ -70,7 +70,7 @@ class NoiseShares:
     """What each client adds: discrete Gaussian noise of this variance parameter in each of `size` places.
 
     `norm_squared` bounds the squared L2 norm of a client's vector, and `places` how many of its numbers are not 0;
-    `honest` is how many clients at least keep their noise to themselves.
+    At least `honest` clients keep their noise to themselves.
 
     >>> shares = NoiseShares.for_price(2, 5, 10, Fraction(1), Fraction(1, 1000))
     >>> shares.honest
@@ -142,7 +142,7 @@ def _for_price(
     root, aside = sqrt_up(Fraction(squared)), slip * _SET_ASIDE
     if times == 1:
         first = calibrate.discrete_gaussian_sigma(root, price, slip - aside, places) ** 2 / honest
-    else:  # as if all rounds were one of a longer vector: right for continuous noise, a start for this
+    else:  # as if all rounds were one round of a longer vector: exact for continuous noise, a first guess here
         first = times * calibrate.gaussian_sigma(root, price, slip - aside) ** 2 / honest
     variance = _wide_enough(dyadic_up(first), honest, places, aside / times)
     found = NoiseShares(squared, size, honest, variance, places)
@@ -159,6 +159,6 @@ def _wide_enough(variance: Fraction, honest: int, places: int, aside: Fraction) 
 
 
 def _root_down(exact: Fraction) -> Fraction:
-    """A square root, rounded down: less noise than there is makes a price that is never too low."""
+    """A square root, rounded down: assuming less noise than there is gives a price that is never too low."""
     scale = 1 << 64
     return Fraction(math.isqrt(math.floor(exact * scale * scale)), scale)

@@ -1,8 +1,8 @@
-"""Counts, histograms, means, quantiles and frequent texts over clients, in one process: the same code as apart.
+"""Counts, histograms, means, quantiles and frequent texts over clients, in one process, by the code of a real round.
 
     federated.histogram(["tea", "coffee", ...], ("tea", "coffee", "water"), epsilon=1, delta=1e-6, vanish=5)
 
-`values` has one value for each client. Who comes to which step of the round is decided by `comes`; a round
+`values` has one value for each client. `comes` decides who comes to which step of the round; a round
 in which too many vanish ends (`Ended`), and nothing is learned.
 """
 
@@ -24,7 +24,7 @@ Comes = Callable[[int, int], bool]
 
 
 def everybody(client: int, step: int) -> bool:
-    """Nobody vanishes."""
+    """No client vanishes."""
     return True
 
 

@@ -4,8 +4,8 @@
     Average(low, high)        a number, clamped to the bounds; the mean over the clients that stayed
     VectorAverage(length, c)  a list of numbers, shortened to L2 norm c; the mean of each
 
-A value never makes an error: what cannot be read counts as nothing (a Tally) or as the middle (an average), so
-that a client's silence tells nothing of its value. Bounds and options are public.
+A value never makes an error: what cannot be read counts as nothing (a Tally) or as the middle (an average), so that a
+client's silence says nothing about its value. Bounds and options are public.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Task(ABC):
     @property
     @abstractmethod
     def norm_squared(self) -> int:
-        """What bounds the squared norm of a client's vector."""
+        """A bound on the squared norm of a client's vector."""
 
     @property
     def places(self) -> int:
@@ -48,11 +48,11 @@ class Task(ABC):
 
     @abstractmethod
     def decoded(self, total: NDArray[np.int64], clients: int) -> Any:
-        """What the sum of this many clients says."""
+        """The result that follows from the sum of this many clients."""
 
     @abstractmethod
     def unit(self, clients: int) -> float:
-        """By how much one number of what is said moves if one number of the sum moves by 1."""
+        """How far one number of the result moves if one number of the sum moves by 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class Average(Task):
         return rounded(np.array([min(max(steps, -_STEPS), _STEPS)]), self.norm_squared, bits)
 
     def decoded(self, total: NDArray[np.int64], clients: int) -> float:
-        """The mean over those who stayed: how many they are is no secret."""
+        """The mean over those who stayed; their number is not secret."""
         found = self.low + (self.high - self.low) / 2 + int(total[0]) * self.unit(clients)
         return min(max(found, self.low), self.high)
 
@@ -145,7 +145,7 @@ class Average(Task):
 
 @dataclass(frozen=True, slots=True)
 class VectorAverage(Task):
-    """The mean of vectors that are shortened to an L2 norm; `among` is about how many clients there are.
+    """The mean of vectors that are shortened to an L2 norm; `among` is roughly how many clients there are.
 
     >>> VectorAverage(3, 1.0, 10).length
     3
@@ -170,12 +170,12 @@ class VectorAverage(Task):
 
     @property
     def steps(self) -> float:
-        """The norm in steps of the grid: so many that rounding adds a few percent to norm and noise."""
+        """The norm in steps of the grid: so many that rounding adds only a few percent to norm and noise."""
         return math.sqrt(16.0 * max(self.size, self.among))
 
     @property
     def norm_squared(self) -> int:
-        """Of a rounded vector."""
+        """The bound for a rounded vector."""
         return norm_squared(self.steps, self.size)
 
     def encoded(self, value: Any, bits: noise.BitSource) -> NDArray[np.int64]:

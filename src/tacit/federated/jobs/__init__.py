@@ -1,1 +1,1 @@
-"""What a federation computes: in how many rounds, what a client adds in each, and what is made of the opened sums."""
+"""What a federation computes: in how many rounds, what a client adds in each, and what the opened sums give."""

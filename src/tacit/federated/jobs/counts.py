@@ -32,7 +32,7 @@ class Counts(Job):
 
     @property
     def rounds(self) -> int:
-        """One."""
+        """One round."""
         return 1
 
     @property
@@ -41,7 +41,7 @@ class Counts(Job):
         return Tally(self.options)
 
     def begin(self) -> State:
-        """Nothing is known."""
+        """Nothing is known at the beginning."""
         return {}
 
     def read(self, columns: Columns) -> str | None:
@@ -81,7 +81,7 @@ class Mean(Job):
 
     @property
     def rounds(self) -> int:
-        """One."""
+        """One round."""
         return 1
 
     @property
@@ -90,7 +90,7 @@ class Mean(Job):
         return Average(self.low, self.high)
 
     def begin(self) -> State:
-        """Nothing is known."""
+        """Nothing is known at the beginning."""
         return {}
 
     def read(self, columns: Columns) -> float | None:

@@ -1,4 +1,4 @@
-"""The job that a public description is of: every kind in one table, and anything unknown refused."""
+"""The job of a public description: every kind is in one table, and anything unknown is refused."""
 
 from __future__ import annotations
 

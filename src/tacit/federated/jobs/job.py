@@ -5,10 +5,10 @@
     state = job.after(state, finding)     # at the coordinator: what is known after the round
     job.result(state)
 
-Promise. A state is made of public numbers and opened sums alone, so everybody may see it, and it is plain JSON: it is
-sent to clients and written to disk as it is. `task` is the same in every round, so that one price holds for all.
-`read` and `value` never raise, whatever a client holds: what cannot be read counts as nothing, because a client
-that stays away because of its data would tell something about them.
+Promise. A state is made of public numbers and opened sums alone, so everyone may see it. It is plain JSON, which is
+sent to clients and written to disk as it is. `task` is the same in every round, so that one price holds for all. `read`
+and `value` never raise, whatever a client holds: what cannot be read counts as nothing, since a client that stayed away
+because of its data would say something about them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Job(ABC):
 
     @abstractmethod
     def read(self, columns: Columns) -> Any:
-        """What a client holds, from the columns of its file. Texts as they stand there."""
+        """What a client holds, from the columns of its file, whose texts are passed as they are."""
 
     @abstractmethod
     def value(self, state: State, own: Any) -> Any:
@@ -57,7 +57,7 @@ class Job(ABC):
 
     @abstractmethod
     def result(self, state: State) -> dict[str, Any]:
-        """What is told at the end, as plain JSON."""
+        """The result at the end, as plain JSON."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:

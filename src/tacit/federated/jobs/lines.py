@@ -1,8 +1,8 @@
 """A linear regression from clients' rows: each round opens the mean motion of the clients' weights.
 
-As `models` has it for classes, with half the squared distance to the target, which its public bounds bring to [-1, 1].
-Rows are no longer than 1, so that a step downhill of length 1 never overshoots. Of a client's rows, those without a
-number as their target are left out, one by one.
+It does what `models` does for classes, with half the squared distance to the target, which its public bounds bring to
+[-1, 1]. Rows are no longer than 1, so that a step downhill of length 1 never overshoots. Of a client's rows, those
+without a number as their target are left out, one by one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Line:
         return np.zeros(self.shape)
 
     def own(self, features: Any, target: Any) -> Own:
-        """A client's rows as vectors, and its targets in [-1, 1]; rows that cannot be read are none."""
+        """A client's rows as vectors, and its targets in [-1, 1]; rows that cannot be read are left out."""
         try:
             found = self.model._vectors(features)
             numbers = np.asarray(target, dtype=np.float64).reshape(-1)[: len(found)]

@@ -65,7 +65,7 @@ class Fitting:
     def own(self, features: Any, target: Any) -> Own:
         """A client's rows as vectors of length at most 1, with a constant; and a column of 0 and 1 for each class.
 
-        Rows that cannot be read are none: whether a client can read its rows is nobody else's business.
+        Rows that cannot be read are left out: whether a client can read its rows stays with the client.
         """
         try:
             found = self.model._vectors(features)
@@ -136,11 +136,11 @@ class Logistic(Job):
                 raise parameters.refuse(f"features[{name!r}]", "(low, high), or listed texts", fact)
         if len(set(self.classes)) != len(self.classes) or not all(isinstance(each, str) for each in self.classes):
             raise parameters.refuse("classes", "different texts", self.classes)
-        _ = self.fitting  # what is wrong with the rest is refused now
+        _ = self.fitting  # mistakes in the other parameters are refused now
 
     @cached_property
     def fitting(self) -> Fitting:
-        """The model, made from public facts: the row that it is shown is made up."""
+        """The model, made from public facts and one made-up row."""
         numbers = {place: tuple(fact) for place, fact in enumerate(self.features.values()) if _is_number(fact)}
         listed = {place: list(fact) for place, fact in enumerate(self.features.values()) if not _is_number(fact)}
         model = learning.LogisticRegression(bounds=numbers or None, values=listed or None, classes=list(self.classes))
@@ -150,7 +150,7 @@ class Logistic(Job):
 
     @property
     def rounds(self) -> int:
-        """As said."""
+        """The number of rounds that was asked for."""
         return self.descent.rounds
 
     @property
@@ -172,7 +172,7 @@ class Logistic(Job):
         matrix = np.empty((len(kept), len(self.features)), dtype=object if listed else np.float64)
         for place, (row, _) in enumerate(kept):
             matrix[place] = row
-        if not kept:  # a matrix without rows is no matrix to scikit-learn
+        if not kept:  # scikit-learn refuses a matrix without rows
             many, classes = self.fitting.shape[0], len(self.classes)
             return np.zeros((0, many)), np.zeros((0, classes))
         return self.fitting.own(matrix, np.array([answer for _, answer in kept], dtype=object))
@@ -180,7 +180,7 @@ class Logistic(Job):
     def value(self, state: State, own: Own) -> Reals:
         """How far the client's steps move the weights."""
         weights = np.array(state["weights"], dtype=np.float64)
-        if weights.shape != self.fitting.shape:  # a lying coordinator's: larger ones would cost who has rows more
+        if weights.shape != self.fitting.shape:  # from a lying coordinator: they would slow clients with rows
             raise ValueError("the weights have another shape")
         return self.fitting.moved(weights, own).reshape(-1)
 
@@ -210,7 +210,7 @@ class Logistic(Job):
         }
 
     def _row(self, texts: tuple[str, ...]) -> tuple[list[Any], str] | None:
-        """A row as the model takes it, or None where a value is missing, no number, or not listed."""
+        """A row as the model takes it; None where a value is missing, not a number, or not listed."""
         *values, answer = texts
         row: list[Any] = []
         for text, fact in zip(values, self.features.values(), strict=True):

@@ -1,13 +1,13 @@
 """A neural network from clients' rows: each round opens the mean motion of the clients' weights.
 
-As `models` has it for linear ones: a client takes `local_steps` steps of the model's learning rate downhill on all of
-its own rows, from the common weights, and adds by how far they moved, shortened to `norm`. What a module computes on a
-client's rows is nobody else's business, so any module would be private; layers that keep statistics outside the
-weights are refused, because nothing but weights is sent. Layers are as in prediction: nothing is dropped at random.
+It works as `models` does for linear ones: a client takes `local_steps` steps of the model's learning rate downhill on
+all of its own rows, from the common weights, and adds by how far they moved, shortened to `norm`. What a module
+computes on a client's rows stays with the client, so any module would be private. Layers that keep statistics outside
+the weights are refused, because only weights are sent. Layers work as in prediction: nothing is dropped at random.
 `epochs`, `rate`, `clip` and `optimiser` of the estimator belong to its own `fit` and are not used.
 
-Of a client's rows, those of a class that is not listed are left out; rows that the module cannot take are none, and so
-is a motion that is not finite.
+Of a client's rows, those of a class that is not listed are left out; rows that the module cannot take count as none,
+and a motion that is not finite counts as zero.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Network:
         self.model, self.descent = model, descent
         made_up = np.array(
             [model.classes[0] if model._kind == "class" else 0.0]
-        )  # what a client's row says stays there
+        )  # a made-up target: a client's own stays with it
         self.given = given_arrays(model, shown[0], made_up, model._kind)
         model._keep(None, self.given.features)
         model._shape = self.given.shape
@@ -62,7 +62,7 @@ class Network:
         return chosen.float() if self.given.dtype.is_floating_point else chosen.long(), torch.from_numpy(aims[known])
 
     def _aims(self, target: Any) -> tuple[Any, Any]:
-        """What is to be learned of each row, and of which rows it is known."""
+        """The target of each row, and for which rows it is known."""
         if self.given.classes:
             places = {each: place for place, each in enumerate(self.given.classes)}
             found = np.array([places.get(each, -1) for each in target.tolist()], dtype=np.int64)

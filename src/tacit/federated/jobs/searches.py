@@ -1,15 +1,16 @@
 """Jobs of several rounds that look for something: a quantile by halving, frequent texts letter by letter.
 
 Quantile. Each round opens how many clients' numbers are at or below the middle m of an interval, B, and above it, A,
-and keeps the half that must hold the quantile q: the upper one where B < q (A + B) as they were read. Theorem: let
-the noise of (1 - q) B - q A, whose deviation is sqrt((1 - q)**2 + q**2) times that of a count, be at most w in every
-round. Then at most q n + w of the n numbers are at or below the lower end of the last interval, and at least q n - w
-are at or below its upper end: it holds a value whose rank is off by at most w. `rank_off_by` is w at 95 % for all
-rounds together. (An end that is a bound was never asked about: beyond it there is nothing.)
+and keeps the half that must hold the quantile q: the upper one where B < q (A + B), with B and A as opened. Theorem:
+let the noise of (1 - q) B - q A, whose deviation is sqrt((1 - q)**2 + q**2) times that of a count, be at most w in
+every round. Then at most q n + w of the n numbers are at or below the lower end of the last interval, and at least q n
+- w are at or below its upper end: it holds a value whose rank is off by at most w. `rank_off_by` is w at 95 % for all
+rounds together. (An end that is a bound was never asked about: no number lies beyond it.)
 
 FrequentTexts. Candidates are the texts found so far with one more character of a public alphabet, or ended. A client
-counts at the one candidate that its own text begins with. What is at least `_SEEN` deviations of the noise above 0 is
-kept, the most frequent `keep` of them; a text that ended is told. A text that fewer clients have may be missed.
+counts at the one candidate that its own text begins with. Candidates that are at least `_SEEN` deviations of the noise
+above 0 are kept, at most the `keep` most frequent of them; a text that ended is part of the result. A text that fewer
+clients have may be missed.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Quantile(Job):
 
     @property
     def rounds(self) -> int:
-        """One for each halving."""
+        """One round for each halving."""
         return self.halvings
 
     @property
@@ -66,7 +67,7 @@ class Quantile(Job):
         return Mean(self.column, self.low, self.high).read(columns)
 
     def value(self, state: State, own: float | None) -> bool | None:
-        """True at or below the middle. Who has no number counts nowhere."""
+        """True at or below the middle. A client without a number counts nowhere."""
         return None if own is None else own <= _middle(state)
 
     def after(self, state: State, found: Finding) -> State:
@@ -119,7 +120,7 @@ class FrequentTexts(Job):
 
     @property
     def rounds(self) -> int:
-        """One for each character, and one for the end of the longest."""
+        """One round for each character, and one for the end of the longest text."""
         return self.longest + 1
 
     @property
@@ -137,7 +138,7 @@ class FrequentTexts(Job):
 
     def value(self, state: State, own: str | None) -> int | None:
         """The place of the candidate that the text begins with, or is."""
-        if not isinstance(own, str) or len(state["beginnings"]) > self.keep:  # more would only make who has a text slow
+        if not isinstance(own, str) or len(state["beginnings"]) > self.keep:  # more would only slow clients with a text
             return None
         for place, beginning in enumerate(state["beginnings"]):
             if own.startswith(beginning):
@@ -148,7 +149,7 @@ class FrequentTexts(Job):
         return None
 
     def after(self, state: State, found: Finding) -> State:
-        """Texts that ended are told; the beginnings that were seen often go on."""
+        """Texts that ended join the result; the beginnings that were seen often go on."""
         line, wide = _SEEN * found.deviation, len(self.alphabet) + 1
         told, longer = dict(state["found"]), list[tuple[float, str]]()
         for place, beginning in enumerate(state["beginnings"]):

@@ -1,13 +1,13 @@
-"""Averages in which a client with more rows counts more: up to a number of rows that is said beforehand.
+"""Averages in which a client with more rows counts more: up to a number of rows that is fixed beforehand.
 
 A client of r rows has the weight w = min(r, full) / full. It adds (w m, w s), m being its motion, shortened to `norm`,
 and s a public number; the mean motion is the sum of the first over the sum of the weights.
 
-Sensitivity. The vector of a client is at most sqrt(norm**2 + s**2) long, as one that is replaced by nothing is priced:
-what a client's rows say, their number too, is in this vector alone. s is a quarter of the norm: 3 % more noise.
-How many rows all clients have is told by the sum of weights, under noise like everything else. The quotient is of
-opened numbers; where the noisy weight is below that of one client it counts as that, and the mean is shortened to
-`norm` again, which no mean of shortened motions exceeds.
+Sensitivity. The vector of a client is at most sqrt(norm**2 + s**2) long, and neighbours replace it by nothing:
+everything that a client's rows say, even their number, is in this vector alone. s is a quarter of the norm: 3 % more
+noise. The sum of weights tells how many rows all clients have, under noise like everything else. The quotient is one of
+opened numbers; a noisy weight below that of one client counts as that of one, and the mean is shortened to `norm`
+again, which no mean of shortened motions exceeds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SHARE: Final = 0.25  # of the norm, for the weight
 
 
 class Weighted:
-    """What a round sums where weights count; `full` rows make a weight of 1."""
+    """What a round adds up where clients have weights; `full` rows make a weight of 1."""
 
     def __init__(self, size: int, norm: float, among: int, full: int) -> None:
         self.full, self.norm, self._among = parameters.whole("full_weight", full, least=1), float(norm), among

@@ -1,4 +1,4 @@
-"""Frequent numbers among clients: two servers count prefixes level by level, with noise, and the common ones go on.
+"""Frequent numbers among clients: two servers count prefixes level by level, with noise, and extend common ones.
 
     key = new_key()                                                     # a secret of the servers
     asked = HeavyHitters("postcodes", bits=16, key=key, epsilon=2, delta=1e-6)
@@ -15,11 +15,11 @@ replaced, two counts change by 1: an L2 distance of sqrt(2) in two places. Each 
 alone, over all levels together, meets (epsilon, delta) (`NoiseShares` of one honest party; the next level's prefixes
 are chosen from what was released, which adaptive composition allows). If one server is honest, all that the other one,
 the collector and any clients see is a function of its noisy counts and of what is independent of its clients' strings
-(`poplar1`). So a lying server that steers the search to prefixes of its choice learns noisy counts of them, no more.
+(`poplar1`). So a lying server that steers the search to prefixes of its choice learns only noisy counts of them.
 
 Assumptions. A server checks a report once at a level, lets prefixes only continue those of the level before, and takes
 no report after the first level. With a ledger each level is charged before a report is checked at it; a level that was
-charged before is never begun again, so a server that lost its memory cannot be asked a level twice.
+charged before is never begun again, so a server that lost its memory cannot be made to answer a level twice.
 """
 
 from __future__ import annotations
@@ -94,12 +94,12 @@ class HeavyHitters:
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of the noise of a count, that of both servers."""
+        """The standard deviation of the noise of a count, with the noise of both servers."""
         return math.sqrt(2 * float(self.shares.variance))
 
     @property
     def id(self) -> str:
-        """What stands for the description."""
+        """The digest that stands for the description."""
         return self.context.hex()
 
     def to_json(self) -> str:
@@ -116,7 +116,7 @@ class HeavyHitters:
 
     @classmethod
     def from_json(cls, text: str) -> HeavyHitters:
-        """The search that a description is of; anything that is not one is refused."""
+        """The search of a description; any other text is refused."""
 
         def made(content: dict[str, Any]) -> HeavyHitters:
             if content.pop("kind") != "heavy hitters":
@@ -126,21 +126,21 @@ class HeavyHitters:
         return described(text, "a search for heavy hitters", made)
 
     def client(self, odometer: Odometer | None = None) -> Client:
-        """Whoever reports; with an odometer, once, and the same report if asked again."""
+        """A client that reports; with an odometer, it reports once, and gives the same report if asked again."""
         return Client(self, odometer)
 
     def server(self, place: int, key: bytes, ledger: Ledger | None = None) -> Server:
         """One of the two servers, 0 or 1."""
         return Server(self, place, key, ledger)
 
-    # -- the collector: nothing but released counts -------------------------------------------------------------
+    # -- the collector sees only released counts -------------------------------------------------------------
 
     def first(self) -> Prefixes:
         """All prefixes of the first level."""
         return Prefixes(self.levels[0], tuple(range(1 << self.levels[0] + 1)))
 
     def following(self, asked: Prefixes, counts: Sequence[int]) -> Prefixes | None:
-        """What is asked after these counts; None at the end, or where nothing is above the noise."""
+        """The next prefixes after these counts; None at the end, or where nothing is above the noise."""
         common = self.common(asked, counts)
         if asked.level == self.bits - 1 or not common:
             return None
@@ -188,7 +188,7 @@ class HeavyHitters:
 
 
 class Client:
-    """Whoever reports."""
+    """A client that reports."""
 
     def __init__(self, asked: HeavyHitters, odometer: Odometer | None) -> None:
         self.asked, self._odometer = asked, odometer
@@ -296,7 +296,7 @@ class Server:
         return self._answered[nonce][1]
 
     def accept(self, nonce: bytes, answers: Sequence[bytes]) -> None:
-        """Count a report at this level, if both answers say that it is valid; else it is refused and not counted."""
+        """Count a report at this level if both answers say that it is valid; otherwise it is refused."""
         asked = self._open()
         if nonce not in self._answered or nonce in self._accepted:
             raise Refused("No report with this nonce is being checked, or it is counted already.")

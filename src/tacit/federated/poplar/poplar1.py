@@ -15,9 +15,9 @@ that the client split between the servers. A = k - 2 a and B = a**2 + b - k a + 
 which is 0 where d is 0, or is 1 in one place with e = k there. Where d is anything else it is 0 with probability at
 most about 2/(field size) over r (Boneh et al. 2021, appendix C.4).
 
-Assumptions. One server at least is honest: then nothing but the counts of the levels is learned, and a report is
-checked once at a level, because the masks of a level hide once. Both are honest: then a report counts at one prefix of
-a level at most, by 1. Source: draft-irtf-cfrg-vdaf-20, section 8.2.
+Assumptions. If at least one server is honest, only the counts of the levels are learned. It must check a report once at
+a level, because the masks of a level hide only once. If both are honest, a report counts at most at one prefix of a
+level, by 1. Source: draft-irtf-cfrg-vdaf-20, section 8.2.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Prefixes:
     prefixes: tuple[int, ...]
 
     def encode(self) -> bytes:
-        """The bytes of it: bits from the first one on, filled up to whole bytes."""
+        """The prefix as bytes: bits from the first one on, filled up to whole bytes."""
         size = (self.level + 8) // 8
         texts = [(each << (8 * size - self.level - 1)).to_bytes(size, "big") for each in self.prefixes]
         return _HEAD.pack(self.level, len(self.prefixes)) + b"".join(texts)
@@ -74,7 +74,7 @@ class Prefixes:
         return found
 
     def after(self, before: Prefixes | None) -> None:
-        """Refused unless it may be asked after `before`: lower in the tree, and below prefixes asked about there."""
+        """Refuse this unless it may be asked after `before`: lower in the tree, and below prefixes asked there."""
         if not self.prefixes or any(one >= other for one, other in pairwise(self.prefixes)):
             raise Refused("Prefixes must be different, in ascending order, and at least one.")
         if self.prefixes[0] < 0 or self.prefixes[-1] >> (self.level + 1):
@@ -154,7 +154,7 @@ class Poplar1:
     # -- a server ------------------------------------------------------------------------------------------
 
     def opened(self, context: bytes, place: int, nonce: bytes, public: bytes, part: bytes) -> Opened:
-        """A server's part of a report, read; what is no part is refused."""
+        """A server's part of a report, read from bytes; anything else is refused."""
         of_length("nonce", nonce, NONCE)
         if place not in (0, 1):
             raise Refused(f"There are two servers, 0 and 1. Got {place} instead.")
@@ -189,7 +189,7 @@ class Poplar1:
     def answered(self, state: Sketching, message: bytes) -> bytes:
         """A server's share of what is 0 for a valid report."""
         first, second, third = (int(each) for each in state.field.decode(message, 3))
-        once = state.place * (first * first - second - third)  # of the public part, one server's share is all
+        once = state.place * (first * first - second - third)  # one server's share has all of the public part
         answer = once + state.correction[0] * first + state.correction[1]
         return state.field.encode(state.field.vector([answer]))
 
@@ -244,7 +244,7 @@ def packed(bits: Iterable[bool]) -> bytes:
 
 
 def unpacked(text: bytes, count: int) -> list[bool]:
-    """The bits that `packed` wrote; what has more of them is refused."""
+    """The bits that `packed` wrote; bytes with more bits are refused."""
     whole = int.from_bytes(text, "little")
     if whole >> count:
         raise Refused("There are bits after the last one.")

@@ -1,9 +1,9 @@
-"""Seeds of 16 bytes made long by AES-128 under a public key: quicker than a hash, for the inner nodes of a tree alone.
+"""Seeds of 16 bytes made long by AES-128 under a public key: faster than a hash, for the inner nodes of a tree only.
 
     block i of a seed s is h(s xor i), h(x) = AES(key, f(x)) xor f(x), f(low half, high half) = (high, high xor low)
     key = TurboSHAKE128(tag length (2 bytes) | tag | what it is bound to), domain byte 2, 16 bytes
 
-The key is no secret. It is different for each report, because it is bound to a nonce that the client draws.
+The key is not secret. It is different for each report, because it is bound to a nonce that the client draws.
 
 Source: draft-irtf-cfrg-vdaf-20, section 6.2.2; Guo, Katz, Wang, Weng, Yu 2020, section 4.2.
 """
@@ -32,7 +32,7 @@ class Blocks:
         except ImportError:
             raise ImportError("Secret-shared reports need pycryptodome: pip install 'tacit[federated]'.") from None
         state: Any = TurboSHAKE128.new(domain=2, data=len(tag).to_bytes(2, "little") + tag + bound_to)
-        # one block at a time under a key that is no secret: a permutation, not a way to hide a text
+        # one block at a time under a public key: a permutation, not a way to hide a text
         self._permutation = Cipher(algorithms.AES128(bytes(state.read(SEED))), modes.ECB()).encryptor()  # noqa: S305
 
     def of(self, seeds: Bytes, count: int, first: int = 0) -> Bytes:

@@ -1,15 +1,16 @@
 """A tree of which two servers hold shares: along one path every node has a value, and all other nodes have 0.
 
 A node is a seed and a control bit at each server. Where both servers have the same seed and bit, their shares cancel:
-the value is 0. On the path, seeds differ and the bits differ, and a public correction word for each level keeps it so
-for the next node of the path, brings both together again beside it, and makes the value what the client wants.
+the value is 0. On the path, seeds differ and the bits differ, and a public correction word for each level keeps that so
+for the next node of the path, makes both servers' states equal again next to it, and makes the value what the client
+wants.
 
 Theorem (Boneh, Boyle, Corrigan-Gibbs, Gilboa, Ishai 2021, section 3). One server's key and the correction words are
 computationally independent of path and values. Proof idea: what a level corrects by is masked by the expansion of a
 seed of the other server that this one never sees.
 
 Values are pairs: 1, which is counted, and a number that only the client knows, which a check needs (`poplar1`). Inner
-nodes have them in a field of 64 bits, leaves in one of 255 bits, where nobody can make a tree with two paths.
+nodes have them in a field of 64 bits, leaves in one of 255 bits, where no client can make a tree with two paths.
 
 Source: draft-irtf-cfrg-vdaf-20, section 8.3.
 """
@@ -38,7 +39,7 @@ Bits = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """What corrects a level: a seed, a control bit for each child, and a value."""
+    """The correction of a level: a seed, a control bit for each child, and a value."""
 
     seed: bytes
     controls: tuple[bool, bool]
@@ -100,7 +101,7 @@ class Trees:
         made = self._converting.of(seeds, 2)
         values = [tuple(field.read(text.tobytes())) for text in made[:, 1]]
         for place, value in enumerate(values):
-            if max(value) >= field.modulus:  # once in 2**31: read on
+            if max(value) >= field.modulus:  # this happens once in 2**31: read on
                 stream = self._converting.stream(seeds[place].tobytes())
                 stream.bytes(SEED)
                 values[place] = tuple(stream.vector(field, WIDTH).tolist())

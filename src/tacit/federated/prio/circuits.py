@@ -11,7 +11,7 @@ them add up to `largest`: every choice of bits is in range, and every number in 
 check of bits, b (b - 1) = 0. Constants are divided by the number of shares: the shares of a constant add up to it.
 
 Sensitivity. If one valid report is replaced by another, the sums change by at most `l1` in L1, and by at most the root
-of `l2_squared` in L2. Reports are replaced, not removed: servers see who sends one, so that is not a secret.
+of `l2_squared` in L2. Reports are replaced, not removed: servers see who sends one, so this is not secret.
 
 The vectors, which check many bits at once, are in `vectors`. Source: draft-irtf-cfrg-vdaf-20, section 7.4.
 """
@@ -55,7 +55,7 @@ class Circuit(ABC):
     @property
     @abstractmethod
     def shape(self) -> Shape:
-        """Its numbers."""
+        """The numbers of this circuit."""
 
     @abstractmethod
     def encoded(self, measurement: Any) -> Vector:
@@ -92,7 +92,7 @@ def weights(field: Field, largest: int) -> Vector:
 
 
 def below_modulus(name: str, value: Any, field: Field) -> int:
-    """A largest measurement that the field can hold."""
+    """The largest measurement, checked to fit the field."""
     exact = parameters.whole(name, value, least=1)
     if exact >= field.modulus:
         raise parameters.refuse(name, f"below {field.modulus}", value)
@@ -111,7 +111,7 @@ class Count(Circuit):
 
     @property
     def shape(self) -> Shape:
-        """One bit, one product."""
+        """One bit is checked by one product."""
         return Shape(1, FIELD64, Products(1), calls=1, inputs=1, length=1, l1=1, l2_squared=1)
 
     def encoded(self, measurement: Any) -> Vector:
@@ -121,15 +121,15 @@ class Count(Circuit):
         return FIELD64.vector([measurement])
 
     def wires(self, inputs: Vector, joint: Vector, shares: int) -> Vector:
-        """The bit twice."""
+        """The bit leads to both wires."""
         return np.stack([inputs, inputs])
 
     def checks(self, inputs: Vector, called: Vector, shares: int) -> Vector:
-        """Its square less itself."""
+        """The bit's square less the bit."""
         return np.asarray((called - inputs) % FIELD64.modulus, dtype=object)
 
     def summed(self, inputs: Vector) -> Vector:
-        """The bit."""
+        """The sum of bits: how many said yes."""
         return inputs
 
 
@@ -156,15 +156,15 @@ class Sum(Circuit):
         return Shape(2, FIELD64, gadget, l1=self.largest, l2_squared=self.largest**2, **sizes)
 
     def encoded(self, measurement: Any) -> Vector:
-        """Its bits."""
+        """The bits of the number."""
         return FIELD64.vector(bits(measurement, self.largest))
 
     def wires(self, inputs: Vector, joint: Vector, shares: int) -> Vector:
-        """One bit in each call."""
+        """Each call checks one bit."""
         return inputs[np.newaxis, :]
 
     def checks(self, inputs: Vector, called: Vector, shares: int) -> Vector:
-        """Each call by itself."""
+        """Each call must give 0 by itself."""
         return called
 
     def summed(self, inputs: Vector) -> Vector:

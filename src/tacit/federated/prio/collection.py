@@ -2,7 +2,7 @@
 
     key = new_key()                                                  # a secret of the servers, which no client knows
     steps = Collection("steps", Histogram(10), key=key, epsilon=1)
-    text = steps.to_json()                                           # public: what everybody agrees on
+    text = steps.to_json()                                           # public: all parties agree on it
     report = Collection.from_json(text).client().report(3)           # report.parts[i] is for server i alone
     server = steps.server(0, key)
     share = server.check(report.nonce, report.public, report.parts[0])     # exchanged between the servers
@@ -12,17 +12,18 @@
 
 Theorem. Every server adds noise that alone meets (epsilon, delta) for the sum of valid reports when one of them is
 replaced. If at least one server is honest, everything that all others and the collector see together is a function of
-that server's noisy sum and of what is independent of its clients' measurements: shares are uniform, proofs open nothing
-about a valid report (`proofs`), and the noise of others is post-processing. So the price is that of one server's noise,
-whoever else colludes. With k honest servers the answer's noise has k times that variance, which nobody relies on.
+that server's noisy sum and of things that are independent of its clients' measurements: shares are uniform, proofs open
+nothing about a valid report (`proofs`), and the noise of others is post-processing. So the price is that of one
+server's noise, whoever else colludes. With k honest servers the answer's noise has k times that variance, but the price
+does not rely on it.
 
 Assumptions. A server counts a nonce once and releases once; after the release nothing is added. A part is checked under
-one nonce alone: under two it would be counted twice, and two checks open more of a report than one. What travels from
-a client to a server, nobody else can read. The description is
-part of every hash (`context`), with a digest of the servers' key: clients and servers that do not agree on circuit,
-price and key cannot accept each other's reports. A lying server can spoil the answer, not learn more.
+one nonce alone: under two it would be counted twice, and two checks open more of a report than one. Messages from a
+client to a server must be readable by that server alone. The description is part of every hash (`context`), with a
+digest of the servers' key: clients and servers that do not agree on circuit, price and key cannot accept each other's
+reports. A lying server can spoil the answer, but not learn more.
 
-Sums are taken in a finite field: the answer is read as the number nearest 0, so negative noise is shown as it is.
+Sums are taken in a finite field. The answer is read as the number nearest to 0, so negative noise is shown as it is.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ class Report:
 class Collection:
     """What clients and servers agree on: a name that is used once, what is reported, how many servers, and the price.
 
-    With `delta` the noise is Gaussian, else Laplace. The description holds a digest of `key`, the servers' secret.
+    With `delta` the noise is Gaussian, otherwise Laplace. The description holds a digest of `key`, the servers' secret.
 
     >>> from tacit import federated
     >>> steps = Collection("steps", federated.Histogram(5), key=federated.new_key(), epsilon=1)
@@ -140,7 +141,7 @@ class Collection:
 
     @property
     def id(self) -> str:
-        """What stands for the description."""
+        """The digest that stands for the description."""
         return self.context.hex()
 
     def to_json(self) -> str:
@@ -157,7 +158,7 @@ class Collection:
 
     @classmethod
     def from_json(cls, text: str) -> Collection:
-        """The collection that a description is of; anything that is not one is refused."""
+        """The collection of a description; any other text is refused."""
 
         def made(content: dict[str, Any]) -> Collection:
             circuit = content.pop("circuit")
@@ -167,7 +168,7 @@ class Collection:
         return described(text, "a collection", made)
 
     def client(self, odometer: Odometer | None = None) -> Client:
-        """Whoever reports; with an odometer, once, and the same report if asked again."""
+        """A client that reports; with an odometer, it reports once, and gives the same report if asked again."""
         return Client(self, odometer)
 
     def server(self, place: int, key: bytes, ledger: Ledger | None = None) -> Server:
@@ -193,7 +194,8 @@ class Collection:
 
         The whole noise X of a server and the continuous law L of its scale can be drawn together such that both have
         one sign and |X - L| <= 1: Pr[|L| >= j + 1] <= Pr[|X| >= j] <= Pr[|L| >= j - 1]. So the sum over servers is
-        within their number of the sum of the L, whose quantile is known. Where noise is narrow, adding tails is less.
+        within their number of the sum of the L, whose quantile is known. Where noise is narrow, adding the servers' own
+        bounds gives less, and is taken instead.
         """
         exact, servers = parameters.level("confidence", confidence), self.scheme.servers
         added = servers * self.mechanism.error(1 - (1 - exact) / servers)
@@ -203,7 +205,7 @@ class Collection:
 
 
 class Client:
-    """Whoever reports."""
+    """A client that reports."""
 
     def __init__(self, collection: Collection, odometer: Odometer | None) -> None:
         self.collection, self._odometer = collection, odometer
@@ -226,8 +228,8 @@ class Client:
 class Server:
     """One of the servers: it checks reports with the others, adds up its shares, and releases a noisy sum once.
 
-    With a ledger the release is charged before the noise is drawn, and kept: asked again, also after a crash, it is
-    the same.
+    With a ledger the release is charged before the noise is drawn, and kept: if asked again, even after a crash, the
+    server gives the same one.
     """
 
     def __init__(self, collection: Collection, place: int, key: bytes, ledger: Ledger | None = None) -> None:
@@ -301,7 +303,7 @@ class Server:
         return _set_digest(self.collection, self._accepted) + self._encoded_noisy_sum()
 
     def _paid(self, ledger: Ledger) -> bytes:
-        """Charged, drawn and stored; where a charge was cut off before anything was stored, it has failed."""
+        """Charge, draw and store; a charge that was interrupted before anything was stored has failed."""
         told = f"collection {self.collection.name!r}, server {self.place}"
         receipt = ledger.charge("federated", self._ledger_key, told, self.collection.event)
         kept = ledger.store_failure(self._ledger_key) if receipt.repeated else None

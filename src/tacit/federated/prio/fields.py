@@ -2,9 +2,9 @@
 
 A vector is a numpy array of Python whole numbers, each from 0 to below the modulus; the loops over its elements run in
 C and no number overflows. The two moduli of Prio3 are primes p with a large power of two in p - 1, so that polynomials
-can be told by their values at roots of unity (`polynomials`). The third field needs no such roots.
+can be given by their values at roots of unity (`polynomials`). The third field needs no such roots.
 
-Promise: `decode` accepts exactly the bytes that `encode` writes. A number of the modulus or more is refused, so
+Promise: `decode` accepts exactly the bytes that `encode` writes. A number that is not below the modulus is refused, so
 two different texts never stand for one vector.
 
 Source: draft-irtf-cfrg-vdaf-20, section 6.1.
@@ -72,11 +72,11 @@ class Field:
         return [int.from_bytes(text[start : start + size], "little") for start in range(0, len(text), size)]
 
     def inverse(self, number: int) -> int:
-        """The element that makes 1 together with this one."""
+        """The inverse: the element whose product with this one is 1."""
         return pow(number, -1, self.modulus)
 
     def inverses(self, numbers: list[int]) -> list[int]:
-        """The inverses of several, at the price of one and three products each."""
+        """The inverses of several elements, at the cost of one inverse and three products for each."""
         before, product = [], 1
         for each in numbers:
             before.append(product)

@@ -17,7 +17,7 @@ from tacit.federated.prio.fields import Field, Vector
 
 
 class Gadget(Protocol):
-    """What a proof has to know about the multiplications of a circuit."""
+    """What a proof needs to know about the multiplications of a circuit."""
 
     @property
     def arity(self) -> int:
@@ -28,18 +28,18 @@ class Gadget(Protocol):
         """The degree of the polynomial that it computes."""
 
     def __call__(self, field: Field, wires: Vector) -> Vector:
-        """What leaves it."""
+        """The values that leave it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Products:
-    """Wires two by two multiplied, and the products added up."""
+    """Wires are multiplied in pairs, and the products added up."""
 
     pairs: int
 
     @property
     def arity(self) -> int:
-        """Two for each pair."""
+        """Two wires for each pair."""
         return 2 * self.pairs
 
     @property
@@ -65,7 +65,7 @@ class Polynomial:
 
     @property
     def degree(self) -> int:
-        """That of the polynomial."""
+        """The degree of the polynomial."""
         return len(self.coefficients) - 1
 
     def __call__(self, field: Field, wires: Vector) -> Vector:

@@ -1,4 +1,4 @@
-"""Polynomials told by their values at the roots of unity, as Prio3 sends them.
+"""Polynomials given by their values at the roots of unity, as Prio3 sends them.
 
 Let x_0, ..., x_(n-1) be the n-th roots of unity, n a power of two, and f a polynomial of degree below n, of values f_i.
 

@@ -8,12 +8,12 @@
 
 The first server gets vectors; the others get seeds from which the vectors follow. Where the circuit needs numbers that
 client and servers draw together, each server's part of them is a hash of its share under a blind; the client publishes
-all parts so that no round is needed, every server corrects its own, and a client that lied about one is caught when
+all parts so that no round is needed, every server corrects its own, and a client that lied about a part is caught when
 the servers' parts are put together (`agreed`, `finished`).
 
-Assumptions. At least one server is honest: then nothing but the sum is learned, whatever all others do. All servers are
-honest: then no client can make the sum anything but a sum of valid measurements. Servers use one secret key and never
-check two reports with one nonce. Source: draft-irtf-cfrg-vdaf-20, section 7.2; Davis, Patton, Rosulek, Schoppmann 2023.
+Assumptions. If at least one server is honest, only the sum is learned, whatever all others do. If all servers are
+honest, no client can make the sum anything but a sum of valid measurements. Servers use one secret key and never check
+two reports with one nonce. Source: draft-irtf-cfrg-vdaf-20, section 7.2; Davis, Patton, Rosulek, Schoppmann 2023.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Proof:
         self.circuit, self.shape = circuit, circuit.shape
         self.field, gadget = self.shape.field, self.shape.gadget
         self.points = power_of_two(1 + self.shape.calls)  # of a wire's polynomial
-        self._values = gadget.degree * (self.points - 1) + 1  # that fix the gadget's polynomial
+        self._values = gadget.degree * (self.points - 1) + 1  # values that fix the gadget's polynomial
         self._places = power_of_two(self._values)
         self.seeds = gadget.arity
         self.length = gadget.arity + self._values

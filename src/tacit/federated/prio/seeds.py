@@ -3,7 +3,7 @@
     stream = tag length (2 bytes) | tag | seed length (1 byte) | seed | what it is bound to    with domain byte 1
 
 Elements are read one after the other, of as many bits as the modulus has; a number that is not below the modulus is
-passed over, so they are uniform.
+skipped, so they are uniform.
 TurboSHAKE128 (RFC 9861) comes from the extra `tacit[federated]` (pycryptodome).
 
 Source: draft-irtf-cfrg-vdaf-20, section 6.2.

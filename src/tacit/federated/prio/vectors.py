@@ -5,7 +5,8 @@ gives sum_j r**j b_j (b_j - 1). It is 0 for bits, and for anything else at a num
 roots of a polynomial; r is drawn from all shares together (`joint`), after they are fixed, one for each call.
 
 Soundness. For the error of a forged report that a client may try again and again by itself to be near 2**-128, the
-field has 128 bits with one proof, or 64 bits with three (draft-irtf-cfrg-vdaf-20, section 9.7); there is nothing else.
+field has 128 bits with one proof, or 64 bits with three (draft-irtf-cfrg-vdaf-20, section 9.7); no other sizes are
+offered.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from tacit.federated.prio.gadgets import Products
 from tacit.federated.refusals import Refused
 
 _LONGEST = 1 << 20  # bits of an encoded measurement
-_PRIVATE_NUMBER = 0xFFFFFFFF  # the registry has none for several proofs in the smaller field
+_PRIVATE_NUMBER = 0xFFFFFFFF  # the registry has no number for several proofs in the smaller field
 
 
 class _Bits(Circuit):
-    """A vector of bits that are checked together, and perhaps one number more that must be 0."""
+    """A vector of bits that are checked together, and perhaps one more number that must be 0."""
 
     chunk: int
 
@@ -57,7 +58,7 @@ def _sizes(inputs: int, chunk: int) -> dict[str, int]:
 
 
 def _chunk(inputs: int, chunk: int | None) -> int:
-    """About the root of the number of bits makes short proofs."""
+    """A chunk of about the root of the number of bits makes short proofs."""
     if inputs > _LONGEST:
         raise parameters.refuse("length", f"such that a report has at most {_LONGEST} bits", inputs)
     return math.isqrt(inputs - 1) + 1 if chunk is None else parameters.whole("chunk", chunk, least=1)
@@ -105,7 +106,7 @@ class SumVec(_Bits):
         return self._field.vector(bit for each in _listed(measurement, self.length) for bit in bits(each, self.largest))
 
     def checks(self, inputs: Vector, called: Vector, shares: int) -> Vector:
-        """All calls together."""
+        """The sum of all calls must be 0."""
         return self._field.vector([self._all_bits(called)])
 
     def summed(self, inputs: Vector) -> Vector:
@@ -131,25 +132,25 @@ class Histogram(_Bits):
 
     @property
     def shape(self) -> Shape:
-        """A bit for each place, and that they add up to 1."""
+        """The check of a bit for each place, and of their sum, which is 1."""
         gadget = Products(self.chunk)
         sizes = _sizes(self.length, self.chunk)
         moved = 2  # out of one place, into another
         return Shape(4, FIELD128, gadget, length=self.length, l1=moved, l2_squared=moved, outputs=2, **sizes)
 
     def encoded(self, measurement: Any) -> Vector:
-        """1 in one place."""
+        """A vector with 1 in one place."""
         inside = isinstance(measurement, (int, np.integer)) and not isinstance(measurement, bool)
         if not inside or not 0 <= measurement < self.length:
             raise Refused(f"A measurement must be a place from 0 to {self.length - 1}. Nothing was sent.")
         return FIELD128.vector(int(place == measurement) for place in range(self.length))
 
     def checks(self, inputs: Vector, called: Vector, shares: int) -> Vector:
-        """Bits, of which one is 1."""
+        """The entries are bits, and they add up to 1."""
         return FIELD128.vector([self._all_bits(called), int(inputs.sum()) - FIELD128.inverse(shares)])
 
     def summed(self, inputs: Vector) -> Vector:
-        """All of it."""
+        """The whole vector."""
         return inputs
 
 
@@ -173,13 +174,13 @@ class MultihotCountVec(_Bits):
 
     @property
     def shape(self) -> Shape:
-        """A bit for each place, the bits of how many there are, and that they agree."""
+        """The check of a bit for each place and of the bits of their number, and that both agree."""
         gadget, sizes = Products(self.chunk), _sizes(self.length + self.most.bit_length(), self.chunk)
         moved = min(2 * self.most, self.length)  # places that one report has and the other has not
         return Shape(5, FIELD128, gadget, length=self.length, l1=moved, l2_squared=moved, outputs=2, **sizes)
 
     def encoded(self, measurement: Any) -> Vector:
-        """The places, then how many they are."""
+        """The places, then the bits of their number."""
         chosen = _listed(measurement, self.length)
         if any(not isinstance(each, (int, np.integer, np.bool_)) or int(each) not in (0, 1) for each in chosen):
             raise Refused("A measurement must be a list of True and False. Nothing was sent.")
@@ -189,7 +190,7 @@ class MultihotCountVec(_Bits):
         return FIELD128.vector([*chosen, *bits(count, self.most)])
 
     def checks(self, inputs: Vector, called: Vector, shares: int) -> Vector:
-        """Bits, and as many as are said."""
+        """The entries are bits, and as many are 1 as the number says."""
         said = inputs[self.length :].dot(weights(FIELD128, self.most))
         return FIELD128.vector([self._all_bits(called), int(inputs[: self.length].sum()) - int(said)])
 

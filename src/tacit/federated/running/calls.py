@@ -3,7 +3,7 @@
     "tacit call" | round 4 | state (JSON) | tag 16          (bytes)
 
 The state decides nothing about privacy: whatever it is, a client's vector is shortened and noised as the federation's
-text says. The tag keeps whoever sits on the wire from steering the fit.
+text says. The tag keeps an attacker on the network from steering the fit.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def called(federation: Federation, server: Identity, client: int, call: Call) ->
 
 
 def heard(federation: Federation, identity: Identity, client: int, text: bytes) -> Call:
-    """The call that a client was sent, or a refusal."""
+    """The call in a message to a client; any other message is refused."""
     head = len(_MAGIC) + _ROUND.size
     if len(text) < head + TAG or not text.startswith(_MAGIC):
         raise Refused("This is no call to a round.")

@@ -1,6 +1,6 @@
 """The coordinator of a federation: it calls rounds, passes messages on, and learns one noisy sum a round.
 
-    coordinator = Coordinator(federation, identity, folder, ledger)      # charged; or gone on with after a crash
+    coordinator = Coordinator(federation, identity, folder, ledger)      # charged, or resumed after a crash
     coordinator.call(client)                  # bytes for a client: the round that it may enter now
     coordinator.say(message)                  # a client's message
     coordinator.hear(client, round, step)     # the answer to its message of a step, or None while others are missing
@@ -9,12 +9,12 @@
 
 Promise
 - All rounds that may be begun are charged to the ledger, in one entry, before the first client is called.
-- What answers a step is on the disk before any answer leaves, so after a crash the same answers are given: the
-  coordinator is never in two minds, and no round is opened twice. A round goes on where it was.
-- A step ends when everybody expected has come, or when its time is over. Where too few are left the round ends without
-  a sum and the next begins; after `attempts` of them the federation has failed, the ledger keeps that, and nothing is
-  drawn again. A federation without its record is not gone on with, because nobody knows what was opened.
-It is trusted with the answer and with nothing else: what a lying coordinator can learn is in `aggregation.setup`.
+- What an answer follows from is on the disk before the answer leaves. So after a crash the coordinator gives the same
+  answers, no round is opened twice, and a round goes on where it was.
+- A step ends when every expected client has come, or when its time is over. Where too few are left the round ends
+  without a sum and the next begins; after `attempts` of them the federation has failed, the ledger keeps that, and
+  nothing is drawn again. A federation whose record is lost does not go on, because it is not known what was opened. The
+  coordinator is trusted with the answer alone: what a lying coordinator can learn is in `aggregation.setup`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SAID: Final = b"S"  # a message of the present step
 _CLOSED: Final = b"C"  # the step ended with those who had come
 _OPENED: Final = b"O"  # the round ended with a sum: the state after it, as JSON
 _LOST: Final = b"L"  # the round ended without one
-_PAID: Final = b"P"  # by which entry of the ledger
+_PAID: Final = b"P"  # the entry of the ledger that paid
 LAST_STEP: Final = 6
 
 
@@ -85,7 +85,7 @@ class Coordinator:
 
     @property
     def is_over(self) -> bool:
-        """Whether there is a result, or will be none."""
+        """Whether it is over, with or without a result."""
         return self.result is not None or self.failed
 
     def call(self, client: int) -> bytes:
@@ -96,7 +96,7 @@ class Coordinator:
             return called(self.federation, self._identity, client, Call(self.round, self._state))
 
     def say(self, message: bytes) -> None:
-        """Take a client's message. The same one again changes nothing and is no mistake: it may have got lost."""
+        """Take a client's message. The same one again changes nothing: the first may have got lost."""
         with self._mutex:
             if self.is_over:
                 raise Refused("The federation is over.")
@@ -109,9 +109,10 @@ class Coordinator:
                 self._close()
 
     def hear(self, client: int, number: int, step: int) -> bytes | None:
-        """The answer to a client's message of a step, counted from 1; None until the step ends. Refused if none comes.
+        """The answer to a client's message of a step, counted from 1; None until the step ends.
 
-        `Missing` where the client must say its message again: it got lost with a process that was killed.
+        Refused if there will be none. `Missing` where the client must send its message again: it was lost with a killed
+        process.
         """
         with self._mutex:
             if number != self.round or self.is_over:
@@ -213,7 +214,7 @@ class Coordinator:
         self._receipt = receipt
 
     def _replay(self) -> None:
-        """Go through the record after a crash. What a round opened is read, not computed again."""
+        """Go through the record after a crash. The sum that a round opened is read, not computed again."""
         entries = self._record.entries
         for place, (kind, content) in enumerate(entries):
             if kind == _SAID:
@@ -221,7 +222,7 @@ class Coordinator:
                 self._said[sender_of(content)] = content
             elif kind == _CLOSED:
                 after = entries[place + 1][0] if place + 1 < len(entries) else b""
-                if after not in (_OPENED, _LOST):  # else that entry says what came of it
+                if after not in (_OPENED, _LOST):  # otherwise that entry says how the step ended
                     self._ended()
             elif kind == _OPENED:
                 self._open(content)
@@ -229,7 +230,7 @@ class Coordinator:
                 self._lost(content.decode())
 
     def _settle(self) -> None:
-        """Keep the result, or that there is none, where the ledger keeps it."""
+        """Store the result in the ledger, or that there is none."""
         if self.result is not None:
             payload = json.dumps(self.result, sort_keys=True, allow_nan=False).encode()
             kept = self._ledger.store_answer(self._receipt, payload)
@@ -241,7 +242,7 @@ class Coordinator:
             self._ledger.store_failure(self._key)
 
     def close(self) -> None:
-        """Let go of the record."""
+        """Close the record."""
         with self._mutex:
             self._record.close()
 
@@ -253,4 +254,4 @@ class Coordinator:
 
 
 class Missing(Refused):
-    """The message that an answer is asked for is not here: the client says it again."""
+    """The message whose answer is asked for is not here: the client must send it again."""

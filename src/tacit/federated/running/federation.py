@@ -1,15 +1,15 @@
 """What all parties of a federation agree on before it begins: one public text.
 
     federation = Federation("readmissions", job, server, clients, epsilon=1, delta=1e-6, vanish=10, collude=3, spare=2)
-    text = federation.to_json()                    # everybody has the same text, by a way that they trust
+    text = federation.to_json()                    # all parties have the same text, through a channel that they trust
     federation.asked                               # the private sum of a round, priced for all of them
     federation.setup(3)                            # the third round: every party makes it for itself
 
-Promise. Nothing of a round is left to what the coordinator says later: names, keys, price, noise and thresholds follow
-from this text, so a client that has the right text cannot be talked into less noise or into a round of others.
+Promise. The coordinator decides nothing about a round later: names, keys, price, noise and thresholds follow from this
+text, so a client that has the right text cannot be talked into less noise or into a round with other parties.
 
 `rounds` sums are needed; up to `spare` more rounds may be begun where too many clients vanished. A round that ended
-without a sum is paid for as well, because a client cannot know what became of it. So the price is that of
+without a sum is paid for as well, because a client cannot know how it ended. So the price is that of
 rounds + spare, and no client enters more.
 """
 
@@ -54,11 +54,11 @@ class Federation:
         if not self.name or len(self.name) > _LONGEST_NAME:
             raise parameters.refuse("name", f"a text of at most {_LONGEST_NAME} characters", self.name)
         parameters.whole("spare", self.spare)
-        # one writing of each price, so that one federation has one text
+        # each price is written in one way, so that one federation has one text
         object.__setattr__(self, "epsilon", parameters.as_text(parameters.price("epsilon", self.epsilon)))
         object.__setattr__(self, "delta", parameters.as_text(parameters.slip("delta", self.delta)))
         object.__setattr__(self, "clients", dict(self.clients))
-        _ = self.setup(1)  # keys and numbers that make no round are refused now
+        _ = self.setup(1)  # keys and numbers that do not make a round are refused now
 
     @cached_property
     def asked(self) -> PrivateSum:
@@ -86,7 +86,7 @@ class Federation:
 
     @cached_property
     def id(self) -> str:
-        """What stands for the text."""
+        """The digest that stands for the text."""
         return hashlib.sha256(b"tacit federation" + self.to_json().encode()).hexdigest()
 
     def setup(self, number: int) -> Setup:
@@ -106,7 +106,7 @@ class Federation:
 
     @cached_property
     def _digest(self) -> str:
-        """In the name of every round: two federations of one name and different terms share no round."""
+        """Part of every round's name: two federations of one name and different terms share no round."""
         content = {"version": VERSION, **self._content(), "clients": [], "server": ""}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -125,7 +125,7 @@ class Federation:
 
     @classmethod
     def from_json(cls, text: str) -> Federation:
-        """The federation of a description; anything that is not one is refused."""
+        """The federation of a description; any other text is refused."""
 
         def made(content: dict[str, Any]) -> Federation:
             job, server = job_of(content.pop("job")), _key(content.pop("server"))

@@ -6,9 +6,10 @@
     helper.accept(nonce, shares)              # counted, or refused; a second time it changes nothing
     helper.release()                          # the noisy sum, charged first, the same for ever
 
-Promise. A part is on the disk before its check share leaves, and what was counted before that is said: a helper that
-is killed goes on where it was. So no part is ever checked under two nonces, which would open more of a report than one
-check does, and no report is counted twice. The release is that of `Server`: charged, drawn once, stored.
+Promise. A part is on the disk before its check share leaves, and a count is on the disk before the helper says so: a
+helper that is killed goes on where it was. So no part is ever checked under two nonces, which would open more of a
+report than one check does, and no report is counted twice. The release is that of `Server`: charged, drawn once,
+stored.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class Helper:
             return self._server.release()
 
     def close(self) -> None:
-        """Let go of the record."""
+        """Close the record."""
         self._record.close()
 
     def _keep(self, kind: bytes, parts: Sequence[bytes]) -> None:

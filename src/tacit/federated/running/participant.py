@@ -1,12 +1,12 @@
-"""A client of a federation: it enters each round once, with its own share of the noise, and keeps its own account.
+"""A client of a federation: it enters each round once, with its own share of the noise, and keeps its own record.
 
     member = Participant(federation, identity, odometer, own)
-    client = member.enter(call)           # priced, on the disk, and only then drawn; a second time it is refused
+    client = member.enter(call)           # priced and written to disk before it is drawn; a second time it is refused
     client.begin(), client.receive(...)   # as in `aggregation.client`
 
 Promise. What a round tells is on the client's odometer before anything leaves. A client that is killed in a round has
 vanished from it and waits for the next: its secrets were in memory alone, and a second vector in the same round would
-tell too much. What it holds never makes it stay away.
+tell too much. Its own data never make it stay away.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tacit.federated.running.calls import heard
 from tacit.federated.running.federation import Federation
 
 _NO_STATE: Final = (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError)
-"""What a text that is no state can raise. That is the coordinator's doing, and must not tell who has rows."""
+"""Errors from a text that is not a state. The coordinator causes them, and they must not show who has rows."""
 
 
 class Participant:

@@ -4,9 +4,9 @@
         for kind, content in record.entries: ...      # what was there when it was opened
         record.add(b"S", message); record.flush()     # on the disk when `flush` returns
 
-Each entry is: kind 1 | length 4 | content | digest 8 (bytes); the digest is of all entries so far. What is after the
-last whole entry was cut off while it was written, was never relied on, and is dropped at opening: whoever adds an
-entry acts on it only after `flush`. One process at a time holds a record; the lock goes away with it.
+Each entry is: kind 1 | length 4 | content | digest 8 (bytes); the digest is of all entries so far. Bytes after the last
+whole entry were cut off while they were written. No one relied on them, since an entry is acted on only after `flush`,
+and they are dropped at opening. One process at a time holds a record; the lock goes away with it.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Record:
             self._waiting = []
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

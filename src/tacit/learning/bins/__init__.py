@@ -1,1 +1,1 @@
-"""Columns cut into bins at public places, and the models that are made of noisy histograms of them."""
+"""Columns cut into bins at public places, and the models that are made from noisy histograms of them."""

@@ -1,4 +1,4 @@
-"""What models on bins share: the columns' bins at hand for predictions, made of public facts."""
+"""What models on bins share: the columns' bins, made of public facts, which predictions need."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Binned(Model):
         return tuple(Bins(feature, tuple(own)) for feature, own in zip(self._features, self._edges, strict=True))
 
     def _rehearse(self) -> None:
-        """Also see that edges ascend: a row would otherwise find its way into a bin where no made-up row was."""
+        """Also check that edges ascend: otherwise a row could fall into a bin that no made-up row has tried."""
         for own in self._edges:
             if not all(isinstance(each, int) for each in own) or list(own) != sorted(set(own)):
                 raise ValueError("edges of bins do not ascend")
@@ -52,7 +52,7 @@ class Binned(Model):
 
 
 def summed(tables: list[Reals], bins: list[Whole]) -> Reals:
-    """For each row the sum of its bins' lines; a bin that is not there adds nothing."""
+    """For each row the sum of its bins' lines; a missing bin adds nothing."""
     total = np.zeros((len(bins[0]), tables[0].shape[1]))
     for table, own in zip(tables, bins, strict=True):
         total += np.vstack([table, np.zeros((1, table.shape[1]))])[own]

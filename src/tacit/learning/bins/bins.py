@@ -2,7 +2,7 @@
 
 Promise: edges come from public facts (equal widths between the bounds, or edges that were stated or bought before),
 never from the rows at hand. A row has at most one bin of each column: a number beyond the bounds is in the first or the
-last one, and a value that is not listed in none (-1). So a row adds to at most one cell of each column's histogram.
+last one, and a value that is not listed is in none (-1). So a row adds to at most one cell of each column's histogram.
 
 Edges are codes, ascending; a row's bin is how many of them are at or below its code, which an engine counts itself
 (`Cut`). A column with listed values has one bin for each of them and no edges.
@@ -41,7 +41,7 @@ class Bins:
 
     @property
     def is_ordered(self) -> bool:
-        """Whether neighbouring bins are neighbours: those of a number are."""
+        """Whether bins next to each other have values next to each other: those of a number have."""
         return self.feature.options is None
 
     @property
@@ -58,7 +58,7 @@ class Bins:
 
     @property
     def labels(self) -> tuple[Any, ...]:
-        """What the bins are called: the listed values, or where each begins and ends."""
+        """The names of the bins: the listed values, or where each begins and ends."""
         if self.feature.options is not None:
             return self.feature.labels
         return tuple(f"{low:g} to {high:g}" for low, high in pairwise(self.ends))
@@ -87,7 +87,7 @@ class Bins:
 
 
 def uniform(feature: Feature, count: int) -> Bins:
-    """Bins of equal width between the bounds, as many as there are codes at most."""
+    """Bins of equal width between the bounds, at most as many as there are codes."""
     if feature.options is not None:
         return Bins(feature)
     codes = feature.width + 1
@@ -137,7 +137,7 @@ def cut_columns(features: Sequence[Feature], given: Any, count: int) -> tuple[Bi
 
 
 def read_bins(opened: Opened, bins: Sequence[Bins], *others: str) -> tuple[list[NDArray[Any]], list[Whole], Whole]:
-    """Every row's bins, column by column in small numbers, then the codes of `others`, then how many rows are alike.
+    """Every row's bins, column by column in small numbers, then the codes of `others`, then the number of such rows.
 
     Rows with a value that is not listed are left out.
     """

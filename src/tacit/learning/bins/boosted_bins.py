@@ -1,6 +1,6 @@
 """`BoostedBinsClassifier` and `BoostedBinsRegressor`: sums of one table for each column, which can be looked at.
 
-Theorem, assumptions and source: `boosting`, `losses`. The models to take for tables: they cost about as much as one
+Theorem, assumptions and source: `boosting`, `losses`. Take these models for tables: they cost about as much as one
 histogram of each column, need no scaling, see steps and bends of numbers, and say what each value adds (`shape`).
 """
 
@@ -75,7 +75,7 @@ class _BoostedBins(Binned):
         self._levels, whole, rows = (np.asarray(finding[name]) for name in ("levels", "tables", "rows"))
         places = np.cumsum([0, *(each.size for each in bins)])
         parts = pairwise(places.tolist())
-        # a table's own mean belongs to the level, so that tables can be looked at beside each other
+        # a table's own mean belongs to the level, so that tables can be compared with each other
         self._tables, self._counts = [], []
         for start, end in parts:
             table, weights = whole[start:end], np.maximum(rows[start:end], 0.0) + 1e-9
@@ -184,7 +184,7 @@ class BoostedBinsClassifier(ClassifierMixin, _BoostedBins):
         return self.classes_[best]
 
     def shape(self, column: str) -> Finding:
-        """What each value of a column adds to the scores, as a table and a chart: of two classes, to the second's."""
+        """What each value of a column adds to the scores (of two classes, to the second's), as a table and a chart."""
         return shape_of(self, column, self._scored(), "the score of")
 
     def shapes(self) -> Finding:

@@ -2,13 +2,13 @@
 
 First every column's histogram is released (rows in each bin, by class, or with the sums of the target). Then T rounds
 go over the columns, one after the other: the sums of the rows' residuals in each bin of that column are released, and
-its table is moved by what they tell. Nothing else touches the rows.
+its table moves as they say. Nothing else touches the rows.
 
 Theorem. Residuals are whole numbers, functions of the row and of tables made of released numbers (`losses`): no row's
 part changes because another row came or went. A row is in one bin of each column. So the first release moves by at most
 what `losses` says for m columns, and each of the T m others by at most the reach of a residual, in the L1 and the L2
 norm for one score, in the L2 norm for several. r rows of a unit move them r times as far, by the triangle inequality.
-All releases are charged together (`calibrated`). What is made of them is post-processing.
+All releases are charged together (`calibrated`). Everything computed from them is post-processing.
 
 Post-processing. With H the rows in each bin times the residuals' slope, the histogram of residuals is about H u + noise
 for the step u that is wanted; u is found by least squares under a prior by which neighbouring bins of a number are
@@ -41,16 +41,16 @@ from tacit.statistics.source import Whole
 _FIRST_SHARE = Fraction(15, 100)
 _RATE, _FIRST_RATE = 0.6, 0.3
 _SLOPE = 0.7  # of residuals, as a share of what it is where all scores are equal
-_TRUST = 0.3  # how far the prior counts
+_TRUST = 0.3  # the weight of the prior
 _WALK = 1.0
-_CLEAR = 200.0  # with fewer rows compared with the noise of a cell, tables are held back the more
+_CLEAR = 200.0  # with fewer rows than this in units of a cell's noise, tables are held back more
 _SHRINK = 1.0
 _MOST_SCORE = 16 * WEIGHT
-# (epsilon below, rounds): more rounds, more noise in each of them. Found on public data; without a delta noise adds up
+# (epsilon below, rounds): with more rounds, each has more noise. Found on public data; without a delta noise adds up
 # faster, and few rounds are best.
 _ROUNDS = ((0.2, 4), (2.0, 8), (math.inf, 16))
 _PURE_ROUNDS = ((2.0, 1), (5.0, 2), (math.inf, 4))
-# (epsilon below, bins of a number): more bins, fewer rows in each of them
+# (epsilon below, bins of a number): with more bins, each has fewer rows
 _BINS = ((0.2, 16), (0.5, 24), (2.0, 32), (math.inf, 64))
 
 
@@ -66,12 +66,12 @@ class Boosting:
     price: Price
 
     def learn(self, columns: Sequence[NDArray[Any]], target: Whole, counts: Whole, bits: BitSource) -> Learnt:
-        """Tables from every row's bins and target, and how many rows are alike."""
+        """Tables from every row's bins and target, and how many rows each line stands for."""
         sizes = [each.size for each in self.bins]
         exact = self.loss.first_sums(columns, sizes, target, counts)
         begun = self.loss.begin(np.asarray(self.first.release(exact, bits=bits)), sizes, deviation(self.first))
         noise = deviation(self.each) / FINE
-        # rows that are alike count as often as they are there: what one of them adds is the same number
+        # equal rows count as often as they occur: each of them adds the same number
         times = None if bool(np.all(counts == 1)) else counts
         held = _TRUST * begun.held * max(1.0, _CLEAR * noise / begun.rows)
         filters = [
@@ -110,7 +110,7 @@ class Learnt:
 
 
 def bins_for(epsilon: Fraction) -> int:
-    """How many bins a number is cut into where nothing else is said."""
+    """How many bins a number is cut into where the caller does not say."""
     return next(count for below, count in _BINS if epsilon < below)
 
 
@@ -147,7 +147,7 @@ def _whole(table: Reals) -> Whole:
 
 
 def _filters(counts: Reals, begun: Begun, noise: float, held: float, ordered: bool) -> tuple[Reals, Reals]:
-    """The matrices that make a step of sums of residuals: for the first release, and for a round."""
+    """The matrices that turn sums of residuals into a step: for the first release, and for a round."""
     size, rows = len(counts), np.maximum(counts, 0.0)
     # a count that does not stand out of its noise says little about how many rows there are
     steep = _SLOPE * begun.slope * rows * np.square(rows) / (np.square(rows) + _SHRINK * begun.count_noise**2 + 1e-9)

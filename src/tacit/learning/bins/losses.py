@@ -12,9 +12,9 @@ Theorem (residuals). Two classes: truth less probability, clipped at one half. M
 to one half in the L2 norm (`margin_losses`), and so, with k classes, to half the root of k in the L1 norm. Numbers:
 what is left of the target divided by a released scale, clipped at 1.
 
-Why clipping at one half is harmless for two classes. Where a share q of rows alike has the second class, clipped
+Why clipping at one half is harmless for two classes. Where a share q of equal rows has the second class, clipped
 residuals balance at a probability p with q min(1 - p, 1/2) = (1 - q) min(p, 1/2): p is below one half exactly where q
-is, and q = p/(p + 1/2) there, 1/2/(3/2 - p) above. So classes are told apart at the same place with half the noise, and
+is, and q = p/(p + 1/2) there, 1/2/(3/2 - p) above. So classes are separated at the same place with half the noise, and
 probabilities are read off p in closed form (`proportions`).
 """
 
@@ -37,29 +37,29 @@ from tacit.statistics.source import Whole
 __all__ = ["FINE", "WEIGHT", "Begun", "Loss", "ManyClasses", "Numbers", "TwoClasses", "proportions"]
 
 _HALF = FINE // 2
-_REACH = 16 * WEIGHT  # scores beyond are as good as there
+_REACH = 16 * WEIGHT  # scores beyond count as this one
 _PROBABILITIES: NDArray[np.int32] = np.rint(
     FINE / (1 + np.exp(-np.arange(-_REACH, _REACH + 1, dtype=np.float64) / WEIGHT))
 ).astype(np.int32)
 _BLOCK = 1 << 16
 _HELD = 20.0  # a column explains about a fifth of the target's variance, as a share of the squared scale
-_LEAST_SHARE = 0.02  # of a class, as far as the level of its score goes
-_WIDEST = 2.0  # deviations of the target, at which what is left of it is clipped
+_LEAST_SHARE = 0.02  # of a class, for the level of its score
+_WIDEST = 2.0  # deviations of the target at which its residual is clipped
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """What the first release tells: the level of the scores, and for each column the rows and residuals of its bins."""
+    """What the first release says: the level of the scores, and for each column the rows and residuals of its bins."""
 
     rows: float
     level: Reals
     counts: list[Reals]
     sums: list[Reals]
     count_noise: float  # of the rows in a bin
-    noise: float  # of a bin's residuals, about
+    noise: float  # of a bin's residuals, roughly
     slope: float  # of a residual's change with the score, where all scores are at the level
     scale: float  # what a residual of 1 means
-    held: float = 1.0  # how far tables are held back: the inverse of their variance, as it is expected
+    held: float = 1.0  # how far tables are held back: the inverse of their expected variance
 
 
 def total_weight(columns: int) -> int:
@@ -89,7 +89,7 @@ class Loss(ABC):
 
     @abstractmethod
     def begin(self, released: Whole, sizes: Sequence[int], noise: float) -> Begun:
-        """What it tells, once released."""
+        """What the first release says, once it has its noise."""
 
     @abstractmethod
     def residuals(self, scores: NDArray[Any], target: Whole, scale: float) -> NDArray[Any]:
@@ -98,7 +98,7 @@ class Loss(ABC):
 
 @dataclass(frozen=True, slots=True)
 class _Classes(Loss):
-    """Classes: the first release are counts."""
+    """Classes: the first release consists of counts."""
 
     classes: int
 
@@ -136,11 +136,11 @@ class TwoClasses(_Classes):
 
     @property
     def scores(self) -> int:
-        """One."""
+        """One score, that of the second class."""
         return 1
 
     def round_moves(self) -> tuple[int, int]:
-        """One half."""
+        """One half: where residuals are clipped."""
         return _HALF, _HALF * _HALF
 
     def begin(self, released: Whole, sizes: Sequence[int], noise: float) -> Begun:
@@ -164,7 +164,7 @@ class ManyClasses(_Classes):
 
     @property
     def scores(self) -> int:
-        """One for each class."""
+        """One score for each class."""
         return self.classes
 
     def round_moves(self) -> tuple[int, int]:
@@ -195,7 +195,7 @@ class Numbers(Loss):
 
     @property
     def scores(self) -> int:
-        """One."""
+        """One score, the predicted number."""
         return 1
 
     def first_moves(self, columns: int) -> tuple[int, int]:
@@ -204,7 +204,7 @@ class Numbers(Loss):
         return (2 * columns + 3 * w) * FINE, (2 * columns + 3 * w * w) * FINE * FINE
 
     def round_moves(self) -> tuple[int, int]:
-        """One."""
+        """One, in steps of FINE: where residuals are clipped."""
         return FINE, FINE * FINE
 
     def first_sums(self, columns: Sequence[NDArray[Any]], sizes: Sequence[int], target: Whole, counts: Whole) -> Whole:
@@ -228,7 +228,7 @@ class Numbers(Loss):
         rows, first, second = (float(each) for each in numbers[:3] / w)
         rows = max(rows, 1.0, spread / w)
         mean = min(max(first / rows, -1.0), 1.0)
-        mean *= mean**2 / (mean**2 + (spread / w / rows) ** 2 + 1e-12)  # one that noise could have made is held back
+        mean *= mean**2 / (mean**2 + (spread / w / rows) ** 2 + 1e-12)  # a mean that noise could have made is held back
         variance = min(max(second / rows - mean * mean, spread / w / rows, 1e-4), 1.0)
         scale = min(max(_WIDEST * math.sqrt(variance), 2.0**-9), 2.0)
         sums = [((total - mean * own) / scale)[:, None] for total, own in zip(totals, counts, strict=True)]

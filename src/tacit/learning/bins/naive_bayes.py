@@ -7,10 +7,10 @@ times L**2, in the L2 norm. Counted from the middle, a square costs half of what
 Theorem (`CategoricalNB`). A row adds w to the count of its class, and 1 to the cell (its bin, its class) of each of m
 columns: m + w in the L1 norm, the root of m + w**2 in the L2 norm.
 r rows of a unit move them r times as far. One release of all columns, with noise for its own sensitivity, is what is
-charged: not one release for each column, and none whose sensitivity was taken from another statistic.
+charged: there is no release for each column by itself, and no sensitivity taken from another statistic.
 
 Post-processing. Means of classes, and their variances, are held back towards those of all rows as far as noise alone
-would move them; cells likewise towards the column's own shares.
+would move them; cells are held back likewise towards the column's own shares.
 
 Neighbours: one unit's rows, added or removed. Assumptions: bounds, listed values and classes are public.
 Source: Vaidya, Shafiq, Basu, Hong 2013 (naive Bayes); Efron, Morris 1975 (holding means back).
@@ -47,7 +47,7 @@ _BINS = 16
 
 
 def _noise(taxicab: int, squared: int, size: int, rows: int, epsilon: Fraction, delta: Fraction) -> Additive:
-    """Laplace noise without a delta, else the one with less of it."""
+    """Laplace noise without a delta, otherwise whichever of the two is smaller."""
     pure = laplace(rows * taxicab, epsilon)
     if delta == 0:
         return pure
@@ -125,7 +125,7 @@ def plan_sums(
 
 
 class GaussianNB(Scoring):
-    """Classes in which every number is normal, by itself.
+    """Classes in which every number is normal, whatever the others are.
 
     epsilon, delta: the price; without a delta the noise is Laplace's. bounds: public facts about arrays; classes: the
     list of classes, or "declared public" where those in y are.
@@ -246,9 +246,9 @@ def plan_cells(
 
 
 class CategoricalNB(Binned, Scoring):
-    """Classes in which every column has its own shares of values, by itself. Numbers are cut into bins.
+    """Classes in which every column has its own shares of values, whatever the others are. Numbers are cut into bins.
 
-    alpha: what every cell is given besides its rows. epsilon, delta: the price; without a delta the noise is Laplace's.
+    alpha: what is added to the rows of every cell. epsilon, delta: the price; without a delta the noise is Laplace's.
     bins: how many of equal width a number is cut into, or edges by column. bounds, values: public facts about arrays;
     classes: the list of classes, or "declared public" where those in y are.
 
@@ -323,7 +323,7 @@ def shares_of(table: Reals, classes: Sequence[float] | Reals, noise: float, alph
     rows = np.maximum(table, 0.0)
     whole = rows.sum(axis=1) + alpha
     common = whole / whole.sum()
-    # cells that noise alone could have filled are held back: as many rows of the common shares are mixed in
+    # cells that noise alone could have filled are held back: rows of the common shares are mixed in
     mixed = alpha * len(table) + noise * math.sqrt(len(table))
     made = (rows + mixed * common[:, None]) / (rows.sum(axis=0) + mixed)
     return np.asarray(np.log(made / made.sum(axis=0)))

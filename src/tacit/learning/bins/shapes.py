@@ -1,7 +1,7 @@
-"""What a column adds to a model's scores, to be looked at: a table, and a chart in the style of every other finding.
+"""What a column adds to a model's scores, to look at: a table, and a chart in the style of every other finding.
 
-Promise: made of released tables and public edges, so looking is free. There are no intervals: what a table would have
-been without noise is not known from what was released.
+Promise: made of released tables and public edges, so looking is free. There are no intervals: what was released does
+not say what a table would be without noise.
 """
 
 from __future__ import annotations

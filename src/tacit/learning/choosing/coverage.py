@@ -2,9 +2,10 @@
 
     maximum_coverage(rows, "postcode", sets={"north": ["1010", "1020"], "south": [...]}, choose=2, epsilon=1)
 
-A row is covered by a set that holds its value. A set may also be a mapping from values to worths in [0, 1]; a row is
-then worth the largest of them, which is submodular (facility location), and its sum is made large. `set_cover` gives
-all sets in an order: whoever is in the data is covered by the first set that holds them, nobody is told which.
+A row is covered by a set that holds its value. A set may also be a mapping from values to worths in [0, 1]; then the
+worth of a row is the largest of them, which is submodular (facility location), and the sum of worths is made large.
+`set_cover` gives all sets in an order: each row is covered by the first set that holds it, and which one that is stays
+private.
 
 Theorem, assumptions, source: `greedy`. Counts are whole, worths are on a grid of 2**16 steps, rounded down.
 """

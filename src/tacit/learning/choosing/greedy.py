@@ -87,7 +87,7 @@ def _pure(count: int, epsilon: Fraction) -> tuple[Fraction, Price]:
 
 
 def _composed(count: int, epsilon: Fraction, delta: Fraction) -> tuple[Fraction, Price]:
-    """The largest e, up to a part in a hundred, for which the accountant is content."""
+    """The largest e, up to a part in a hundred, that the accountant accepts."""
     low, high = epsilon / count, epsilon
     while high > low * Fraction(101, 100):
         middle = Fraction(math.sqrt(low * high)).limit_denominator(1 << 30)

@@ -6,7 +6,7 @@ choice takes one, by its cost.
 
 Theorem. The cost of k places is the sum over rows of the distance to the nearest, in whole numbers up to `longest`, the
 largest distance of any row between the bounds to any place. Adding a unit of r rows raises the costs of all sets of
-places by 0 to r longest, and so it does to gains: monotone scores. Each of k + swaps + 1 choices costs e
+places by 0 to r longest, and gains too: monotone scores. Each of k + swaps + 1 choices costs e
 (`tacit.mechanisms.exponential`), together (k + swaps + 1) e, or what an accountant composes them to.
 A distance is a function of its row alone: whole coordinates, exact squares, and a correctly rounded root.
 

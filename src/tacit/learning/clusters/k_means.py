@@ -42,7 +42,7 @@ _TREE_SHARE = Fraction(3, 5)
 _STEPS = 2  # rounds after the tree
 _ROUNDS = 5  # of Lloyd's method alone
 _CONSTANT = LENGTH * 35 // 100
-_RADIUS = 1.5  # of how far rows are from the points of the coreset
+_RADIUS = 1.5  # times the distance of rows from the points of the coreset
 _MOST_COORDINATES, _MOST_CLUSTERS = 1 << 10, 1 << 10
 
 
@@ -206,7 +206,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         return self
 
     def fit_predict(self, X: Any, y: Any = None) -> Any:  # noqa: N803
-        """Learn from arrays, then say which cluster each row is in: exact, so only for whoever holds these rows."""
+        """Learn from arrays, then say which cluster each row is in: exact, so only for the holder of these rows."""
         return self.fit(X).predict(X)
 
     @property

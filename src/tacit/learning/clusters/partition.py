@@ -82,7 +82,7 @@ class Partition:
 
     @property
     def starts(self) -> list[int]:
-        """Where each column's bins begin, and where the last one's end."""
+        """Where each column's bins begin, and where the last of them ends."""
         return [0, *np.cumsum(self.widths).tolist()]
 
     @property
@@ -181,7 +181,7 @@ class Partition:
         return max(float(leaf.counts.sum()) / len(self.features), 0.0)
 
     def _shares(self, leaf: Box) -> list[Reals] | None:
-        """For each column the shares of its bins; None where noise is all there is."""
+        """For each column the shares of its bins; None where there is nothing but noise."""
         weight, counts = self._weight(leaf), leaf.counts
         noise = self.deviation * BINS**0.5 / max(leaf.times, 1) ** 0.5
         if weight < _STANDS_OUT * noise or weight <= 0:

@@ -1,9 +1,9 @@
-"""Models of scikit-learn that say the same of a row among other rows as of the row alone, up to rounding.
+"""Models of scikit-learn that predict the same for a row among others as for the row alone, up to rounding.
 
 Why a list: most models do, but not all (an iterative decomposition stops when all rows together have settled), and
 some of those that do are not continuous (the nearest neighbours of a row change with the last bit of a distance). The
-models here are either continuous, or compare single values with thresholds; before the latter may stand only steps
-that work element by element, where floating point gives the same bits in every block.
+models here are either continuous, or compare single values with thresholds; before such a comparison only steps are
+allowed that work element by element, where floating point gives the same bits in every block.
 """
 
 from __future__ import annotations
@@ -76,13 +76,13 @@ _STEPS: Final = frozenset(
 
 
 def is_by_row(model: Any) -> bool:
-    """Whether a model of scikit-learn is known to say the same of a row in a block, up to rounding."""
+    """Whether a model of scikit-learn is known to predict the same for a row in a block, up to rounding."""
     steps = [each for _, each in model.steps] if type(model).__name__ == "Pipeline" else [model]
     return _home_name(steps[-1]) in _MODELS and all(_is_by_element(each) for each in steps[:-1])
 
 
 def may_refuse_a_number(thing: Any) -> bool:
-    """Whether an encoder in it takes the numbers that it knows, and fails at any other."""
+    """Whether an encoder in it takes only the numbers that it knows, and fails at others."""
     inner = [each for _, each in getattr(thing, "steps", ())] + [
         each for _, each, _ in getattr(thing, "transformers_", ())
     ]

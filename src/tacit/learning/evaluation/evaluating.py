@@ -4,13 +4,13 @@
 
 Theorem (classes). A row adds 1 to one cell of (group, true class, score bin or predicted class), and which one depends
 on that row and on the model alone (`predictions`). So r rows of a unit move the counts by at most r in the L1 norm and
-in the L2 norm. Noise is added to every cell; everything that is told follows from the noisy cells.
+in the L2 norm. Noise is added to every cell; every score follows from the noisy cells.
 Theorem (numbers). A row adds one vector of five whole numbers to its group (`residuals`): at most 5 G**2 in the L1
 norm, 5**(1/2) G**2 in the L2 norm, r rows r times as much.
 
 Neighbours: one unit's rows, added or removed. Assumptions: the model is public (it was released, or trained on other
 data); classes, groups and the target's bounds are public. A model that was trained on these very rows without privacy
-is not public, and its scores tell no more than their price, but whoever holds the model knows the rows already.
+is not public: its scores say no more than they cost, but the model itself may give the rows away.
 Source: Dwork, McSherry, Nissim, Smith 2006; the ROC curve from a noisy histogram: Stoddard, Chen, Machanavajjhala 2014.
 """
 
@@ -60,14 +60,14 @@ def evaluate(
     level: parameters.Number = "0.95",
     analyst: str | None = None,
 ) -> Evaluation:
-    """Private scores of a fitted model: of one of this room, the best of a `Search`, or a plain one of scikit-learn.
+    """Private scores of a fitted model: one of this room, the best of a `Search`, or a plain one of scikit-learn.
 
     rows: rows of a curator, with the model's columns and the target; or arrays, with the target as an array.
     target: the name of the column; left out where the model knows it. by: a column with listed values (with arrays also
-    an array, with `groups` listing its values). bins: of the score of two classes, an even number; fewer bins, less
-    noise. target_bounds: of a number, where the data are arrays and the model does not know them. largest_error: of a
-    number; errors beyond it count as it: the smaller it is, the less noise, and the better a bad model looks; all of
-    the distance of the bounds where left out.
+    an array, with `groups` listing its values). bins: an even number of bins for the score of two classes; fewer bins
+    have less noise. target_bounds: those of a number, where the data are arrays and the model does not know them.
+    largest_error: for a number; larger errors count as this one. The smaller it is, the less noise there is, and the
+    better a bad model looks. It is the distance of the bounds where left out.
 
     >>> from tacit import learning
     >>> model = learning.DecisionTreeClassifier(epsilon=1, max_depth=1, bounds=(0, 100), classes=["no", "yes"])
@@ -160,7 +160,7 @@ class _Facts:
 
     @property
     def asks(self) -> str:
-        """A score of two classes is used where the rows have just these two."""
+        """A score of two classes is used where the rows have exactly these two."""
         asks = self.found.asks
         return "class" if asks in ("probability", "score") and len(self.tested.classes) != 2 else asks
 
@@ -226,7 +226,7 @@ class _Facts:
 
 
 def _by_bin(bins: int) -> Callable[[Reals], Reals]:
-    """Edges are a hair above multiples of 1/bins: a probability of one half is not above it, and not near an edge."""
+    """Edges are slightly above multiples of 1/bins: a probability of one half stays below one, and is not near it."""
 
     def place_of(said: Reals) -> Reals:
         places = np.clip(np.ceil((said - _HAIR) * bins) - 1, 0.0, bins - 1.0)

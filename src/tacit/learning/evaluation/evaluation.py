@@ -1,10 +1,10 @@
 """What an evaluation shows: scores, a table of errors, a curve and a calibration, all made of one released vector.
 
-Promise: everything here is post-processing of released numbers and public facts. Beside each score stand two columns:
+Promise: everything here is post-processing of released numbers and public facts. Each score has two columns:
 `score`, whose interval covers the noise (the score on these very rows), and `expected`, whose interval covers noise and
-sampling (the score on new rows of the same kind, drawn one by one). Where one cannot be promised it is not there: rows
-of which one unit may have several are not drawn one by one, and a score whose rows do not stand out of the noise has
-neither value nor interval. Each interval holds by itself; many of them do not hold all at once.
+sampling (the score on new rows of the same kind, drawn one by one). Where an interval cannot be promised it is left
+out: where one unit may have several rows, they are not drawn one by one, and a score whose rows do not stand out of the
+noise has neither value nor interval. Each interval holds by itself; many of them do not hold all at once.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ class Layout:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the released vector."""
+        """The shape of the released vector."""
         many = max(len(self.groups), 1)
         return (many, 5) if self.asks == "number" else (many, len(self.classes), self.width)
 
     @property
     def noise(self) -> CellNoise:
-        """Of each released number."""
+        """The noise of each released number."""
         return CellNoise(self.is_laplace, self.scale)
 
     def facts(self) -> dict[str, Any]:
@@ -101,7 +101,7 @@ class Evaluation:
         return cls(Layout(**facts), finding)
 
     def _rehearse(self) -> None:
-        """All that it shows can be made; else a file is malformed."""
+        """Make all that it shows: a file from which that fails is malformed."""
         self.scores, self.errors  # noqa: B018
         if self.layout.is_curve:
             self.curve  # noqa: B018
@@ -113,7 +113,7 @@ class Evaluation:
         return np.asarray(self.finding["released"], dtype=np.float64).reshape(self.layout.shape)
 
     def _parts(self) -> list[tuple[str, Reals, int]]:
-        """Everybody first, then each group: a label, the numbers, and how many released numbers each is the sum of."""
+        """All rows first, then each group: a label, the numbers, and how many released numbers each one sums."""
         whole = self._released
         parts = [(ALL, whole.sum(axis=0), len(whole))]
         if self.layout.groups:
@@ -155,7 +155,7 @@ class Evaluation:
         return _with_ends("score", values, near), _with_ends("expected", values, far)
 
     def _shares(self, own: Reals, many: int) -> dict[str, Share]:
-        """The shares that are told, from counts by true class and cell."""
+        """The shares that are shown, from counts by true class and cell."""
         layout, right = self.layout, self._right()
         noise, classes = layout.noise, layout.classes
 
@@ -197,7 +197,7 @@ class Evaluation:
         return Area(own[0, :bins], own[1, :bins], noise)
 
     def __getitem__(self, measure: str) -> float | None:
-        """The score of everybody, by the name of its measure; or of a group: `found["F", "accuracy"]`."""
+        """The score of all rows, by the name of its measure; or of a group: `found["F", "accuracy"]`."""
         label, name = measure if isinstance(measure, tuple) else (ALL, measure)
         table = self.scores
         keys = list(table.rows())
@@ -237,7 +237,7 @@ class Evaluation:
 
     @property
     def curve(self) -> Finding:
-        """The ROC curve: for each threshold of the score both rates, of everybody."""
+        """The ROC curve: for each threshold of the score both rates, among all rows."""
         self._must_be_curve()
         _, own, many = self._parts()[0]
         layout, level = self.layout, self._level
@@ -258,7 +258,7 @@ class Evaluation:
 
     @property
     def calibration(self) -> Finding:
-        """For each bin of the predicted probability, how often the second class was true, of everybody."""
+        """For each bin of the predicted probability, how often the second class was true, among all rows."""
         self._must_be_curve()
         layout, level = self.layout, self._level
         if layout.asks != "probability":
@@ -294,7 +294,7 @@ class Evaluation:
 
     @property
     def repeated(self) -> bool:
-        """Whether it had been stored before, and cost nothing now."""
+        """Whether it was already stored, and so cost nothing now."""
         return self.finding.repeated
 
     def save(self, path: str | Path) -> Path:

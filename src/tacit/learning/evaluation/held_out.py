@@ -2,9 +2,9 @@
 
 Promise. Each row is held out with probability 1/PARTS, by a coin of its own. A row's error is a whole number from 0 to
 `most` that depends on that row and on the model alone (`predictions`): 1 for a class that is wrong; for numbers the
-square of the error that `evaluate` counts too (`residuals`): from 0 to GRID, which is all of the distance of the
-target's bounds, or less where that was asked for. Released are the sum of the errors and the sum of what is left of
-`most`: a row adds (error, most - error), of L1 norm `most`, and so r rows of a unit r times as much. Runs are compared
+square of the error that `evaluate` counts too (`residuals`): from 0 to GRID, which stands for the distance of the
+target's bounds, or for a smaller largest error where that was asked for. The sum of the errors and the sum of (most -
+error) are released: a row adds a vector of L1 norm `most`, and r rows of a unit add r times as much. Runs are compared
 by the difference of the two.
 
 Theorem. Where a unit has one row, it is either learned from or scored with: a run costs the larger of the two (parallel
@@ -64,7 +64,7 @@ def most_of(given: Training) -> int:
 
 
 def row_errors(model: Any, given: Training, codes: Whole, largest: Number | None = None) -> Whole:
-    """The error of each row; of numbers, errors beyond the `largest` count as that."""
+    """The error of each row; for numbers, errors beyond the `largest` count as the largest."""
     assert given.target is not None
     meanings = [given.source.variable(each.name).meaning for each in given.columns]
     table, _ = decoded(codes[:, :-1], given.features, meanings[:-1])
@@ -103,6 +103,6 @@ def exact_score(errors: Whole, most: int) -> Whole:
 
 
 def released_score(errors: Whole, most: int, noise: Noise, bits: BitSource) -> tuple[float, float]:
-    """What runs are compared by, and the mean score of a row: 1 less its error as a share of `most`."""
+    """The number by which runs are compared, and the mean score of a row: 1 less its error as a share of `most`."""
     wrong, right = (float(each) for each in np.asarray(noise.release(exact_score(errors, most), bits=bits)))
     return right - wrong, float(np.clip(right / max(right + wrong, float(most)), 0.0, 1.0))

@@ -1,21 +1,21 @@
-"""What a fixed model says of a row: a function of that row alone, which never fails.
+"""What a fixed model predicts for a row: a function of that row alone, which never fails.
 
-Promise: the cell that a row is counted in depends on the row and on the model, and on nothing else: not on the other
-rows, their number or their order. Floating point adds up in an order that depends on how many rows a call has. So
+Promise: the cell that a row is counted in depends on the row and on the model, and not on the other rows, their number
+or their order. Floating point adds up in an order that depends on how many rows a call has. So
 
 - a model of scikit-learn sees one row at a time. Only classes of scikit-learn, numpy and scipy are taken, without
-  functions of anyone's own, and random states inside a model are put back before each row;
+  functions that users wrote, and random states inside a model are put back before each row;
 - a model of this room, or one of scikit-learn that is known to be a function of the row up to rounding (`by_row`),
-  sees blocks of rows; a row that is within a billionth of the edge of a cell, or whose block fails, is shown to it
-  again, alone, and that decides.
+  sees blocks of rows; a row that is within a billionth of the edge of a cell, or whose block fails, is shown to the
+  model again, alone, and that prediction counts.
 
-A row at which a model fails, or says something that is no number or none of its classes, has no prediction: a cell of
-its own. What a model prints or warns of goes nowhere.
+A row at which a model fails, or predicts what is neither a number nor one of its classes, has no prediction and is
+counted in a cell for such rows. What a model prints or warns of is dropped.
 
-How long it takes. Whoever brings the model chooses at which rows it fails and which lie near an edge, and a row that is
-shown alone costs a call of the model. So a model that fails at a listed value, or may at a number, sees one row at a
-time, always; infinite numbers on the way are no failure; and some made-up rows, which follow from public facts, go with
-every table and are shown alone where fewer rows are, so that one row more is one among many.
+How long it takes. The author of a model chooses at which rows it fails and which rows lie near an edge, and each row
+that is shown alone costs a call of the model. So a model that fails at a listed value, or may fail at a number, always
+sees one row at a time. Infinite numbers on the way are no failure. And made-up rows, which follow from public facts, go
+with every table and are shown alone where few real rows are, so that one more row is one among many.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ _ALONE: Final = 16
 _PLAIN: Final = (str, bytes, int, float, bool, type(None), np.random.RandomState, np.random.Generator)
 _WRITTEN: Final = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 _CLASSES: Final = ("sklearn", "numpy", "scipy", "builtins", "tacit")
-_FUNCTIONS: Final = ("sklearn.feature_selection", "sklearn.metrics")  # which a fitted model holds and does not call
+_FUNCTIONS: Final = ("sklearn.feature_selection", "sklearn.metrics")  # held, but not called, by fitted models
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Predictor:
-    """A model that was looked over: what it is asked for, its classes and its columns."""
+    """A model that was checked: what it is asked for, its classes and its columns."""
 
     model: Any
     asks: str  # "probability", "score", "class" or "number"
@@ -72,7 +72,7 @@ class Predictor:
     made_up: Table | None = None
 
     def acquainted(self, features: Sequence[Feature]) -> Predictor:
-        """The same for private rows of these columns: it is shown made-up ones first, before anything is paid."""
+        """The same for private rows of these columns: before anything is paid, it is tried on made-up ones."""
         every = _made_up(features, max([_ALONE, *(each.size for each in features)]))
         blocks = self.in_blocks
         if any(each.options is None for each in features) and may_refuse_a_number(self.model):
@@ -86,7 +86,7 @@ class Predictor:
         return replace(self, in_blocks=blocks, made_up=every[:_ALONE])
 
     def places(self, table: Table, place_of: Callable[[Reals], Reals]) -> Whole:
-        """The cell of each row, by a step function of what was said; NONE where nothing was."""
+        """The cell of each row, by a step function of the prediction; NONE where there is none."""
         shown, many = (table if self.made_up is None else table.followed_by(self.made_up)), len(table)
         with _quietly(self.model):
             if not self.in_blocks:
@@ -114,7 +114,7 @@ class Predictor:
             start, end = waiting.pop()
             try:
                 found, sure = self._asked(table[start:end])
-            except Exception:  # noqa: BLE001  # one row of it, whichever: halves, and in the end the row alone
+            except Exception:  # noqa: BLE001  # some row in it fails: halve the block, in the end down to that row
                 if end - start > 1:
                     middle = (start + end) // 2
                     waiting += [(start, middle), (middle, end)]
@@ -136,7 +136,7 @@ class Predictor:
         return said
 
     def _asked(self, rows: Any) -> tuple[Reals, NDArray[np.bool_]]:
-        """What the model says, and whether the largest of several scores stands out."""
+        """What the model predicts, and whether the largest of several scores stands out."""
         shown = _shown(rows, None if self.is_ours else self.names)
         sure = np.ones(len(rows), dtype=bool)
         if self.asks == "number":
@@ -159,7 +159,7 @@ class Predictor:
 
 def predictor(model: Any) -> Predictor:
     """The model as `evaluate` uses it; refused where it is not fitted, or not what it is said to be."""
-    # a class that somebody made of one of ours is theirs
+    # a class that was derived from one of ours is not ours
     ours = isinstance(model, Model) and type(model).__module__.startswith("tacit.")
     if not (is_classifier(model) or is_regressor(model)):
         raise parameters.refuse("model", "a classifier or a regressor of scikit-learn's kind", type(model).__name__)
@@ -198,7 +198,7 @@ def _bytes_of(model: Any) -> bytes:
 
 
 def _looked_over(thing: Any, seen: set[int]) -> None:
-    """Refuse what is not of scikit-learn, numpy or scipy: it could look at more than its row, or do more with it."""
+    """Refuse code that is not of scikit-learn, numpy or scipy: it could look beyond its row, or do more with it."""
     if id(thing) in seen or isinstance(thing, _PLAIN):
         return
     seen.add(id(thing))
@@ -245,7 +245,7 @@ def _random_states(thing: Any, seen: set[int] | None = None) -> list[Callable[[]
 
 @contextlib.contextmanager
 def _quietly(model: Any) -> Iterator[None]:
-    """Nothing that is printed or warned of leaves, and random states are as they were."""
+    """Drop what is printed or warned of, and put random states back as they were."""
     kept = _random_states(model)
     nowhere = io.StringIO()
     try:
@@ -276,7 +276,7 @@ class Table:
         return Table(tuple(each[rows] for each in self.columns))
 
     def followed_by(self, other: Table) -> Table:
-        """These rows, then those."""
+        """These rows, then the others."""
         pairs = zip(self.columns, other.columns, strict=True)
         return Table(tuple(np.concatenate([own, more]) for own, more in pairs))
 
@@ -286,7 +286,7 @@ class Table:
 
 
 def _shown(table: Table, names: Sequence[str] | None) -> Any:
-    """As a model is given it: a frame where it knows names, else a matrix."""
+    """The table as a model takes it: a frame where the model knows names, otherwise a matrix."""
     if names is not None:
         from tacit.answer.exported import library
 

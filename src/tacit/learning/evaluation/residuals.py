@@ -1,16 +1,15 @@
 """Scores of a regression from five noisy sums: how many rows, the targets, their squares, squared and absolute errors.
 
 The target y and the prediction are clamped to the target's bounds; u is the target from -1 to 1, and e the error as a
-share of the largest one that counts (all of the bounds' distance; or less where that was asked for: errors beyond it
-count as it, and the names say so), so that |e| <= 1. In whole numbers of G to 1, a row
+share of the largest one that counts (the bounds' distance, or less where that was asked for: then larger errors count
+as this one, and the names say so), so that |e| <= 1. In whole numbers of G to 1, a row
 adds (G**2, G u, u**2, e**2, G |e|): at most 5 G**2 in the L1 norm, and 5**(1/2) G**2 in the L2 norm.
 
 R2 = 1 - c sum e**2/(sum u**2 - (sum u)**2/n), with c**(1/2) the largest error over half the distance of the bounds. Its
 interval covers the noise: it runs over all values that the four sums can have within their own intervals (shares of the
 failure probability add up).
 Sampling is not covered: that needs fourth moments, which were not bought. The mean absolute error is a quotient of two
-sums; its sampling variance is sum e**2/n - (sum |e|/n)**2, which was bought, and what large errors that are rare may
-add to it.
+sums; its sampling variance is sum e**2/n - (sum |e|/n)**2, whose sums were bought, and what rare large errors may add.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from tacit.statistics.source import Whole
 GRID: Final = 1 << 12
 FINE: Final = 1 << 24  # steps between the target's bounds
 _SHARES: Final = (0.1, 0.2, 0.3, 0.4)  # of the failure probability: n, sum u, sum u**2, sum e**2
-_EXACT: Final = 0.9  # of the failure probability, the rest is for what is approximate
+_EXACT: Final = 0.9  # of the failure probability; the rest is for approximations
 _STANDS_OUT: Final = 4.0
 _LEAST_ROWS: Final = 50.0
 
@@ -52,18 +51,18 @@ class Residuals:
 
     @property
     def names(self) -> tuple[str, str]:
-        """What is measured; where errors are cut, so that a bad model looks better than it is, the names say so."""
+        """The names of the measures. They say where errors are cut, so that a bad model looks better than it is."""
         cut = "" if self.largest >= self.distance else f" of errors cut at {self.largest:.6g}"
         return f"R2{cut}", f"mean absolute error{cut}"
 
     def _reach(self, weights: list[float], level: float, variance: float = 0.0) -> float:
-        """Of a combination of the sums' noises, in units of u and e."""
+        """A size that a combination of the sums' noises stays within at this level, in units of u and e."""
         scale = self.noise.scale / GRID**2
         repeated = [weight for weight in weights for _ in range(self.many)]
         return combination(repeated, self.noise.is_laplace, scale, variance).quantile(level)
 
     def measured(self, level: float) -> list[tuple[str, float | None, Ends, Ends]]:
-        """R2, and the mean absolute error in the target's own unit: value, among these rows, of new rows."""
+        """R2, and the mean absolute error in the target's own unit: the value, and its intervals."""
         n, u, squares, errors, sizes = (float(each) / GRID**2 for each in self.sums)
         if n < max(_STANDS_OUT * self._reach([1.0], 0.68), 1.0):
             return [(name, None, None, None) for name in self.names]
@@ -83,8 +82,8 @@ class Residuals:
     def _mean_error(self, n: float, sizes: float, level: float, variance: float | None = None) -> Ends:
         """All r at which |sizes - r n| is within reach. `variance`: of sampled rows, as far as released sums show it.
 
-        Where r is above what was seen, errors are missing from these rows that others have. Each is at most 1, so that
-        errors with a sum of s add at most s to the variance: a few rows of which all is wrong may be in no sample.
+        Where r is above the released ratio, these rows lack errors that other rows have. Each is at most 1, so errors
+        with a sum of s add at most s to the variance: a sample may miss the few rows that are all wrong.
         """
 
         def inside(r: float) -> bool:
@@ -129,12 +128,12 @@ def row_terms(true: Whole, said: Whole, largest: int) -> Whole:
 
 
 def errors_of(true: Whole, said: Whole, largest: int) -> Whole:
-    """Each row's error from 0 to GRID, which is the `largest` one that counts; so does no prediction (below 0)."""
+    """Each row's error from 0 to GRID, the `largest` that counts; a row without prediction (below 0) has GRID."""
     return np.asarray(np.where(said < 0, largest, np.minimum(np.abs(said - true), largest)) * GRID // largest)
 
 
 def largest_error(distance: float, given: Number | None) -> float:
-    """Errors beyond it count as it: the distance of the target's bounds, or less where that was asked for."""
+    """The largest error that counts: the distance of the target's bounds, or less where that was asked for."""
     if given is None:
         return distance
     chosen = float(parameters.positive("largest_error", given))

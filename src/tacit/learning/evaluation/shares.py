@@ -8,9 +8,9 @@ a cells and B that of b, the statistic (1 - p) x' - p y' has a known law at the 
 
 An interval holds every p at which what was released is not in a tail of (1 - level)/2. The tails come from the
 characteristic function (Bohman 1975, as in `statistics.moments.noise_sum`). n is taken at its upper end, for which a
-twentieth of the failure probability is kept, as a tenth is for what is approximate (continuous laws for noise in whole
-numbers, a normal law for areas); a jump of the binomial counts whole, as in Clopper and Pearson's interval; noise below
-0.3 is taken as 0.3. All of these widen the interval.
+twentieth of the failure probability is kept; a tenth is kept for what is approximate (continuous laws for noise in
+whole numbers, a normal law for areas); a jump of the binomial counts whole, as in Clopper and Pearson's interval; noise
+below 0.3 is taken as 0.3. All of these widen the interval.
 
 Area under the curve (Mann, Whitney 1947): a = sum n_i p_j k_ij/(N P) with k = 1, 1/2, 0 for a positive's bin above, in,
 or below a negative's. f(a) = sum n_i p_j (k_ij - a) is 0 at the true a. Its noise has variance
@@ -52,12 +52,12 @@ class CellNoise:
 
     @property
     def variance(self) -> float:
-        """Of one cell."""
+        """The variance of one cell's noise."""
         return self.held**2 * (2 if self.is_laplace else 1)
 
     @property
     def held(self) -> float:
-        """The scale, not below what is smooth."""
+        """The scale, but at least one at which the law is smooth."""
         return max(self.scale, _LEAST_SCALE)
 
     def transform(self, times: Reals, cells: int) -> Reals:
@@ -79,20 +79,20 @@ class Share:
 
     @property
     def count(self) -> float:
-        """Of both."""
+        """The count: hits and misses together."""
         return self.hits + self.misses
 
     @property
     def value(self) -> float | None:
-        """The share, within 0 and 1; None where the count is no number of rows."""
+        """The share, within 0 and 1; None where the count cannot be a number of rows."""
         return None if self.count < 1 else min(max(self.hits / self.count, 0.0), 1.0)
 
     def among_these(self, level: float) -> Ends:
-        """Of the share among the rows that were counted."""
+        """The interval of the share among the rows that were counted."""
         return self._ends(_EXACT * (1 - level), 0)
 
     def of_new_rows(self, level: float) -> Ends:
-        """Of the chance of a hit, for rows that were drawn one by one from the same kind."""
+        """The interval of the chance of a hit, for rows drawn one by one from the same kind."""
         failure = 1 - level
         spread = math.sqrt(self.noise.variance * (self.hit_cells + self.miss_cells))
         beyond = _normal_above(_FOR_THE_COUNT * failure) * spread if self.noise.scale > 0 else 0.0
@@ -171,11 +171,11 @@ class Area:
         return float(np.clip(self.negatives @ self._kernel() @ self.positives / whole, 0.0, 1.0))
 
     def among_these(self, level: float) -> Ends:
-        """Of the area among the rows that were counted."""
+        """The interval of the area among the rows that were counted."""
         return self._ends(level, 0.0)
 
     def of_new_rows(self, level: float) -> Ends:
-        """Of the chance that a positive scores above a negative, for rows drawn one by one."""
+        """The interval of the chance that a positive scores above a negative, for rows drawn one by one."""
         return self._ends(level, 1.0)
 
     def _ends(self, level: float, sampled: float) -> Ends:

@@ -1,7 +1,7 @@
 """Arrays to score a model on: columns in the model's order, the target, and a public group.
 
 Promise: types are those of the columns. A model of this room leaves out rows with a missing number, as it does where a
-curator has the rows; a model of somebody else is shown them, and says what it says.
+curator has the rows; any other model is shown them, and its prediction counts.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class TestedArrays:
     there: NDArray[np.bool_]
 
     def numbers(self) -> Reals:
-        """The target as numbers; what is none is NaN."""
+        """The target as numbers; NaN for anything else."""
         return np.array([number_or_nan(each) for each in self.target.tolist()], dtype=np.float64)
 
     def places(self, classes: Sequence[Any]) -> Reals:
-        """The target's places among the classes; -1 where there is none."""
+        """The target's places among the classes; -1 for values that are none of them."""
         return _places(self.target, classes).astype(np.float64)
 
 

@@ -1,16 +1,17 @@
 """How far a line's coefficients may be off: by the noise of the release, and by the sampling of the rows.
 
 Theorem. The noise moves coefficients as `tacit.statistics.moments.least_squares` proves; q bounds that with probability
-0.95. Were there none, least squares over n rows err by a normal law of variance s**2 (C_xx**-1)_jj / n, with s**2 the
-variance about the line (errors of one variance; n large). Where errors are larger at some rows than at others, which
-targets cut at their bounds bring about, the variance is another: sum h_i**2 e_i**2 in place of s**2 sum h_i**2, with
-h_i the row's part in the coefficient. Products do not tell it, so deviations are taken `_UNEQUAL` times as long, which
-covers a quarter more variance. Noise and sampling are independent, and their sum stays within
+0.95. Without noise, least squares over n rows would err by a normal law of variance s**2 (C_xx**-1)_jj / n, with s**2
+the variance about the line (errors of one variance; n large). Where errors are larger at some rows than at others,
+which targets cut at their bounds bring about, the variance is another: sum h_i**2 e_i**2 in place of s**2 sum h_i**2,
+with h_i the row's part in the coefficient. Products do not determine it, so deviations are taken `_UNEQUAL` times as
+long, which covers a quarter more variance. Noise and sampling are independent, and their sum stays within
 (q**2 + 1.96**2 (9/8)**2 s**2 (C_xx**-1)_jj / n)**(1/2) with probability 0.95 where q is that of a normal law, and about
 so where it is one of sums of many noises. s**2 is released too: one deviation of its noise is added to it.
 
 Draws of noise are Laplace's at the deviation of each entry: wider than a normal law's at this level, so that intervals
-hold for either. What holds are coefficients of rows within their bounds, and, around a released mean, within the ball.
+hold for either. The intervals are for coefficients of rows within their bounds and, around a released mean, within the
+ball.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ LEVEL = float(parameters.LEVEL)
 _NORMAL = NormalDist().inv_cdf((1 + LEVEL) / 2)
 _ONE_DEVIATION = 0.68
 _UNEQUAL = 9 / 8
-_MOST_COORDINATES = 60  # beyond, the draws of all products no longer fit a small memory
+_MOST_COORDINATES = 60  # with more, the draws of all products do not fit a small memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ def _with_draws(moments: Moments, places: list[int]) -> Matrices:
 
 
 def _sampling(found: Matrices, slopes: Reals, away: Reals) -> Reals:
-    """Deviations of the intercept and the slopes, were there no noise."""
+    """Deviations of the intercept and the slopes without noise."""
     inverse = np.linalg.inv(found.raw[:-1, :-1])
     left = float(found.raw[-1, -1] - slopes @ found.raw[:-1, -1])
     weights = np.array([*-slopes, 1.0])

@@ -6,11 +6,11 @@ gradients, each at weights made of what was released before. Every one is a vect
 Gaussian noise by the composed event's exact price at (epsilon, delta), or Laplace noise without a delta. The rest is
 post-processing.
 
-What the first release is for: rows are moved to the released mean before they are shrunk to a ball. Bounds are wide,
+The first release has this use: rows are moved to the released mean before they are shrunk to a ball. Bounds are wide,
 and rows far from the middle of them in one common direction would spend the ball's radius on that direction alone. The
-radius is small, so nearly every row is brought to the same length: no noise is spent on rows longer than there are.
+radius is small, so nearly every row is brought to the same length: no noise is spent on lengths that rows do not have.
 
-Newton steps. The loss bends by about b times the released products G/n, with b what a row's loss bends on average,
+Newton steps. The loss bends by about b times the released products G/n, where b is the average bend of a row's loss,
 guessed from the variance of the scores that w' G w/n tells (`Loss.bend`); a step is the inverse of b (G/n + lift) times
 the noisy gradient, the lift being as much as the noise moves G in the direction it moves it most. So G is bought once
 (Bohning, Lindsay 1988, with the bend at its largest). Gradients: plain steps with momentum. Weights of the later half
@@ -63,9 +63,9 @@ _MOST_COORDINATES = 1023
 # the radius of the first sums, and their share of the budget; many classes have as many sums, each with its noise
 _FIRST_OF_TWO, _FIRST_OF_MANY = (0.85, Fraction(20, 100)), (0.7, Fraction(10, 100))
 _PRODUCTS_SHARE = Fraction(12, 100)
-# what Newton steps from an epsilon of _MUCH on have of the budget for the first sums and for the products, and which
-# part of their rounds is averaged: found on breast_cancer (whole, and ten columns; splits that no benchmark has), wine,
-# iris, diabetes cut at 140, even and odd digits, and small and large ones
+# for Newton steps from an epsilon of _MUCH on: the shares of the budget for the first sums and for the products, and
+# the part of the rounds that is averaged: found on breast_cancer (whole, and ten columns; splits that no benchmark
+# has), wine, iris, diabetes cut at 140, even and odd digits, and small and large ones
 _MUCH, _FIRST_OF_MUCH, _PRODUCTS_OF_MUCH, _LAST_OF_MUCH = 0.5, Fraction(15, 100), Fraction(10, 100), Fraction(2, 3)
 # (epsilon below, rounds, step); pure epsilon has few rounds, as their noise adds up without a root
 _NEWTON_STEPS = ((_MUCH, 8, 1.0), (math.inf, 6, 1.0))
@@ -107,7 +107,7 @@ class Around:
 
     @property
     def coordinates(self) -> int:
-        """Of a row, without the constant."""
+        """How many a row has, without the constant."""
         return sum(each.size for each in self.features)
 
     @property
@@ -126,11 +126,11 @@ class Around:
         return constant_of(self.reach)
 
     def begin(self, columns: Sequence[NDArray[Any]], meanings: list[str], noise: Noise, bits: BitSource) -> Begun:
-        """Release. The last column has the places of the rows' classes; rows of no listed class are left out."""
+        """The release. The last column has the places of the rows' classes; rows of no listed class are left out."""
         classes = columns[-1]
         known = (classes >= 0) & (classes < self.classes)
         narrow = np.promote_types(np.int8, np.min_scalar_type(self.classes))  # read in every round
-        space = np.empty((self.coordinates + 1, len(classes)), dtype=np.int16)  # for all that is made of the rows
+        space = np.empty((self.coordinates + 1, len(classes)), dtype=np.int16)  # for all that follows
         rows = grid_rows(columns[:-1], self.features, meanings[:-1], out=space[1:])
         classes = classes[known].astype(narrow)
         space = space[:, : len(classes)]
@@ -226,7 +226,7 @@ class _Bent:
     lift: float
 
     def inverse(self, slope: Reals, weights: Reals) -> Reals:
-        """The step that a slope asks for, at these weights."""
+        """The step for a gradient at these weights."""
         own = self.directions.T @ weights
         variance = float(self.values @ np.square(own).mean(axis=1))
         bend = self.loss.bend(variance) if weights.shape[1] == 1 else _BEND_OF_MANY

@@ -111,7 +111,7 @@ class LogisticRegression(LearnedInRounds, Scoring):
     _study = "logistic regression"
 
     def predict_proba(self, X: Any) -> Reals:  # noqa: N803
-        """Probabilities of the classes, in the order of `classes_`; for two, what clipped residuals do is undone."""
+        """Probabilities of the classes, in the order of `classes_`; for two, the effect of clipping is undone."""
         found = super().predict_proba(X)
         return proportions(found) if found.shape[1] == 2 else found
 

@@ -1,12 +1,12 @@
-"""What a row of a linear model has left to learn, in whole numbers: the losses that rounds can follow.
+"""What a linear model still gets wrong at a row, in whole numbers: the losses that rounds can minimise.
 
 A residual is the derivative of the loss by the score, in whole numbers of `FINE` to 1. It is looked up in a table by
 the margin, so it is a number of the row's score alone. All residuals of one row together are at most `reach` long: with
-one score, because the table is; with several, because they are shrunk and that is checked.
+one score, because the table stays within it; with several, because they are shrunk, and that is checked.
 
-- logistic: probability less truth, clipped at one half: rows on the wrong side all pull alike. Classes are told apart
-  at the same place as without clipping, with half the noise, and probabilities have a closed form (`losses`, which has
-  the proof). Many classes: the softmax of the scores, residuals shrunk to one half.
+- logistic: probability less truth, clipped at one half: rows on the wrong side all pull alike. Classes are separated at
+  the same place as without clipping, with half the noise, and probabilities have a closed form (`losses`, which has the
+  proof). Many classes: the softmax of the scores, residuals shrunk to one half.
 - hinge: 1 below a margin of 1/2, 0 beyond 3/2, a line between (Huber's hinge). Many classes: one against the rest.
 - perceptron: 1 on the wrong side, 0 on the right one. Many classes: one against the rest.
 
@@ -55,13 +55,13 @@ class Loss(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Tabled(Loss):
-    """By the margin: the score where the row is in the class, less the score where it is not."""
+    """A loss that follows from the margin: the score where the row is in the class, less the score where it is not."""
 
     table: NDArray[np.float64]  # of residuals at rising margins, between -reach and 0
     reach: int = FINE
 
     def bend(self, variance: float) -> float:
-        """Half of the most: a step overshoots at most as far as it came."""
+        """Half of the most: where the loss bends most, a step goes twice as far as it should."""
         return 0.5
 
     def residuals(self, scores: Reals, classes: Whole, one: int) -> Reals:
@@ -94,7 +94,7 @@ class Logistic(Tabled):
         return shrunk(found, self.reach)
 
     def bend(self, variance: float) -> float:
-        """For normal scores that are right about their own chances: rows on the wrong side do not bend it."""
+        """For normal scores whose probabilities are right: rows on the wrong side do not bend the loss."""
         scores = np.abs(_NORMAL_POINTS) * math.sqrt(max(variance, 0.0))
         chances = 1 / (1 + np.exp(-scores))
         return max(float(_NORMAL_WEIGHTS @ (chances * (1 - chances) * chances)), _LEAST_BEND)

@@ -1,4 +1,4 @@
-"""`minimise`: weights that make the sum of anyone's convex Lipschitz loss small, by noisy gradients.
+"""`minimise`: weights that make the sum of the caller's convex Lipschitz loss small, by noisy gradients.
 
     def loss(weights, rows):                      # one number for each line of `rows`
         return np.abs(rows[:, 1] - weights[0] - weights[1] * rows[:, 0])
@@ -7,9 +7,9 @@
 
 The loss never sees a row. Columns are cut into cells, at most 20,000 of them in all, by public facts alone: listed
 values one by one, numbers into equal steps. Each round the loss (or its gradient) is worked out for the middles of all
-cells at weights that were released before; what it says there is public, whatever it does. Private is only how many
-rows stand in each cell. The gradients of cells are shrunk to the length `lipschitz`, put on a grid of whole numbers,
-and summed over the rows.
+cells at weights that were released before; its values there are public, whatever it does. Only the number of rows in
+each cell is private. The gradients of cells are shrunk to the length `lipschitz`, put on a grid of whole numbers, and
+summed over the rows.
 
 Theorem. A row adds the whole-number gradient of its cell, of length at most LENGTH (in the L2 norm for Gaussian noise,
 in the L1 norm for Laplace noise), so r rows of a unit move the sum by at most r LENGTH. The number of rows is released
@@ -223,7 +223,7 @@ def minimise(
         def slope(weights: Reals) -> Reals:
             whole = counts @ problem.gradients(weights, middles, taxicab)
             noisy = np.asarray(noises[1].release(whole, bits=bits), dtype=np.float64)
-            return np.asarray(noisy / (LENGTH * total))  # in units of `lipschitz`, which steps do not depend on
+            return np.asarray(noisy / (LENGTH * total))  # in units of `lipschitz`, on which steps do not depend
 
         weights = descended(problem, slope, count)
         table = (column("place", list(range(size))), column("weight", weights))
@@ -266,7 +266,7 @@ def _problem(loss: Any, gradient: Any, start: Any, radius: Any, lipschitz: Any) 
 
 
 def _tried(problem: Problem, middles: Reals) -> str:
-    """The loss is called before anything is paid, where its mistakes are shown."""
+    """The loss is called before anything is paid, so that its errors are shown."""
     try:
         return problem.fingerprint(middles)
     except TacitError:

@@ -1,4 +1,4 @@
-"""The minimum of clipped logistic losses with a ridge, as near to it as is stated; that it is so near is proved.
+"""The minimum of clipped logistic losses with a ridge, to a stated nearness that is proved each time.
 
 J(w) = sum l(y_i z_i.w) + ridge/2 |w|**2 + tilt.w, with l'(t) = -min(1/(1 + exp t), 1/2), rows |z_i| <= B, and y_i = -1
 or 1. l is convex, |l'| <= 1/2, and l' is Lipschitz with 1/4. So J bends by at least `ridge` and by at most
@@ -10,9 +10,9 @@ rounding did on the way. J bends by `ridge`, so the exact minimum is within tole
 How it is reached. Nesterov's accelerated steps with the constants of a strongly convex function, from 0: after T steps
 |gradient|**2 <= 2 K |gradient at 0|**2 exp(-T/K**(1/2)), K = M/ridge (Nesterov 2004, theorem 2.2.3, with J - J* <=
 |gradient|**2/(2 ridge) and |gradient|**2 <= 2 M (J - J*)). T is taken from n and public numbers for an eighth of the
-tolerance, as |gradient at 0| <= n B/2 + |tilt|; for n stands a released number that is larger, and for |tilt| a public
-one: the tilt is what hides the rows, and its length told by the time would be a fact about them. Neither rows nor tilt
-decide how many steps there are.
+tolerance, as |gradient at 0| <= n B/2 + |tilt|; in place of n a larger, released number is used, and in place of |tilt|
+a public bound: the tilt hides the rows, and a time that gave its length away would say something about them. Neither
+rows nor tilt decide how many steps there are.
 
 How it is proved. The gradient at w is computed once more, and a bound of all rounding is added to its length. With u =
 2**-53: a score is off by at most (d + 4) u |w| B; a residual by a quarter of that and 2**-48 (exp is within 8 units in
@@ -49,22 +49,22 @@ class Problem:
     longest: float  # B: no row is longer
     ridge: float
     tilt: Reals
-    most: int | None = None  # rows, at most: a released number; the exact one where left out
+    most: int | None = None  # rows, at most: a released number; the exact one if left out
     most_tilt: float | None = None  # its length, at most: a public number; the exact one where left out
 
     @property
     def count(self) -> int:
-        """n."""
+        """n: the number of rows."""
         return int(self.rows.shape[1])
 
     @property
     def bound(self) -> int:
-        """At least n. Steps are counted with it, so that the time tells no more about n than what was released."""
+        """At least n. The number of steps follows from it, so that the time says no more about n than was released."""
         return self.count if self.most is None else self.most
 
     @property
     def largest_bend(self) -> float:
-        """M."""
+        """M: the most that J bends."""
         return self.bound * self.longest**2 / 4 + self.ridge
 
     def gradient(self, weights: Reals) -> Reals:
@@ -88,13 +88,13 @@ class Problem:
         return 2 * (whole * residual + terms * ROUNDOFF * whole / 2 + 8 * ROUNDOFF * ends)
 
     def is_proved(self, weights: Reals, tolerance: float) -> bool:
-        """Whether the exact gradient there is at most so long."""
+        """Whether the exact gradient there is at most this long."""
         found = self.gradient(weights)
         length = math.sqrt(float(found @ found)) * (1 + 2.0**-40)
         return length + self.doubt(weights) <= tolerance
 
     def steps(self, tolerance: float) -> int:
-        """T."""
+        """T: the number of steps."""
         condition = self.largest_bend / self.ridge
         tilt = math.sqrt(float(self.tilt @ self.tilt)) if self.most_tilt is None else self.most_tilt
         first = self.bound * self.longest / 2 + tilt

@@ -1,15 +1,15 @@
-"""Logistic regression by output perturbation and by objective perturbation, for minima that are only nearly reached.
+"""Logistic regression by output perturbation and by objective perturbation, for minima that are nearly reached.
 
 Both begin as `linear_rounds` does: the sums of each class are released, rows are moved to the released mean, shrunk to
 a ball, and get a constant coordinate; |z| <= B. Then J(w) = sum l(y_i z_i.w) + ridge/2 |w|**2 + tilt.w is minimised,
 with the clipped logistic loss l, |l'| <= 1/2 and 0 <= l'' <= 1/4. `minimum` gives a point w of a grid whose exact
 gradient is proved to be at most t long; so the exact minimum w* is within t/ridge of it, for every data set, whatever
-floating point did. The ridge is a fixed number, no share of the rows, so the number of rows need not be known.
+floating point did. The ridge is a fixed number and no multiple of the number of rows, which need not be known.
 
 Theorem (output; tilt = 0). Let J' have r rows more. The gradient of J' at the minimum of J is that of the r rows, at
 most r B/2 long, and J' bends by at least `ridge`: the minima are at most r B/(2 ridge) apart, and the points of the
 grid at most S = (r B/2 + 2 t)/ridge. They are released with discrete noise for the L2 sensitivity S (Gaussian), or for
-the L1 sensitivity S d**(1/2) (Laplace, pure epsilon). Several classes are told apart one against the rest: k problems,
+the L1 sensitivity S d**(1/2) (Laplace, pure epsilon). Several classes are separated one against the rest: k problems,
 of which a unit moves each by S, so k**(1/2) S together.
 
 Theorem (objective; one row a unit, two classes). Let the tilt b be normal, of variance s**2 in each coordinate. b and
@@ -30,7 +30,7 @@ released with discrete Gaussian noise for that. The three releases (sums, w*, w 
 
 How many steps the solver takes follows from public numbers and the released number of rows. Where that number may be
 2**27 or more, nothing is minimised: noise around 0 is released, and a note says so. A price at which noise alone could
-bring that about is refused, so that it takes 2**26 rows at least.
+cause that is refused, so that at least 2**26 rows are needed for it.
 
 Neighbours: one unit's rows, added or removed. Assumptions: bounds, listed values and classes are public; fewer than
 2**27 rows.
@@ -70,7 +70,7 @@ _TILT_FINENESS = 1 << 30  # steps of the tilt's grid to its deviation, at least
 _LAST_SHARE = Fraction(1, 200)  # of the budget, for the noise that covers the nearness
 _DEVIATION = Fraction(1, 3)  # of a weight's noise in output perturbation: the ridge follows
 _RIDGE_BY_TILT = Fraction(3, 10)  # in objective perturbation
-_JACOBIAN = 4  # the ridge takes about one part in so many of epsilon, at most
+_JACOBIAN = 4  # the ridge takes at most about one part in this many of epsilon
 _HALVINGS = 12
 _MOST_ROWS = 1 << 27
 _GAUSSIAN_FAR, _LAPLACE_FAR = 11.0, 42.0  # deviations that noise stays within
@@ -89,7 +89,7 @@ class Perturbed:
     noises: tuple[Noise, ...]
     price: Price
 
-    count = 1  # minimum; how many steps it took is nobody's business
+    count = 1  # minimum; the number of steps is not shown
 
     @property
     def features(self) -> tuple[Feature, ...]:
@@ -127,7 +127,7 @@ class Perturbed:
         return Learned(np.asarray(noisy, dtype=np.float64) * float(self.step), begun.centre, begun.sums, notes)
 
     def most_rows(self, released: float) -> int:
-        """A number that the rows stay below but for a chance of less than 1e-24, from the released count."""
+        """A bound on the number of rows, from the released count; it fails with probability below 1e-24."""
         many = self.around.classes
         far = _GAUSSIAN_FAR * math.sqrt(many) if isinstance(self.noises[0], Gaussian) else _LAPLACE_FAR * many
         return math.ceil(released + far * deviation(self.noises[0]) / self.around.first_constant)
@@ -149,7 +149,7 @@ def plan_perturbed(
 ) -> Perturbed:
     """The releases for a budget, from public numbers; or a refusal."""
     made = _planned(around(features, classes), rows_per_unit, epsilon, delta, method)
-    if 2 * made.most_rows(0) > _MOST_ROWS:  # found out here, and not after the charge
+    if 2 * made.most_rows(0) > _MOST_ROWS:  # refused here, not after the charge
         hint = "Give more of a price, or take method='newton' or 'gradient'."
         allowed = f"so large that {_MOST_ROWS // 2:,} rows are told from none for method={method!r}"
         raise parameters.refuse("epsilon", allowed, float(epsilon), hint)
@@ -209,7 +209,7 @@ def _objective(own: Around, epsilon: Fraction, delta: Fraction) -> Perturbed:
     missed = delta / 2
 
     def made(share: Fraction) -> Perturbed | None:
-        """With that share of epsilon for the tilt, where all of it fits the budget."""
+        """The releases with this share of epsilon for the tilt, where all of it fits the budget."""
         found = _with_tilt(own, epsilon * share, missed, least)
         if found is None or compose([found.price.event]).delta(epsilon) > delta:
             return None
@@ -254,6 +254,6 @@ def _with_tilt(own: Around, epsilon: Fraction, missed: Fraction, least: Fraction
 
 
 def _tilt(longest: Fraction, ridge: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The tilt's deviation: Gaussian noise for what the determinant leaves of epsilon."""
+    """The tilt's deviation: Gaussian noise for the part of epsilon that the determinant leaves."""
     taken = Fraction(fraction_log_up(1 + longest**2 / (4 * ridge)))
     return calibrate.gaussian_sigma(longest / 2, epsilon - taken, delta)

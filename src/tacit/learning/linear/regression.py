@@ -5,8 +5,8 @@ coefficients solve (C + ridge) b = c, with C and c the covariances of the featur
 post-processing. Where no row was shrunk, and the features' spread stands out of the noise in every direction, there is
 no ridge, and coefficients have intervals (`line_intervals`). Elsewhere C is the nearest matrix that can be a
 covariance, and the ridge lifts it by as much as the noise moves it in the direction it moves it most, so that
-directions which the noise hides get coefficients near 0 and not wild ones. How far such coefficients, or those of
-shrunk rows, are from the truth nobody knows: no interval is given, and `interval_note_` says why.
+directions which the noise hides get coefficients near 0 and not wild ones. It is not known how far such coefficients,
+or those of shrunk rows, are from the truth: no interval is given, and `interval_note_` says why.
 
 Neighbours: one unit's rows, added or removed. Assumptions: bounds and listed values are public.
 Source: Vu, Slavkovic 2009; Wang 2018 (noisy sufficient statistics with a ridge).
@@ -58,7 +58,7 @@ class _Linear(RegressorMixin, Model):
         aim = moments.feature(target)
         half, middle = scales([moments.feature(name) for name in names])
         own, level = moments.mean(names), float(moments.mean([target])[0])
-        whole = moments.covariance([*names, target])  # of all together: then no target is correlated beyond 1
+        whole = moments.covariance([*names, target])  # of all together, so that no correlation is beyond 1
         inner, crossed = whole[:-1, :-1], whole[:-1, -1]
         told = None if alpha > 0 else told_line(moments, names, target)
         self.ridge_ = 0.0 if told is not None else _SHARE * moments.noise(names)
@@ -108,7 +108,7 @@ class LinearRegression(_Linear):
 
 
 class Ridge(_Linear):
-    """Least squares with a penalty alpha on the squared coefficients, besides the ridge for the noise.
+    """Least squares with a penalty alpha on the squared coefficients, in addition to the ridge for the noise.
 
     Coefficients that are held back have no intervals; with alpha = 0 they are those of `LinearRegression`.
 

@@ -41,7 +41,7 @@ SQUARE, PRODUCT = 29, 41
 _MOST_WEIGHT = 1 << 24
 BLOCK = 1 << 13  # rows: sums of products of a block stay below 2**53, and a block stays near the processor
 _MOST_BITS = 48
-_LOOKED_UP = 1 << 18  # codes: columns with at most so many are read from a table
+_LOOKED_UP = 1 << 18  # codes: columns with at most this many are read from a table
 _READ = 1 << 15  # rows of a column at a time
 
 
@@ -79,9 +79,9 @@ def _is_looked_up(feature: Feature) -> bool:
 
 
 def _on_grid(left: Whole, width: int) -> Short:
-    """Codes 0 to `width` as the nearest whole numbers from -FINE to FINE: always lower ones would bend slopes.
+    """Codes 0 to `width` as the nearest whole numbers from -FINE to FINE: always rounding down would change slopes.
 
-    The quotient of a number by the width is off by less than 2**-40, so that none beyond FINE comes out.
+    The quotient of a number by the width is off by less than 2**-40, so no result is beyond FINE.
     """
     spare = max(0, width.bit_length() - _MOST_BITS)  # so that floating point has every code
     z = (left >> spare).astype(np.float64) * (2 * FINE / (width >> spare))

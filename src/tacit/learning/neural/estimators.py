@@ -7,9 +7,9 @@ Theorem, assumptions and source: `trainer`. A fit is one charge for its whole ru
 fit again of a curator's rows is stored, free, and gives the same weights. The number of people is bought with it.
 Weights are averaged over steps (`averages`).
 
-Whose code sees rows: with rows of a curator only torch's own (`traced`); with arrays a module may be anything, as
-whoever holds them sees them. Predictions are computed in float64, so that a row is
-predicted the same among other rows as alone, far beyond what `learning.evaluate` asks for.
+Whose code sees rows: with rows of a curator only torch's own (`traced`); with arrays a module may be anything, as the
+holder of arrays sees them anyway. Predictions are computed in float64, so that the prediction for a row is the same
+among other rows as alone, far more exactly than `learning.evaluate` needs.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class _Neural(Model):
         settings |= {"sampling": self.sampling, "augment": self.augment}
         if of_rows and self.augment is not None:
             raise parameters.refuse("augment", "left out for rows of a curator, which are no images", self.augment)
-        # everything that can be refused is refused here, where nothing is paid and nobody is seen
+        # everything that can be refused is refused here, before anything is paid and before a row is read
         public = {**settings, "size": 1 if self.size is None else self.size}
         if given.together:
             public["units"] = np.zeros(0, dtype=np.int64)
@@ -124,7 +124,7 @@ class _Neural(Model):
     def _module(self, shape: tuple[int, ...], outputs: int) -> Any:
         """A copy of the module; or made by a function of (inputs, outputs); or a small one."""
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)  # where weights start is public
+            torch.manual_seed(0)  # the start of the weights is public
             if self.module is None:
                 width = math.prod(shape)
                 return nn.Sequential(
@@ -171,13 +171,13 @@ class _Neural(Model):
         return np.asarray(torch.cat(parts).numpy(), dtype=np.float64)
 
     def _without_own_code(self) -> Any:
-        """With the course of the module in place of anybody's code."""
+        """With the module's course of operations in place of its code."""
         own = copy.copy(self)
         own.module, own.module_ = None, only_torch(self.module_)
         return own
 
     def _fixed(self) -> Any:
-        """A copy: nothing but torch's own code is in it already."""
+        """A copy: it already has no code but torch's own."""
         return copy.deepcopy(self)
 
     def _as_bytes(self) -> bytes:
@@ -244,7 +244,7 @@ class NeuralClassifier(ClassifierMixin, _Neural):
         self.classes = classes
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """A score for each class; for two classes, the second's above the first's."""
+        """A score for each class; for two classes, the second's less the first's."""
         found = self._outputs(X)
         return np.asarray(found[:, 1] - found[:, 0]) if found.shape[1] == 2 else found
 
@@ -262,8 +262,8 @@ class NeuralClassifier(ClassifierMixin, _Neural):
 class NeuralRegressor(RegressorMixin, _Neural):
     """A number by a neural network with one output.
 
-    target_bounds: between which the target of arrays lies; it is clamped to them, and learned from -1 to 1. All else as
-    `NeuralClassifier` has it.
+    target_bounds: between which the target of arrays lies; it is clamped to them, and learned from -1 to 1. The rest is
+    as in `NeuralClassifier`.
     """
 
     _kind = "number"

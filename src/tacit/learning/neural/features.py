@@ -3,9 +3,9 @@
     X = features.scattering(images)            # n x 28 x 28 -> n x 81 x 7 x 7
     NeuralClassifier(nn.Sequential(nn.Flatten(), nn.Linear(3969, 10)), epsilon=3, ...).fit(X, y)
 
-Theorem. Nothing here is learned: features are one fixed function of one image, whoever else is in the data. So the
-data of neighbours stay neighbours, and features cost nothing. The same holds for `groups`, which brings numbers of
-one image to mean 0 and variance 1 within groups of channels. (Bringing each feature to the mean and variance that it
+Theorem. Nothing here is learned: features are one fixed function of one image, whatever other images are in the data.
+So the data of neighbours stay neighbours, and features cost nothing. The same holds for `groups`, which brings numbers
+of one image to mean 0 and variance 1 within groups of channels. (Bringing each feature to the mean and variance that it
 has over all people would have a price.)
 
 Scattering of order 2. With Morlet wavelets psi at 2 scales and 8 angles, and a Gaussian window phi,
@@ -64,7 +64,7 @@ def _images(images: Any) -> Any:
 
 
 def _scattered(images: Any) -> Any:
-    """One part of the images. What is at a coarser scale is kept at fewer places: nothing is there in between."""
+    """One part of the images. A coarser scale is kept at fewer places: it has no detail in between."""
     height, width = images.shape[1] + 2 * _STEP, images.shape[2] + 2 * _STEP
     waves = _waves(height, width)
     edged = functional.pad(images[:, None], (_STEP,) * 4, mode="reflect")
@@ -88,13 +88,13 @@ def _through(spectrum: Any, filters: Any, step: int) -> Any:
 
 
 def _smooth(own: Any, step: int) -> Any:
-    """The mean under the window of what stands at every `step`-th place, every fourth place, without the edges."""
+    """The mean under the window, at every fourth place, from values at every `step`-th place; without the edges."""
     down, across = (_window(size * step, step) for size in own.shape[-2:])
     return down @ (own @ across.T)
 
 
 def _fold(spectrum: Any, step: int) -> Any:
-    """The spectrum of every `step`-th place: what frequencies that look alike there have together."""
+    """The spectrum of every `step`-th place: frequencies that look alike there are added up."""
     if step == 1:
         return spectrum
     height, width = spectrum.shape[-2] // step, spectrum.shape[-1] // step
@@ -134,7 +134,7 @@ def wavelet(height: int, width: int, scale: int, angle: int) -> Any:
 
 
 def _gaussian(height: int, width: int, deviation: float, turned: float, slim: float, wave: float = 0.0) -> Any:
-    """A Gaussian, `slim` times as steep across its direction, under a wave along it, on a grid without edges."""
+    """A wave under a Gaussian that is `slim` times as steep across its direction, on a grid without edges."""
     total = np.zeros((height, width), dtype=np.complex128)
     for round_y in range(-2, 3):
         for round_x in range(-2, 3):
@@ -146,5 +146,5 @@ def _gaussian(height: int, width: int, deviation: float, turned: float, slim: fl
 
 
 def _spectrum(filtered: Any) -> Any:
-    """Real, as a wavelet is its own mirror image conjugated."""
+    """The spectrum, which is real, as a wavelet is its own mirror image conjugated."""
     return torch.from_numpy(np.fft.fft2(filtered).real.astype(np.float32))

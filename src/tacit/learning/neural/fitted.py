@@ -1,12 +1,13 @@
 """Fitted networks as text and as files: weights in safetensors, with the receipt; never pickle.
 
     model.save("m.safetensors")
-    model = learning.load("m.safetensors")             # or, where the module is code of one's own:
+    model = learning.load("m.safetensors")             # or, where the module is the caller's own code:
     model = learning.load("m.safetensors", module)
 
 Promise: a file holds released weights, public facts and the receipt; what is loaded predicts bit for bit what was
-saved. A module of torch's own layers is written down as data (`recipes`); other code is not in the file, so whoever
-loads it says which it was. Weights that do not fit it are refused, and so is a file that is damaged or made up.
+saved. A module of torch's own layers is written down as data (`recipes`); other code is not in the file, so the caller
+who loads it says which module it was. Weights that do not fit it are refused, and so is a file that is damaged or made
+up.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def save(model: Any, path: str | Path) -> Path:
     fitted = {name: own for name, own in vars(model).items() if name not in chosen and name not in _LEFT_OUT}
     if fitted.get("finding_") is not None:  # the weights are in the file already
         fitted["finding_"] = replace(fitted["finding_"], arrays=_without_weights(fitted["finding_"].arrays))
-    # copies of images matter while it learns: they are not kept
+    # copies of images matter only while it learns: they are not kept
     given = {name: _plain(own) for name, own in chosen.items() if name not in ("module", "augment")}
     content = {
         "model": type(model).__name__,
@@ -101,7 +102,7 @@ def save(model: Any, path: str | Path) -> Path:
 
 
 def load(path: str | Path, module: Any = None) -> Any:
-    """The estimator of a file that `save` wrote; `module` as it was fitted with, where it is code of one's own."""
+    """The estimator of a file that `save` wrote; `module`: the one that was fitted, if it is the caller's code."""
     facts, tensors = _read(path)
     text = facts.get("content", "")
     if facts.get("digest") != _digest(text, tensors):
@@ -158,7 +159,7 @@ def _estimator(content: Mapping[str, Any], module: Any) -> Any:
 
 
 def _module(model: Any, content: Mapping[str, Any], module: Any) -> Any:
-    """As the file has it, or as it is given."""
+    """The module: from the file, or as it is given."""
     if module is None:
         if content["recipe"] is None:
             hint = 'Say which it was: learning.load("m.safetensors", module).'
@@ -187,5 +188,5 @@ def _without_weights(arrays: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """What a file holds: lists for ranges and sets of classes."""
+    """The value as a file holds it: ranges and sets of classes become lists."""
     return list(value) if isinstance(value, range) else value

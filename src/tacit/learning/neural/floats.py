@@ -1,20 +1,20 @@
 """What floating point does to a sum of clipped gradients, as a theorem; its bounds are paid for in the sensitivity.
 
 Setting. A step draws a Poisson sample of people, puts it in a uniformly random order and cuts it into chunks of one
-fixed shape, the last one padded. Where a chunk is one block, the last one may have fewer places instead: of a few
-public numbers of them the least that is enough. For each layer torch computes what a person feeds it, a, and the slope
-of that person's loss there, b, in float32. These bits *define* the person's gradient: the real numbers sum over t of
-b_t (x) a_t for a layer in `forms.Ghost` or `forms.RankOne`, and the computed tensor itself in `forms.PerPerson`.
+fixed shape, the last one padded. Where a chunk is one block, the last one may have fewer places instead: the least of a
+few public numbers that is enough. For each layer torch computes what a person feeds it, a, and the slope of that
+person's loss there, b, in float32. These bits *define* the person's gradient: the real numbers sum over t of b_t (x)
+a_t for a layer in `forms.Ghost` or `forms.RankOne`, and the computed tensor itself in `forms.PerPerson`.
 
 Assumption (company). A person's a, b and computed tensors, and the bounds of their norms, depend on that person's rows,
 on the public weights and on the shape of full chunks: not on who else is in the chunk, nor on the place in it, nor on
 how many places a last chunk has. Fast kernels do not promise it: some round the last numbers of a tensor in another
-way, some by where a result lies in memory. Places that come in whole vectors, and results that begin at lines of the
-cache, keep it for most modules; before a run is paid for, `rehearsal` compares bits on made-up people (removed,
-replaced, everybody in several places and in fewer) for this very module on this very machine, and refuses where it does
+way, some round by where a result lies in memory. Places that come in whole vectors, and results that begin at lines of
+the cache, keep it for most modules; before a run is paid for, `rehearsal` compares bits on made-up people (removed,
+replaced, everyone in several places and in fewer) for this very module on this very machine, and refuses where it does
 not hold. `exact=True` needs no such assumption: there each person is computed alone.
 Assumption (arithmetic). Products and sums in float32 are rounded as IEEE 754 says, in any order, fused or not; float32
-that is secretly shorter (bfloat16, TF32) is refused by `single_precision`.
+that the hardware shortens (bfloat16, TF32) is refused by `single_precision`.
 
 Theorem. Let u = 2**-24 and g(k) = k u/(1 - k u). Clipping multiplies a person by c, with c |gradient| <= C for the
 *exact* norm of the gradient so defined (norms: below). Chunks are cut into blocks of equal length by their public size
@@ -25,8 +25,8 @@ E = E1 + E2,
   E1 = g(P + 2) P + 1.01 u P (2 + ... + k)   for layers summed in float32 in blocks of at most P people (`RankOne`,
                                              `PerPerson`),
   E2 = sum over layers summed in float64 of  2**-52 (n T + 2) n / sqrt(e)   (`Ghost`, `Lookup`; n people, T positions).
-n counts all people of a span. A block in which nobody changed has the same bits as before, and its own error does not
-count.
+n counts all people of a span. A block in which no person changed has the same bits as before, and its own error does
+not count.
 Proof. A sum of m products in any order is off by at most g(m) times the sum of their sizes, entry by entry (Higham
 2002, chapter 3); the norm over all entries of the sum of sizes is at most the sum over people of |a| |b| c, which is
 c |gradient| <= C for one position (Minkowski over layers), and c M in general, M = sum over t of |a_t| |b_t|. Computed
@@ -35,21 +35,20 @@ m groups in float64 add m**2 k P 2**-52 C in all, below 2**-24 P C as a span has
 block of a group rounds a sum of norm at most j P C (1 + g(P + 2)) and a little, entry by entry: at most 1.01 u j P C.
 Then each span's sum is rounded to whole numbers of a grid, and spans are added exactly.
 
-Corollary (sensitivity). Adding one person to a sample leaves, up to a coupling of the random orders, everybody in
-place but one: the new one takes a uniformly random place, and whoever stood there moves to the end. So at most two
+Corollary (sensitivity). Adding one person to a sample leaves, up to a coupling of the random orders, everyone in place
+but one: the new person takes a uniformly random place, and the person who stood there moves to the end. So at most two
 blocks change, in at most two groups and two spans (the last block changes anyway, so it may be of another size then),
 and the sums on the grid differ by at most
     S = units C (1 + 4 E + 2**-30) + 2 sqrt(d)
 in L2 norm, d coordinates, as rounding to whole numbers moves each of two spans by at most 1 an entry. The mechanism is
-a mixture over orders, and mixtures that are coupled so are no easier to tell apart than the worst pair (divergences are
-jointly convex).
+a mixture over orders, and mixtures that are coupled like this are no easier to tell apart than the worst pair
+(divergences are jointly convex).
 
 Norms. The squared norm of m float32 numbers is computed within a factor 1 + g(m + 2), and not below by more than
 m 2**-126 for numbers that vanish; with positions, |sum of b_t (x) a_t|**2 is summed from inner products that are off by
 at most g(.) |a_t| |a_s| |b_t| |b_s|, so adding e M**2 with e = (d + p + 16) u gives an upper bound. c is computed
-from upper bounds and rounded down. Whoever's norm is no finite number counts as nothing at all; so no number above
-2**64 is left, and what vanishes below 2**-126 in a product is below 2**-50 in all: the 2**-30 above is more, as
-C >= 2**-16.
+from upper bounds and rounded down. A person whose norm is not finite counts as nothing; so no number above 2**64 is
+left, and what vanishes below 2**-126 in a product is below 2**-50 in all: the 2**-30 above covers it, as C >= 2**-16.
 """
 
 from __future__ import annotations
@@ -67,9 +66,9 @@ TOGETHER: Final = 4
 UNIT: Final = 2.0**-24
 DOUBLE: Final = 2.0**-52
 VANISHING: Final = 2.0**-50
-"""Above the root of what can vanish below 2**-126, for vectors of up to 2**24 numbers."""
+"""More than the root of what can vanish below 2**-126, for vectors of up to 2**24 numbers."""
 DOWN: Final = 1.0 - 2.0**-22
-"""What weights are multiplied by before they are rounded to float32: more than any rounding above them."""
+"""Weights are multiplied by this before they are rounded to float32: it outweighs rounding up."""
 _SLACK: Final = Fraction(1, 1 << 30)
 _SPAN: Final = 8
 _MOST_BLOCKS: Final = 1 << 12
@@ -78,7 +77,7 @@ _ROUNDING_SHARE: Final = 2.0**-8
 
 
 def gamma(roundings: int) -> float:
-    """The relative error of so many roundings in float32, at most."""
+    """The relative error of this many roundings in float32, at most."""
     return roundings * UNIT / (1.0 - roundings * UNIT)
 
 
@@ -95,7 +94,7 @@ def block_error(people: int) -> float:
 
 
 def chunks_together(people: int) -> int:
-    """How many chunks of so many people are a span: added in float64 before they are rounded to the grid."""
+    """How many chunks of this many people are a span: added in float64 before they are rounded to the grid."""
     return max(1, min(_SPAN, _MOST_BLOCKS // -(-people // BLOCK)))
 
 
@@ -105,13 +104,13 @@ def spread(inner: int, outer: int) -> float:
 
 
 def double_error(people: int, positions: int, e: float) -> float:
-    """E2 of one layer, for chunks of so many people."""
+    """E2 of one layer, for chunks of this many people."""
     people *= chunks_together(people)
     return DOUBLE * (people * positions + 2) * people / math.sqrt(e)
 
 
 def norm_factor(numbers: int) -> float:
-    """What a computed norm of so many numbers is multiplied by, before `VANISHING` is added."""
+    """The factor for a computed norm of this many numbers, before `VANISHING` is added."""
     return 1.0 + 1.01 * gamma(numbers + 4)
 
 

@@ -12,8 +12,8 @@ for (`floats`). Neighbours: one person's rows, added or removed; a person is a r
 sampled and clipped together.
 
 Promise: the price is known before the first step, and everything that can be refused is refused before it. Batches have
-the size that sampling gives them, also none at all. The training loss is private, so it is not shown. What follows the
-data without noise is how long a step takes (`batches`), and what the caller does with a batch.
+the size that sampling gives them, and may be empty. The training loss is private, so it is not shown. Two things follow
+the data without noise: how long a step takes (`batches`), and what the caller does with a batch.
 Source: Abadi et al. 2016 (noisy SGD); Bu, Wang, Zha, Karypis 2023 (book-keeping).
 """
 
@@ -58,7 +58,7 @@ FIXED: Final = "fixed"
 
 
 def planned(sampling: Any, epsilon: Any, delta: Any, *, rate: Any, steps: Any, buys_count: bool) -> Run | OrderedRun:
-    """What a run costs, whichever way people are chosen."""
+    """What a run costs, however people are chosen."""
     if sampling not in (POISSON, FIXED):
         raise parameters.refuse("sampling", f"{POISSON!r} or {FIXED!r}", sampling)
     plan = plan_ordered if sampling == FIXED else plan_run
@@ -88,12 +88,12 @@ class PrivateTrainer:
 
     loss(output, target) gives one number for each row. rate: the share of people in a step; steps: how many of them.
     clip: the norm that gradients are clipped to; clipping: "automatic" brings all of them to it, "flat" only longer
-    ones, "adaptive" too, to a norm that begins with `clip` and follows the people's (`adaptive`). size: how many people
-    there are, where that is public; without it a noisy count is bought. units: whose each row is, with at most
-    `rows_per_unit` of one person. exact: nobody's gradient is computed beside others'. sampling: "poisson", or "fixed":
-    groups in a fixed order, 1/rate of them, with correlated noise (`ordered`). augment: copies of images, moved, whose
-    mean gradient counts (`augmented`). chunk: how many people are computed at a time, if not as many as suit the
-    module. journal: a folder from which a run goes on after a crash.
+    ones; "adaptive" also only longer ones, to a norm that begins with `clip` and follows the people's (`adaptive`).
+    size: how many people there are, where that is public; without it a noisy count is bought. units: the person of each
+    row, with at most `rows_per_unit` rows of one person. exact: each person's gradient is computed alone. sampling:
+    "poisson", or "fixed": groups in a fixed order, 1/rate of them, with correlated noise (`ordered`). augment: copies
+    of images, moved, whose mean gradient counts (`augmented`). chunk: how many people are computed at a time; where
+    left out, as many as suit the module. journal: a folder from which a run goes on after a crash.
     """
 
     def __init__(
@@ -176,17 +176,17 @@ class PrivateTrainer:
         return Summing(found.gradients, self._people, self._places, sizes, self._kind, moved, found.fewer)
 
     def _fitting(self, numbers: int) -> Sequence[int]:
-        """Places of a chunk: as said; or by how many people a step has and how many numbers are held for each."""
+        """Places of a chunk: as given; or by the number of people in a step and of numbers held for each."""
         if self._places:
             return (self._places,)
         rate = float(self.run.rate)
         mean = None if self._public is None else rate * self._public
-        # large chunks are for layers whose sums allow them; kernels may be steadier at the size of a block
+        # large chunks are for layers whose sums allow them; kernels may be more reproducible at the size of a block
         sizes = [fitting_places(mean, rate, numbers, largest) for largest in (MANY_PLACES, FEWER_PLACES)]
         return *sizes, BLOCK
 
     def _counted(self, size: int | None) -> float:
-        """How many people there are: as said, as bought before, or bought now."""
+        """How many people there are: as the caller says, as bought before, or bought now."""
         facts = self._facts()
         stored = None if self._journal is None else self._journal.facts
         if stored is not None:
@@ -319,18 +319,18 @@ class PrivateTrainer:
 
     @property
     def steps_done(self) -> int:
-        """Steps that were begun: each is spent, whether or not a crash lost it."""
+        """Steps that were begun: each is spent, even one that a crash lost."""
         return self._begun
 
     def spent(self) -> Budget:
-        """A bound on what was spent so far that holds whoever chose to look now; never more than the whole run."""
+        """A bound on what was spent so far, however the moment to look was chosen; never more than the whole run."""
         return Budget(Fraction(self.run.spent_so_far(self._begun)), self.run.delta)
 
     def __reduce__(self) -> NoReturn:
         raise TacitError("A run can be neither copied nor pickled: a step is paid for once. Copy its module.")
 
     def close(self) -> None:
-        """Give the journal's folder back."""
+        """Release the journal's folder."""
         if self._journal is not None:
             self._journal.close()
 
@@ -351,7 +351,7 @@ def _fits_order(journal: Any, kind: str, optimiser: Any) -> None:
 
 
 def _places(chunk: Any) -> int:
-    """As said; 0 where it is left open."""
+    """The number as the caller gave it; 0 where it was left out."""
     if chunk is None:
         return 0
     places = parameters.whole("chunk", chunk, least=1)

@@ -7,14 +7,14 @@ down, is at most R0/4 and adds that to the L1 norm, and its square to the square
 noise and the price of both.
 
 Two ways to make z, whole numbers of the same R. *In a ball*: `_STRETCH` times the row less the released mean, shrunk to
-R. Bounds are wide, and rows lie together somewhere between them: around their mean they are a third as long, or less,
-as around the middle of the bounds, and noise goes with the square of the length. Rows beyond the ball count as rows at
-its edge. What follows is about those rows, and nobody knows how far that is from the truth: a few rows at the far end
-of their bounds are hidden by any noise, and they move a line. So nothing that is made of it has an interval.
-*Whole*: the row itself, which the bounds keep within R, around the middle of the bounds. Nothing is shrunk.
+R. Bounds are wide, and rows lie together somewhere between them: around their mean they are at most a third as long as
+around the middle of the bounds, and noise grows with the square of the length. Rows beyond the ball count as rows at
+its edge. Results are about those rows, and it is not known how far that is from the truth: any noise hides a few rows
+at the far end of their bounds, and such rows move a line. So nothing that is computed from it has an interval. *Whole*:
+the row itself, which the bounds keep within R, around the middle of the bounds. Nothing is shrunk.
 
-Released numbers decide which way is taken: whole, where it is asked for (`whole_if_clear`) and the noise on all rows is
-small compared with the rows' average spread, so that little is lost by it.
+Released numbers decide which way is taken. Rows are whole where that is asked for (`whole_if_clear`) and the noise is
+small compared with the rows' average spread, so that little is lost.
 
 Neighbours: one unit's rows, added or removed. Assumptions: bounds and listed values are public.
 Source: Dwork, Talwar, Thakurta, Zhang 2014 (second moments); the centre and the ball are our own choice.
@@ -57,7 +57,7 @@ _FIRST_REACH = 0.85  # as a share of the longest row
 _BALL = 0.45  # likewise
 _STRETCH = 1 / _BALL
 _CLEAR = 0.25  # of the rows' average spread: noise below that is small
-_MOST_CONSTANT = (1 << 15) - 1  # which 16 bits hold
+_MOST_CONSTANT = (1 << 15) - 1  # 16 bits hold it
 _MOST_COORDINATES = 400
 
 
@@ -89,7 +89,7 @@ class Centred:
 
     @property
     def asked(self) -> dict[str, Any]:
-        """What it is stored under."""
+        """The key that it is stored under."""
         kinds = [[each.name, each.size] for each in self.features]
         return {"study": "second moments around the mean", "coordinates": kinds, "whole": self.whole_if_clear}
 
@@ -122,7 +122,7 @@ class Centred:
         return total
 
     def _is_clear(self, count: float, centre: Reals, square: float) -> bool:
-        """Whether the noise of whole rows is small compared with their average spread, as the first sums tell it."""
+        """Whether the noise of whole rows is small compared with their average spread, as the first sums show it."""
         spread = (square - float(centre @ centre)) / len(self.features)
         noise = 2 * deviation(self.noises[1]) / _most_weight(self.noises[1]) * math.sqrt(len(centre)) / count
         return noise <= _CLEAR * spread

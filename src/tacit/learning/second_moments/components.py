@@ -137,7 +137,7 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, Model):
         return self.mean_ if self.with_mean else 0.0, self.scale_ if self.with_std else 1.0
 
     def inverse_transform(self, X: Any) -> Reals:  # noqa: N803
-        """The other way."""
+        """Standardised numbers back to the data's own units."""
         level, size = self._moved()
         return np.asarray(np.asarray(X) * size + level)
 

@@ -1,7 +1,7 @@
 """`LinearDiscriminantAnalysis` from noisy second moments: one matrix has the classes' counts, means and common spread.
 
 Theorem. The products of the features with the listed classes are the sums of each class; with the features' own
-products they give the spread within the classes. All of it was released as in `gram`; what is made of it is
+products they give the spread within the classes. All of it was released as in `gram`; what is computed from it is
 post-processing. A class whose count does not stand out of its noise keeps a mean near that of all rows.
 
 Neighbours: one unit's rows, added or removed. Assumptions: bounds, listed values and classes are public.
@@ -50,7 +50,7 @@ class Deciding(ClassifierMixin, Model):
 
 
 class Scoring(Deciding):
-    """One whose scores are logarithms of probabilities, up to a constant."""
+    """A linear classifier whose scores are logarithms of probabilities, up to a constant."""
 
     def predict_proba(self, X: Any) -> Reals:  # noqa: N803
         """Probabilities of the classes, in the order of `classes_`."""
@@ -60,7 +60,7 @@ class Scoring(Deciding):
 
 
 def in_order(classes: tuple[Any, ...]) -> tuple[Any, list[int]]:
-    """The classes as scikit-learn orders them, and where each of them was."""
+    """The classes in scikit-learn's order, and the old place of each."""
     try:
         order = sorted(range(len(classes)), key=lambda place: classes[place])
     except TypeError:
@@ -69,7 +69,7 @@ def in_order(classes: tuple[Any, ...]) -> tuple[Any, list[int]]:
 
 
 class LinearDiscriminantAnalysis(Scoring):
-    """Classes of one common spread, told apart by lines.
+    """Classes of one common spread, separated by lines.
 
     epsilon, delta: the price; without a delta the noise is Laplace's. bounds, values: public facts about arrays;
     classes: the list of classes, or "declared public" where those in y are.
@@ -106,7 +106,7 @@ def _parts(moments: Moments, names: list[str], target: str) -> tuple[Reals, Real
     """Shares and means of the classes, and the spread within them."""
     own, places = moments.mean(names), moments.places([target])
     counts, noise = moments.matrix[0, places], moments.deviations[0, places]
-    steady = np.maximum(counts, 2 * noise)  # a count below its noise would make a mean of anything
+    steady = np.maximum(counts, 2 * noise)  # a count below its noise would make a mean arbitrary
     steady = np.maximum(steady, 1.0)
     sums = moments.matrix[np.ix_(places, moments.places(names))]
     means = np.clip(own + (sums - counts[:, None] * own) / steady[:, None], -1.0, 1.0)

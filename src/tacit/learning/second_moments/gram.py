@@ -1,4 +1,4 @@
-"""One noisy matrix of all sums and products of columns, from which linear models follow for nothing.
+"""One noisy matrix of all sums and products of columns, from which linear models follow free of charge.
 
 With v = (1, u_1, ..., 1 where the row has a listed value, ...) the row's vector with a constant (`columns`), the sums
 of all v_i v_j are released together. Whole numbers throughout: v is L times that vector, each number being f (2 (code -
@@ -59,7 +59,7 @@ class Design:
 
     @property
     def asked(self) -> dict[str, Any]:
-        """What it is stored under. The kinds of the columns are in it: a truth value may be a number, or two values."""
+        """What it is stored under, with the kinds of the columns: a truth value may be a number, or two values."""
         kinds = [[each.name, each.size] for each in self.features]
         return {"study": "second moments", "products": self.products, "coordinates": kinds}
 
@@ -115,7 +115,7 @@ class Design:
 def design(
     features: Sequence[Feature], rows_per_unit: int, epsilon: Fraction, delta: Fraction, *, products: bool = True
 ) -> Design:
-    """The release for this budget: Laplace noise without a delta, else the one with less noise."""
+    """The release for this budget: Laplace noise without a delta, otherwise the one with less noise."""
     found = tuple(features)
     coordinates = sum(each.size for each in found)
     if coordinates > _MOST:

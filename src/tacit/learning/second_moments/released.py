@@ -1,4 +1,4 @@
-"""What a release of second moments gives, whichever way it went."""
+"""What a release of second moments gives, whichever way was taken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`SecondMoments`: one noisy matrix of everything's sums and products, bought once; linear models follow for nothing.
+"""`SecondMoments`: one noisy matrix of everything's sums and products, bought once; linear models follow free.
 
     bought = SecondMoments(epsilon=1, delta=1e-6).fit(clinic.rows("SELECT age, bmi, charge, smoker FROM patients"))
     LinearRegression().fit(bought, "charge")                   # free
@@ -41,7 +41,8 @@ SHRUNK = (
 class Moments:
     """Released sums of products of (1, coordinates), in units of the vectors, and the deviation of each one's noise.
 
-    Coordinates are taken around `centre`, which is 0 for what is bought once for all. `whole`: no row was shrunk.
+    Coordinates are taken around `centre`, which is 0 for a matrix that is bought once for many models. `whole`: no row
+    was shrunk.
     """
 
     features: tuple[Feature, ...]
@@ -166,7 +167,7 @@ def moments_for(
     whole_if_clear: bool = False,
     check: Callable[[Sequence[Feature]], None] = lambda _: None,
 ) -> tuple[Moments, list[str], str | None, tuple[Any, ...]]:
-    """The moments that a model is made of, its features, its target and its classes: bought before, or bought now.
+    """The moments that a model is made from (bought before, or bought now), its features, its target and its classes.
 
     check: refuses features that the model cannot use, before anything is paid.
     """

@@ -78,7 +78,7 @@ class _Trees(ClassifierMixin, Binned):
         self.count_ = float(finding["rows"])
 
     def _rehearse(self) -> None:
-        """Also see that every leaf has a class, and every split a column: made-up rows do not come to all of them."""
+        """Also check that every leaf has a class, and every split a column: made-up rows do not reach all of them."""
         trees, nodes, two = self._splits.shape
         if two != 2 or self._leaves.shape != (trees, nodes + 1) or (nodes + 1) & nodes:
             raise ValueError("the trees are not whole")
@@ -126,7 +126,7 @@ def _said(plan: Growing, place: int, at: int) -> str:
 
 
 class DecisionTreeClassifier(_Trees):
-    """One tree, every split of it chosen by permute and flip.
+    """One tree, each split of which is chosen by permute and flip.
 
     epsilon: the price, which is pure; a delta is not used. max_depth: by the bought number of rows where left out.
     bins: how many of equal width a number is cut into, or edges by column. bounds, values: public facts about arrays;

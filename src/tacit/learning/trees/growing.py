@@ -5,15 +5,15 @@ one of listed values sends one of them there. The candidates are public: every e
 part of them that no row decides.
 
 Theorem. The score of a split is the number of rows that would be right if each side took its most frequent class: the
-sum of two maxima of counts. A row more raises it by 0 or 1 for every candidate: sensitivity 1, monotone. The score of a
-class in a leaf is its count: the same. The nodes of one level have rows of their own, so r rows of a unit, r_i of them
-in node i, change what is chosen there by a factor of at most exp(epsilon r_i/r), with sensitivity r in every choice; in
-all by exp(epsilon). So a tree of depth d costs d times the epsilon of a level and that of the leaves, and trees add up.
-The number of rows, bought first with Laplace noise, decides how deep and how many; the whole is pure epsilon whatever
-it decides, by basic composition of steps that are chosen one after the other.
+sum of two maxima of counts. One more row raises it by 0 or 1 for every candidate: sensitivity 1, monotone. The score of
+a class in a leaf is its count: the same. The nodes of one level have rows of their own, so with sensitivity r in every
+choice, r rows of a unit, r_i of them in node i, change the law of the choice there by a factor of at most exp(epsilon
+r_i/r); in all by exp(epsilon). So a tree of depth d costs d times the epsilon of a level and that of the leaves, and
+trees add up. The number of rows, bought first with Laplace noise, decides how deep and how many; the whole is pure
+epsilon whatever it decides, by basic composition of steps that are chosen one after the other.
 
-Where rows are so few compared with 1/epsilon that no split would be found, splits are drawn at random and all is spent
-on the leaves: random trees are the best that is known there.
+Where rows are so few compared with 1/epsilon that no split would be found, splits are drawn at random and all of
+epsilon is spent on the leaves: random trees are the best method known there.
 
 Neighbours: one unit's rows, added or removed. Assumptions: bounds, listed values, classes and edges are public.
 Source: McKenna, Sheldon 2020 (permute and flip); Friedman, Schuster 2010 (trees by private choices, the score of
@@ -43,7 +43,7 @@ _LEAF_SHARE = Fraction(3, 10)
 _FEW, _MORE_CLASSES = 15.0, 1.7  # rows times epsilon for two classes, and how that grows with their number
 _RANDOM_DEPTH, _DEEPER = 3, 1.75  # for two classes, and for each doubling of them
 _ROWS_OF_A_TREE = 400.0  # times epsilon
-_PART = 3  # one in so many candidates is looked at, where there are several trees
+_PART = 3  # one in this many candidates is looked at, where there are several trees
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Grown:
 
 @dataclass(frozen=True, slots=True)
 class Growing:
-    """What is chosen, for which price; how deep and how many trees is decided by the bought number of rows."""
+    """What is chosen, and at which price. The bought number of rows decides how deep the trees are, and how many."""
 
     bins: tuple[Bins, ...]
     classes: int
@@ -68,11 +68,11 @@ class Growing:
 
     @property
     def price(self) -> Price:
-        """All of it."""
+        """All of epsilon, and it is pure."""
         return Price(events.Pure(self.epsilon), self.epsilon)
 
     def grow(self, columns: Sequence[NDArray[Any]], target: Whole, counts: Whole, bits: BitSource) -> Grown:
-        """Trees from every row's bins and class, and how many rows are alike."""
+        """Trees from every row's bins and class, and how many rows each line stands for."""
         r = self.rows_per_unit
         bought = Laplace(sensitivity=r, epsilon=self.epsilon * _COUNT_SHARE)
         rows = max(float(bought.release(int(counts.sum()), bits=bits)), 1.0)
@@ -115,7 +115,7 @@ def trees_for(clear: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """All rows: their bins by column, their classes, and how many are alike."""
+    """All rows: their bins by column, their classes, and how many rows each line stands for."""
 
     bins: tuple[Bins, ...]
     columns: list[NDArray[Any]]
@@ -200,7 +200,7 @@ def split_scores(table: NDArray[np.int64], ordered: bool) -> Whole:
 
 
 def leaf_of(grown_splits: Whole, bins: Sequence[Bins], rows: Sequence[Whole]) -> Whole:
-    """Which leaf of a tree each row to predict for is in; a bin that is not there goes to the right."""
+    """Which leaf of a tree each row to predict for is in; a row without a bin goes to the right."""
     count = len(rows[0])
     node = np.zeros(count, dtype=np.int64)
     depth = (len(grown_splits) + 1).bit_length() - 1

@@ -76,7 +76,7 @@ def best_delta(entries: Entries, epsilon: float, left_of: Callable[[Sequence[Pri
 
 
 def parted(entries: Entries, delta: float) -> tuple[list[Priced], float | None]:
-    """The events as (epsilon, delta), and what of `delta` is left beside them; None where they alone pass it.
+    """The events as (epsilon, delta), and what they leave of `delta`; None where they alone pass it.
 
     Events without an epsilon of their own get half of what the others leave of `delta`, in equal shares.
     """

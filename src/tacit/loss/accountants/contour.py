@@ -32,7 +32,7 @@ Errors, each bounded and added (`inversion`):
    a delta of 1e-14 is as safe as one of 0.1.
 4. Newton's iteration proves nothing: its epsilon is returned only after the bound has been evaluated there.
 
-Besides, each answer is the least of this bound, the sum of the pure epsilons, and the best Renyi order.
+In addition, each answer is the least of this bound, the sum of the pure epsilons, and the best Renyi order.
 
 zCDP releases are known on the real axis only. Their rho add up first; the total's curve, valid for all epsilon, is
 then joined by chords to one pair that dominates them all together and takes part like any other.
@@ -96,7 +96,7 @@ class ContourAccountant:
         self.add_leaves({leaf: count * times for leaf, times in flatten(event, 1).items()})
 
     def add_leaves(self, entries: Entries) -> None:
-        """Record releases that are already taken apart (`simplify`)."""
+        """Record releases that `simplify` has already taken apart."""
         counted = [(leaf, count) for leaf, count in entries.items() if count]
         counts = [count for _, count in counted]
         with _quiet():
@@ -148,7 +148,7 @@ class _Side:
     additions: int = 0
     axis: Array = field(default_factory=lambda: np.zeros(len(ORDERS)))  # log moments at ORDERS, Gaussian factors apart
     axis_units: Array = field(default_factory=lambda: np.zeros(3))
-    joint: Transform | None = None  # what dominates all that is known by its rho
+    joint: Transform | None = None  # the pair that dominates all releases of which only rho is known
     state: _State | None = None
 
     def copy(self) -> _Side:

@@ -12,7 +12,7 @@ bounds need not be convex; a dent gives a negative mass, and dropping that only 
 
 From below: a convex function lies above the extensions of the chords next door, so within a cell it is at most
 width * q q'/(q + q') below its chord (q, q' the slope jumps at the ends). Values lowered by that much at both ends are
-joined by chords that stay below, after taking the convex hull. A negative mass that rounding leaves is made up for by
+joined by chords that stay below, after taking the convex hull. A negative mass that rounding leaves is balanced by
 removing as much at the next higher losses.
 Curves are granted a relative overstatement of 2^-26 here.
 """
@@ -140,7 +140,7 @@ def _made_up_higher(masses: Floats) -> Floats:
     for index, mass in enumerate(kept):
         owed = -min(rest := mass - owed * (1 + 4 * UNIT), 0.0)
         kept[index] = max(rest, 0.0)
-    if owed > 0:  # nothing is left: next to no mass, on the lowest loss, is below every curve
+    if owed > 0:  # nothing is left: a tiny mass on the lowest loss is below every curve
         kept = [1e-300, *[0.0] * (len(kept) - 1)]
     return np.array(kept)
 
@@ -188,7 +188,7 @@ def _hull(values: Floats, step: float) -> Floats:
         share = np.exp((points - right) * step) * np.expm1((left - points) * step) / np.expm1((left - right) * step)
     share = np.where(right > left, share, 0.0)
     joined = values[left] + share * (values[right] - values[left])
-    # Interpolation may round up; a hair lower stays below, and what is no longer convex is made up for.
+    # Interpolation may round up; slightly lower values stay below, and lost convexity is repaired.
     return np.where(points == left, values, joined * (1 - 8 * UNIT))
 
 

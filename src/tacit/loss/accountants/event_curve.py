@@ -55,12 +55,12 @@ def delta_curve(event: Event, epsilons: Floats, direction: Direction = "remove")
             mirrored = -points[~positive]
             result[~positive] = -np.expm1(-mirrored) + np.exp(-mirrored) * above(event, mirrored, OTHER[direction])
             result[~positive] *= _ROUND
-    # a bound that came out as no number says nothing: 1
+    # a bound that came out as NaN says nothing, so it is 1
     return np.where(np.isnan(result), 1.0, np.clip(result, 0.0, 1.0))
 
 
 def is_symmetric(event: Event) -> bool:
-    """Are the two directions the same?"""
+    """Whether the two directions are the same."""
     return not adds_or_removes(event)
 
 

@@ -202,7 +202,7 @@ def chords(curve: Callable[[Array], Array]) -> Transform:
         return Response(0.0, failure=1.0)
     end = float(probes[np.argmax(heights <= max(_FAINT, float(heights[-1]) * (1.0 + 1e-9)))])
     if end == 0.0:
-        # Flat from 0 on: what is lost is lost whatever epsilon, in both directions (at 0 they agree).
+        # Flat from 0 on: what is lost is lost at every epsilon, in both directions (at 0 they agree).
         return Response(0.0, failure=min(1.0, raised(float(heights[0]))))
     half = float(probes[np.argmax(heights <= heights[0] / 2.0)])
     scale = max(half, end * 1e-6) / 4.0

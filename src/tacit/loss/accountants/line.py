@@ -7,7 +7,7 @@ delta:
   window;
 - the part of the line above the last node below `TIGHT`, by a Gaussian factor, by densities in the losses, or else by
   one fictitious Gaussian release so weak that it moves epsilon by less than `FICTION`, or by `KINK` where the curve
-  has a corner (with very many entries there is none, and `COARSE` will do);
+  has a corner (with very many entries there is none, and `COARSE` is enough);
 - a tilt c near the saddle point, so that nothing cancels: rounding is then relative to delta, however small delta is.
 """
 
@@ -92,7 +92,7 @@ class Target:
 
 
 def fits(line: Line, target: Target) -> bool:
-    """Is an old line still good for this target?"""
+    """Whether an old line is still good for this target."""
     allowed = target.log_delta + math.log(TIGHT * _FITTING)
     reach = line.tilt * line.window
     right = reach + float(target.log_tail(np.array([target.low + line.window]))[0])

@@ -2,10 +2,10 @@
 
 Equal epsilons (Kairouz, Oh and Viswanath 2015): the exact binomial sum of `repeated_response`, with
 delta = 1 - prod (1 - d_i)(1 - sum).
-Unequal epsilons (Murtagh and Vadhan 2016): the exact value is #P-hard, but a sum over a grid bounds it as tightly as
-one likes. They round each epsilon up to the grid; here each coin's two losses are split between the neighbouring grid
-points so that the curve lies just above (`discretise`), which is sound in the same way and errs by the square of
-the cell only, and the sum over all outcomes is a Fourier transform with its errors counted (`lattice`). The cost is
+Unequal epsilons (Murtagh and Vadhan 2016): the exact value is #P-hard, but a sum over a grid bounds it arbitrarily
+tightly. They round each epsilon up to the grid; here each coin's two losses are split between the neighbouring grid
+points so that the curve lies just above (`discretise`), which is sound in the same way and errs by the square of the
+cell only, and the sum over all outcomes is a Fourier transform with its errors counted (`lattice`). The cost is
 bounded: above 1,024 different epsilons they are first rounded up to ten binary digits.
 
 Events without an epsilon of their own get half of what is left of delta, in equal shares, as in `advanced`.

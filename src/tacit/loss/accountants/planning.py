@@ -27,8 +27,8 @@ class Plan:
     tilt: float
     top: float
     circle: float
-    step: float  # the pure epsilons lie on multiples of it or a hair below, where they have a common measure
-    step_below: float  # here on or a hair above
+    step: float  # the pure epsilons lie on multiples of it, or slightly below, where they have a common measure
+    step_below: float  # here on multiples, or slightly above
     tail: float
     probes: Floats  # tilts for Chernoff bounds
 
@@ -71,7 +71,7 @@ def _plan(entries: Entries, divergence: Floats, best: int, epsilon: float, log_d
     pure = pure_epsilon(entries, 1.0)
     top, circle = min(top, pure), min(circle, 2.2 * pure)
     total = sum(entries.values())
-    # What a cell costs in accuracy grows with the number of releases, what it costs in time with that of kinds.
+    # The cost of a cell in accuracy grows with the number of releases, its cost in time with the number of kinds.
     cells = 2 ** (14 if total < 16 or len(entries) > 64 else 18 if total >= 64 and len(entries) <= 4 else 16)
     step = _on_atoms(entries, circle / cells)
     steps = discretise.short_binary(step * (1 + 2.0**-28)), discretise.short_binary(step * (1 - 2.0**-28))

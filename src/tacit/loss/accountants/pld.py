@@ -132,7 +132,7 @@ class _Upper:
             spread = np.append(weights, 0.0)[start] / math.sqrt(-math.expm1(-2 * composed.tilt * step))
             value = first[start] - lost + (composed.relative + 8 * len(index) * UNIT) * (first[start] + lost)
             bound = np.clip((value + spread * composed.error + self.fixed) * (1 + 16 * UNIT), 0.0, 1.0)
-        # where a weight overflowed, nothing is known: a bound that is no number is 1
+        # where a weight overflowed, nothing is known: a bound that is NaN is replaced by 1
         return np.where((epsilons < step * lowest) | np.isnan(bound), 1.0, bound)
 
     def epsilon(self, delta: float) -> float:
@@ -158,7 +158,7 @@ class _Upper:
 
 @dataclass(frozen=True, slots=True)
 class _Lower:
-    """One direction's composition from below; `told` is what lies on infinity."""
+    """One direction's composition from below; `told` is the mass on infinity."""
 
     composed: lattice.Composition
     tails: lattice.Tails
@@ -197,6 +197,6 @@ def _parts(entries: Entries, step: float, tail: float, side: Direction, put: Dis
 
 
 def _top(parts: lattice.Parts, plan: Plan) -> int:
-    """The cell of the plan's top, or the highest there is where that is hardly further."""
+    """The cell of the plan's top, or the highest one where that is hardly further away."""
     planned, highest = math.ceil(plan.top / parts[0][0].step), lattice.highest(parts)
     return highest if highest <= 1.05 * planned + 2 else planned

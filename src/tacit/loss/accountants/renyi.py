@@ -192,7 +192,7 @@ def epsilon(entries: Entries, delta: float) -> float:
         return math.inf
     if left >= 1:
         return 0.0
-    if left == 0:  # only the order infinity, where the divergence is the pure epsilon, speaks about delta 0
+    if left == 0:  # only the order infinity, whose divergence is the pure epsilon, says something about delta 0
         pairs = [(guarantee(event)[0], count) for event, count in entries.items()]
         return sum_up(count * float_up(part) if isinstance(part, Fraction) else math.inf for part, count in pairs)
     log_delta = math.log(left) * (1 + 4 * UNIT)

@@ -41,7 +41,7 @@ _MIRRORED = (
 
 
 def is_mirrored(event: Event) -> bool:
-    """Is `event` dominated by a pair whose loss has the same law both ways round?"""
+    """Whether `event` is dominated by a pair whose loss has the same law in both directions."""
     if isinstance(event, (events.Composed, events.Repeated)):
         return all(is_mirrored(part) for part in inside(event))
     return isinstance(event, _MIRRORED)

@@ -98,7 +98,7 @@ def _of_sample(event: Event, whole: Event) -> Cost:
     epsilon, delta = guarantee(event)
     amplified = (rho_of_pure(float_up(epsilon)) if isinstance(epsilon, Fraction) else math.inf), float_up(delta)
     unsampled = cost(whole)
-    # The two set aside different deltas; only what is smaller in both may replace the other.
+    # The two set aside different deltas; one may replace the other only where it is smaller in both numbers.
     return amplified if amplified[0] <= unsampled[0] and amplified[1] <= unsampled[1] else unsampled
 
 

@@ -22,8 +22,8 @@ coordinates, since rounding is post-processing of Gaussian noise,
 Theorem 3 (several coordinates, narrow noise, near vectors): `lattice_vectors` goes through all vectors.
 
 Promise: what is returned is at least the true delta at exactly the numbers given; rounding is included. Names with
-`log_delta` keep all digits however small delta is and take one epsilon; `delta_curve` takes many at once. What the
-theorems are made of is written once for both.
+`log_delta` keep all digits however small delta is and take one epsilon; `delta_curve` takes many at once. The parts of
+the theorems are written once for both.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def only_shift(squared: int, dimensions: int) -> int | None:
 def log_delta_of_shift(sigma: float, shift: int, epsilon: float) -> float:
     """An upper bound of log delta(epsilon) by the lattice sum of the first theorem."""
     variance = sigma * sigma
-    spread = 10 * sigma + 2  # beyond it the weights fall under exp(-50)
+    spread = 10 * sigma + 2  # beyond it the weights fall below exp(-50)
     start = max(math.floor(epsilon * variance / shift - shift / 2), -math.floor(spread))
     stop = math.ceil(math.hypot(max(start, 0.0), spread)) + 1
     steps = np.arange(stop - start + 1, dtype=np.float64)
@@ -95,7 +95,7 @@ def delta_curve_of_shift(sigma: Fraction, shift: int, epsilons: Floats) -> Float
     # Error of the weights: exponents up to 38^2/2 with a relative error of four units; of the running sums: n units.
     slack = (4 * _REACH * _REACH + len(points) + 64 + epsilons) * UNIT
     value = np.zeros_like(epsilons)
-    # A slip of rounding moves the edge past a point of next to no gain, which may still outweigh all points beyond it.
+    # Rounding may move the edge past a point with a tiny gain, which may still outweigh all points beyond it.
     for end in (edge, edge + 1):
         here = below[np.clip(end + reach, 0, len(points)).astype(np.int64)]
         there = below[np.clip(end - shift + reach, 0, len(points)).astype(np.int64)]

@@ -14,7 +14,7 @@ g''(x) <= 2 g(x) for x >= 0). g(x) = 1 - x M(x), and g(x) <= 1/(1 + x^2) for x >
 Promise: `log_delta` is at least the logarithm of the true delta at exactly the doubles it is given, `delta_curve` at
 least the true delta at each of many epsilons. The stated error of scipy's erfcx and ndtr (below 1e-13, taken as 2^-43;
 tested against arbitrary precision) and of every rounding here is added to the result. The two differ in speed only:
-one number takes microseconds in plain floats, many of them take arrays; what they are made of is written once.
+one number takes microseconds in plain floats, many of them take arrays; their parts are written once.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def log_delta(mu: float, epsilon: float) -> float:
     centre = epsilon / mu
     a = centre - mu / 2
     if a > 1e7:
-        # delta <= Phi(-a) <= phi(a)/a, and nothing finer is of use down here.
+        # delta <= Phi(-a) <= phi(a)/a, and nothing finer is of use for such small values.
         return -a * a / 2 * (1 - 16 * UNIT * (1 + mu / a))
     b = a + mu
     slack = _slack(a, centre, mu)

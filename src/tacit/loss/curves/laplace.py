@@ -12,8 +12,8 @@ This is *more* than the continuous curve of the same ratio (its greatest loss ha
 are calibrated apart.
 
 Both hold for vectors of that L1 sensitivity: one coordinate moving by s1 + s2 costs at least as much as two moving by
-s1 and s2 (the proof is at the top of `closed_forms`). Both laws are log-concave, so a half line tells most and a larger
-shift costs more: the pair at the full sensitivity dominates.
+s1 and s2 (the proof is at the top of `closed_forms`). Both laws are log-concave, so a half line is the best test, and a
+larger shift costs more: the pair at the full sensitivity dominates.
 
 Promise: the curves are never below the true delta, the ratios never above the largest that meets the target.
 """

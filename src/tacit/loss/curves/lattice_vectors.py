@@ -4,7 +4,7 @@ Setting. Each of d integers gets noise of mass proportional to exp(-x^2/(2 sigma
 vector v with |v|^2 at most n.
 
 Theorem. Given v the privacy loss at the noise x is (2 t + |v|^2)/(2 sigma^2) with t = sum of v_i x_i, so t, a whole
-number, is all that tells the two apart, and
+number, is all that distinguishes the two, and
     delta_v(eps) = sum over t of P(t) (1 - exp(eps - (2 t + |v|^2)/(2 sigma^2)))_+ ,
 P the convolution of the laws of v_i x_i. Noise is symmetric and the coordinates alike, so v stands for all vectors with
 the same sizes in another order; the largest delta_v over the partitions of 1, ..., n into at most d squares is the
@@ -54,11 +54,11 @@ def delta(squared: int, sigma: float, dimensions: int, epsilon: Floats) -> Float
     found = np.zeros_like(epsilon)
     with np.errstate(over="ignore", invalid="ignore"):
         for each in _laws(squared, sigma, parts):
-            # the first t with a loss above epsilon; a slip of rounding moves it past a term of next to no gain
+            # the first t with a loss above epsilon; rounding may move it past a term with a tiny gain
             first = np.floor(epsilon * sigma * sigma - each.squared / 2) + 1
             place = (np.clip(first, -each.reach, each.reach + 1) + each.reach).astype(np.int64)
             for start in (place, np.maximum(place - 1, 0)):
-                # under the neighbour t is |v|^2 less
+                # for the neighbour t is smaller by |v|^2
                 there = each.above[np.minimum(start + each.squared, each.above.size - 1)]
                 lost = np.where(there > 0, np.exp(epsilon) * there, 0.0)
                 found = np.maximum(found, each.above[start] * (1 + each.relative) - lost * (1 - each.relative))

@@ -48,7 +48,8 @@ class RepeatedResponse:
         slack = 8 * UNIT * (scale + len(lies) * (1 + float(np.max(np.abs(running)))) + 8)
         with np.errstate(under="ignore"):
             first = np.concatenate([[0.0], np.cumsum(np.exp(log_first))])
-        # Rounded up: an atom taken for one above epsilon gains nothing, one taken for below would be lost.
+        # Rounded up: an atom that is wrongly taken to be above epsilon adds nothing, one taken to be below would be
+        # lost.
         losses = np.nextafter((count - 2 * lies) * epsilon, np.inf)
         return cls(losses, first, np.concatenate([[-np.inf], running]), slack)
 

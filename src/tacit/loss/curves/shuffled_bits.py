@@ -11,8 +11,8 @@ least j", and
 where the best j is the first with h(j-1)/h(j) > (exp(x) p - q)/(p - exp(x) q). Telling zeros for ones turns k into
 N - k and P into Q, so that the largest of delta_k over all k holds for both directions.
 
-Theorem 2 (all k from some). Showing the reports of some others in the clear can only tell more. For k in c, ..., c+s-1
-show those of k - c ones and of c + s - 1 - k zeros (all there are, if fewer): what is left to hide among is at least
+Theorem 2 (all k from some). Showing the reports of some others in the clear can only reveal more. For k in c, ...,
+c+s-1 show those of k - c ones and of c + s - 1 - k zeros (all there are, if fewer): the rest to hide among has at least
 c ones and N - c - s + 1 zeros (or N - s + 1 ones, if that is fewer than c). So
     max over k of delta_k on N others <= max over c = 0, s, 2 s, ... of delta on N - s + 1 others.
 s is 1 up to 100 others, where the curve is exact, and about N/100 beyond, which costs 0.6 % of epsilon; from 10,000
@@ -70,7 +70,7 @@ def _given(crowd: Crowd, local: float, epsilon: Floats) -> Floats:
     more = np.expm1(epsilon)
     odds = (more + 1 - math.exp(-local)) / -np.expm1(epsilon - local)  # (exp(x) p - q)/(p - exp(x) q)
     best = np.searchsorted(crowd.steps, odds, side="right")
-    # a rounding slip in the ratio misses by one place
+    # a rounding error in the ratio misses by one place
     j = np.clip(best + np.array([[-1], [0], [1]]), 1, crowd.masses.size - 1)
     gained, lost = gain * crowd.masses[j - 1], more * crowd.above[j]
     value = (gained * (1 + crowd.relative) - lost * (1 - crowd.relative)).max(axis=0)
@@ -105,7 +105,7 @@ def _crowd(local: float, ones: int, zeros: int) -> Crowd:
         absolute_above = absolute * math.sqrt(size)
     masses = np.concatenate([[0.0], masses, [0.0]])
     above = np.cumsum(masses[::-1])[::-1]
-    # where masses drown in the error of the transform ratios mean nothing: they are held to what stands out
+    # where the transform's error is larger than the masses, ratios mean nothing: only masses that stand out are used
     shown = np.flatnonzero(masses > max(64 * absolute, 1e-280))
     steps = np.zeros(masses.size)
     steps[shown[-1] + 1 :] = np.inf

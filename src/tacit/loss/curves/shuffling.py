@@ -12,7 +12,7 @@ unit gives one of these two with probability (exp(e) + 1)/(exp(e) + m - 1) only.
 Given C the likelihood ratio grows with u, the number from Q0, so the best test is a threshold and delta needs two
 binomial tails. More clones can only help (they can be simulated), so C is rounded down to one of some 200 values;
 the weight below each is rounded up. Fair binomial tails of scipy are granted a relative error of 2^-33, others 2^-26
-(both tested). Beyond a million the others are not counted: reports that are shown in the clear can only tell more.
+(both tested). Beyond a million the others are not counted: reports that are shown in the clear can only reveal more.
 """
 
 from __future__ import annotations
@@ -77,11 +77,12 @@ def _given_clones(local: float, count: float, epsilon: Floats) -> Floats:
     lie = math.exp(-local) * truth
     inside = epsilon < local
     at = np.where(inside, epsilon, 0.0)
-    # u tells for the first value when u (exp(local) - exp(eps)) > v (exp(local + eps) - 1), u + v = C + 1.
+    # u counts for the first value when u (exp(local) - exp(eps)) > v (exp(local + eps) - 1), u + v = C + 1.
     odds = np.exp(at - local)
     share = (np.exp(at) - math.exp(-local)) / ((1 - odds) + (np.exp(at) - math.exp(-local)))
-    # All from the first value tell for it, whatever share was rounded to; and a slip of rounding moves the least u by
-    # one, past a term of next to no gain, which may still outweigh all terms beyond it: so one less is tried as well.
+    # All values from the first one on count for it, whatever the rounding of the share was. Rounding may also move the
+    # least u by one, past a term with a tiny gain that may still outweigh all terms beyond it: so one less is tried as
+    # well.
     least = np.minimum(np.floor((count + 1) * share) + 1, count + 1)
     factor = np.exp(at)
     value = np.zeros_like(at)

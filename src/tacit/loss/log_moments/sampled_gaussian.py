@@ -147,7 +147,7 @@ class SampledGaussian(Transform):
             log_heights, error = self._log_density(low, high, power, log_total)
             ends = sampled_loss(self.mu * np.array([low, high]) - self.mu**2 / 2.0, self.rate)
             width = float(ends[1] - ends[0])
-            if width <= 0.0:  # the loss is flat there, as floats see it: no box
+            if width <= 0.0:  # in floats the loss is flat there: no box
                 continue
             mass = 0.99 * math.exp(min(0.0, float(log_heights.min()) - error + math.log(width)))
             if mass * width**2 > best[0] * best[1] ** 2:

@@ -1,1 +1,1 @@
-"""Arithmetic with proven error: outward rounding, and searches that return only what was seen to pass."""
+"""Arithmetic with proven error: outward rounding, and searches that return only values that were seen to pass."""

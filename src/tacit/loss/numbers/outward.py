@@ -127,5 +127,5 @@ def sum_up(terms: Iterable[float]) -> float:
 
 
 def product_up(first: float, second: float) -> float:
-    """At least the product of two numbers that are not negative; nothing times infinity is nothing."""
+    """At least the product of two numbers that are not negative; zero times infinity is zero."""
     return 0.0 if first == 0 or second == 0 else up(first * second)

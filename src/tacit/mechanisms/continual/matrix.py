@@ -54,7 +54,7 @@ _STATE: Final = 32  # bits of a state behind the point
 _SHOWN: Final = 31  # bits of the coefficients that show a state
 _FADE: Final = 62  # bits of a state's factor for one block
 _SLACK: Final = Fraction(1_000_000_001, 1_000_000_000)
-"""Above the relative error of float sums of positive terms: at most some million operations of 2**-53 each."""
+"""More than the relative error of float sums of positive terms: at most some million roundings of 2**-53."""
 _MOST_TIMES: Final = 1 << 22
 LARGEST_FAST: Final = 1 << 25
 

@@ -2,7 +2,7 @@
 
     one_event()          one row at one step, added or removed
     any_window(30)       one row at each of up to 30 steps in a row (w-event privacy)
-    one_user(12)         all that a user does, at most 12 times; the caller sees to it that nobody is counted more often
+    one_user(12)         all that a user does, at most 12 times; the caller makes sure of that
 
 Source: Dwork, Naor, Pitassi, Rothblum 2010 (event and user level); Kellaris, Papadopoulos, Xiao, Papadias 2014
 (w-event).
@@ -63,7 +63,7 @@ def any_window(steps: int) -> Protects:
 def one_user(times: int, *, apart: int = 1) -> Protects:
     """Neighbours differ by all that one user does, at most `times` times, each at least `apart` steps after the last.
 
-    The caller makes sure that nobody is counted more often.
+    The caller makes sure that no user is counted more often.
 
     >>> one_user(12, apart=7).apart
     7

@@ -18,7 +18,7 @@ step can; noise is made for m. With Laplace noise the losses sum to sum (m_k/m) 
 squared shifts, measured in the stretch's own sigma, sum to sum (m_k/m)^2 2 rho <= 2 rho, and divergences add up
 however m_k were chosen (`loss.filters`). The number of coordinates has no bound, so the event states rho alone.
 
-Values are clamped to `largest`, a public number: that moves a unit's change by nothing upwards. Where it is small
+Values are clamped to `largest`, a public number: that never makes a unit's change larger. Where it is small
 enough, many steps at once are worked out in 64 bits, 1 million of them in about a second.
 """
 
@@ -67,7 +67,7 @@ class _Stretch:
         return matrix_for(self.steps, self.distance)
 
     def variance(self, step: int) -> float:
-        """Of the total after `step` steps, in the unit of the values."""
+        """The variance of the total after `step` steps, in the squared unit of the values."""
         if not self.gaussian:
             decay = math.exp(-float(1 / self.scale))
             return tree.variance(step) * 2 * decay / (1 - decay) ** 2
@@ -76,7 +76,7 @@ class _Stretch:
 
 @dataclass(frozen=True, slots=True, init=False)
 class RunningTotals:
-    """Noise for running totals over `steps` steps (None: nobody knows how many) of `width` cells each.
+    """Noise for running totals over `steps` steps (None: the number is not known) of `width` cells each.
 
     >>> RunningTotals(1000, width=2, epsilon=1, delta="1e-6").begin().extend([[1, 2]] * 500).shape
     (500, 2)
@@ -302,7 +302,7 @@ class Course:
     # -- what must be kept to go on after a crash -------------------------------------------------------
 
     def _state(self) -> dict[str, Any]:
-        """All that the next step needs, as JSON values. It holds exact numbers: for `Journal`, and for nobody else."""
+        """All that the next step needs, as JSON values. It holds exact numbers, so it is for `Journal` alone."""
         return {
             "time": self.time,
             "stretch": self._number,

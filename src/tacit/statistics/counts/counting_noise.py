@@ -1,7 +1,7 @@
 """Which noise a vector of counts gets: the one with the smaller variance at the same price. Public parameters decide.
 
-Laplace noise is scaled by the L1 sensitivity and needs no delta; Gaussian noise by the L2 sensitivity, with one. A
-vector in which a unit moves few numbers wants the first, one in which it moves many wants the second.
+Laplace noise is scaled by the L1 sensitivity and needs no delta; Gaussian noise is scaled by the L2 sensitivity and
+needs one. Where a unit moves few numbers of the vector the first is smaller, where it moves many the second.
 """
 
 from __future__ import annotations

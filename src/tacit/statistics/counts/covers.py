@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from tacit.statistics.counts.marginals import Columns, cells
 
 MOST_JOINT_CELLS = 1 << 18
-_MANY = 300  # beyond so many sets fewer covers are tried
+_MANY = 300  # beyond this many sets fewer covers are tried
 
 
 def covers(asked: Sequence[Columns], sizes: Sequence[int], most: int = MOST_JOINT_CELLS) -> Iterator[list[Columns]]:

@@ -18,7 +18,7 @@ N' the sum of all k, c' - p N' is (1 - p) times one noise less p times the other
 p for which it is within q of zero in deviations are an interval, between the roots of
     p**2 (N'**2 - q**2 V k) - 2 p (c' N' - q**2 V) + c'**2 - q**2 V
 (Fieller); all of 0 to 1 where N' does not stand out of its noise. A weighted sum of Laplace numbers lies in its tails
-between a Laplace and a normal number of the same variance, and q is the larger of theirs.
+between a Laplace and a normal number of the same variance, and q is the larger of their quantiles.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _content(cells: Domain, noisy: Whole, reach: float, variance: float, level: 
     assert cells.edges is not None
     widths = np.diff(np.array([float(edge) for edge in cells.edges]))
     total = float(noisy.sum())
-    if total <= 0:  # nothing to go by: the flat density
+    if total <= 0:  # nothing is known: the flat density
         flat = np.full(cells.size, 1.0 / float(widths.sum()))
         values = flat
         low = high = np.full(cells.size, np.nan)  # no interval

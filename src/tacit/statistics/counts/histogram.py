@@ -11,7 +11,8 @@ that coincide are merged, which is post-processing.
 
 Repair. Counts that noise alone may have made (in 95 of 100 histograms it reaches no further in any cell) share what
 they add up to, and none is below zero; larger ones stay as they came (`projection.repaired`). Intervals cover the noise
-of each count by itself, as it came; where that ends below zero, they end at zero, and they reach to what is shown.
+of each count by itself, as it came; an interval that would end below zero ends at zero, and each one holds the count
+that is shown.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ def histogram(
 
     bins: None for the listed values or whole numbers themselves; a number of equal bins between the bounds; edges; or
     "private": about `parts` bins with equally many rows each, chosen for the share `edges_share` of epsilon.
-    non_negative: counts below zero are repaired, and small ones with them; free. The array "noisy" has them as they
-    came, and with False so does the table.
+    non_negative: counts below zero are repaired, and small ones with them; that is free. The array "noisy" has them as
+    they came; with False the table has them so too.
 
     >>> found = histogram([20, 30, 70], bins=[0, 50, 100], bounds=(0, 100), epsilon=1)
     >>> list(zip(found["from"], found["to"])), min(found["count"]) >= 0
@@ -141,7 +142,7 @@ def _described(cells: Domain) -> list[str]:
 
 
 def _limit(mechanism: Laplace, cells: Domain) -> float:
-    """What the noise of no cell exceeds in 95 of 100 histograms: public, as the number of cells is."""
+    """A size that no cell's noise exceeds in 95 of 100 histograms: public, as the number of cells is."""
     return float(mechanism.error(1 - Fraction(1, 20 * cells.size)))
 
 

@@ -213,7 +213,7 @@ def _inside(parts: Sequence[Columns], blocks: Sequence[Columns]) -> NDArray[np.f
 
 
 def _improved(lattice: Lattice, blocks: Sequence[Columns]) -> list[int]:
-    """Whole weights for tables under Laplace noise that make (sum of weights)**2 * E small; see the module.
+    """Whole weights for tables under Laplace noise that make (sum of weights)**2 * E small: see the module.
 
     With one table for each asked set and nothing shared, E is sum_A c_A/w_A**2 and the best weights are c_A**(1/3): one
     step of the rule. In general it is repeated, and the best weights seen are kept.

@@ -14,7 +14,7 @@ move every asked count by at most `sensitivity`, all in one direction. They do:
 Refused questions cost nothing and change nothing. What goes wrong inside the engine leaves as one fixed error.
 
 On rows of a curator or on arrays the questions are conditions: `watch.ask({"age": (18, 65), "ward": "B"})` counts the
-rows that meet all of them; one unit moves it by at most its number of rows.
+rows that meet all of them; one unit moves that number by at most the number of its rows.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from tacit.statistics.source import Opened, Source, source_of
 
 
 class Monitor:
-    """Yes-or-no questions about counts, stopping after `fires` times yes.
+    """Yes-or-no questions about counts; it stops once `fires` of them were answered with yes.
 
     data: a curator, and questions are SQL; or whatever a study takes (rows, a table's columns, arrays), and questions
     are conditions. `sensitivity` is how many rows of one unit a question may count at most (SQL), 1 unless said.
@@ -91,7 +91,7 @@ class Monitor:
     def ask(self, question: Any) -> bool:
         """Whether the count is above the threshold, give or take the noise."""
         count = self._counts.planned(question)
-        with self._lock:  # of those who ask at once, each sees what the one before left
+        with self._lock:  # callers that ask at once take turns: each sees what the one before left
             self._session.check()  # refuses, before a row is read
             found = self._counts.guarded(lambda: b"above" if self._session.ask(count()) else b"below") == b"above"
             self.asked += 1
@@ -108,7 +108,7 @@ class Monitor:
         return self._session.event
 
     def error(self, confidence: parameters.Number = "0.95", questions: int = 1) -> int:
-        """With this confidence, this many counts, all this far from the threshold or further, are told right."""
+        """With this confidence, this many counts at least this far from the threshold are all answered right."""
         return self._session.error(confidence, questions)
 
     def __reduce__(self) -> NoReturn:
@@ -123,7 +123,7 @@ class Monitor:
 
 
 def expected_of(asked: Mapping[str, Any], epsilon: parameters.Number | None) -> tuple[str, ...]:
-    """How far from the threshold a count must lie to be told right, of a monitor that asked this; in a sentence."""
+    """A sentence on how far from the threshold a count must lie for this monitor to answer it right."""
     if asked.get("study") != "monitor" or epsilon is None:
         return ()
     session = AboveThreshold(asked["sensitivity"], epsilon, asked["threshold"], fires=asked["fires"], monotone=True)
@@ -136,7 +136,7 @@ class _Counts(ABC):
 
     @abstractmethod
     def planned(self, question: Any) -> Callable[[], int]:
-        """The exact count, to be run later; what may not be asked is refused here, and no row is read."""
+        """The exact count, to be run later. A question that may not be asked is refused here, before a row is read."""
 
     @abstractmethod
     def guarded(self, compute: Callable[[], bytes]) -> bytes:

@@ -1,4 +1,4 @@
-"""Sorted ("popularity") histograms: how large the largest cell is, the second, ..., without saying which they are.
+"""Sorted ("popularity") histograms: the size of the largest cell, of the second largest, ..., but not which they are.
 
 Theorem 1. Sorting moves two vectors no further apart, in L1 as in L2 (rearrangement). So a unit with r rows moves the
 sorted counts by at most r in L1, and discrete Laplace noise of scale r/epsilon on each is epsilon-differentially

@@ -2,7 +2,7 @@
 
 Theorem. A row has one cell, so a unit with r rows moves the table by at most r in L1, however many columns it has:
 discrete Laplace noise of scale r/epsilon on each cell is epsilon-differentially private. Neighbours: one unit's rows,
-added or removed. Source: Dwork, McSherry, Nissim, Smith 2006; Barak et al. 2007 for what becomes of such tables.
+added or removed. Source: Dwork, McSherry, Nissim, Smith 2006; Barak et al. 2007 for the repair of such tables.
 
 Repair. Cells below zero are repaired and the total is kept, in whole numbers: as shares of the total, real cells only
 come nearer to the truth (`projection`), and rounding moves each by less than 1.

@@ -6,8 +6,8 @@ Privacy. All measured numbers are one whole vector under one mechanism: discrete
 discrete Gaussian noise by its L2 sensitivity where delta allows it (`measuring` has both, and the proof). Neighbours:
 one unit with at most r rows, added or removed. Everything after the noise is post-processing.
 
-Rows. The same rows are counted in all tables: those that have a cell in every column, so none is missing there or
-beyond the bins. So the true tables agree, as what is said of projections needs.
+Rows. The same rows are counted in all tables: those that have a cell in every column, none of which is missing or
+beyond the bins. So the true tables agree, which the theorem of `projection` needs.
 
 What comes out: the best unbiased linear estimate (consistent by construction, `marginals`), made non-negative with the
 total kept (`projection`), then whole (`whole_tables`, where that is possible; the notes say so).
@@ -203,7 +203,7 @@ def _long(
     shown: Mapping[Columns, Any],
     reaches: Mapping[Columns, float],
 ) -> tuple[Column, ...]:
-    """All tables under each other: which table, the cell in its columns, the count."""
+    """All tables one below the other: which table, the cell in its columns, the count."""
     labels: dict[int, list[Any]] = {place: [] for place in range(len(domains))}
     which: list[str] = []
     counts, low, high = [], [], []

@@ -9,7 +9,7 @@ and the asked sets by size. Give a set A whose largest proper subsets in I are
 Any two asked tables then agree on the columns they share, because both agree with the table of their intersection.
 With three or more largest subsets (all 3-way tables of 4 columns, say) whole tables with given marginals need not exist
 even where real ones do. Then a whole joint table is looked for, where there are few enough cells, whose marginals are
-all consistent of course; beyond, there is no answer here (`None`), and the caller keeps real numbers.
+always consistent. With too many cells the answer is `None`, and the caller keeps real numbers.
 
 Each number is at least the floor of the real one where the given tables are consistent, and near to it: rests go to the
 cells with the largest fractional parts. All of it is post-processing of released numbers.
@@ -135,7 +135,7 @@ def _matrix(real: Table, row_sums: Whole, column_sums: Whole) -> Whole:
     rows, columns = (row_sums - found.sum(axis=1)).tolist(), (column_sums - found.sum(axis=0)).tolist()
     order = np.argsort((found - real).reshape(-1), kind="stable").tolist()
     width = found.shape[1]
-    # one each by the fraction, then what is left, anywhere: rows and columns have equal rests
+    # one to each cell by its fraction, then the rest anywhere: rows and columns have equal rests
     for most in (1, None):
         for place in order:
             row, column = divmod(place, width)

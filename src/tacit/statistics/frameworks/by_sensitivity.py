@@ -2,8 +2,8 @@
 
 The author's promise. `local_sensitivity(rows, k)` bounds how far the function moves between y and a neighbour of y, for
 every y within k units of the rows (added or removed), and the bound of a data set at k is at most that of any neighbour
-at k + 1: so does the exact one, the maximum over all such y. Both functions succeed on all data, or the results stand
-for nothing. Nothing here can check that: try all data sets of a small grid.
+at k + 1. The exact one, the maximum over all such y, does both. Both functions must succeed on all data, or the results
+mean nothing. Nothing here can check that; the author can, on all data sets of a small grid.
 
 SmoothSensitivity. S = max over k of exp(-b k) min(LS(k), width), with the width of the output's bounds for k above
 `farthest`, is a b-smooth bound of the local sensitivity of the clamped function: S(x) >= LS(0), and LS(k; x) <=
@@ -17,8 +17,8 @@ DistanceToProperty. How many units must be added or removed before the rows have
 most 1 between neighbours, whatever the property, and so does its part up to `most`: Laplace noise of scale 1/epsilon.
 
 The functions run isolated (`isolated`), once, on all rows, in a time that is public. One that fails counts as mid-way
-between the output's bounds, with the whole width as its sensitivity (as distance 0): a promise broken, but nothing
-else leaves.
+between the output's bounds, with the whole width as its sensitivity (as distance 0): the promise is broken then, but
+nothing else leaves.
 
 Neighbours: one unit's row, added or removed.
 Source: Nissim, Raskhodnikova, Smith 2007; Dwork and Lei 2009.
@@ -61,7 +61,7 @@ class _Measured:
 
 @dataclass(frozen=True, slots=True)
 class _Bounded:
-    """What both frameworks are told."""
+    """What both frameworks need to know."""
 
     function: Callable[[Any], Any]
     local_sensitivity: Callable[[Any, int], Any]
@@ -76,7 +76,7 @@ class _Bounded:
         for name, given in (("function", self.function), ("local_sensitivity", self.local_sensitivity)):
             if not callable(given):
                 raise parameters.refuse(name, "a function", type(given).__name__)
-        Isolated(self.function, 1, self.seconds, 1)  # so that the one to blame is named
+        Isolated(self.function, 1, self.seconds, 1)  # so that the error names the function to blame
         return Isolated(_Measured(self.function, self.local_sensitivity, farthest), farthest + 2, self.seconds, 1)
 
     @property

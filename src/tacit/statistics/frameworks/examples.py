@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 
 
 def middle_row(rows: NDArray[np.float64]) -> float:
-    """The median of the first column, whose values lie between 0 and 100: row ceil(n/2); of no rows 0."""
+    """The median of the first column, whose values lie between 0 and 100: row ceil(n/2), or 0 without rows."""
     return _row(rows, (len(rows) + 1) // 2)
 
 
 def largest_gap_at(rows: NDArray[np.float64], distance: int) -> float:
     """A bound of how far one row, added or removed, moves `middle_row` on data within this distance.
 
-    Each row that comes or goes moves the middle by at most one place among the rows of now.
+    Each row that comes or goes moves the middle by at most one place among the present rows.
     """
     middle = (len(rows) + 1) // 2
     return _row(rows, middle + distance + 1) - _row(rows, middle - distance - 1)

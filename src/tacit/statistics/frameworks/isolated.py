@@ -1,4 +1,4 @@
-"""Anyone's function, run where it can do no harm: in processes of its own, under a clock that is public.
+"""Anyone's function, run where it can do no harm: in processes of its own, for a time that is public.
 
 Promise. What comes back from a block is the wanted number of doubles, or None: nothing else, whatever the function
 returns, raises, prints, warns of, or how it ends. Every block runs in a process of its own, forked from one that has
@@ -70,7 +70,7 @@ class Isolated:
         self.pickled()
 
     def pickled(self) -> bytes:
-        """The function by its name."""
+        """The function's name."""
         try:
             return pickle.dumps(self.function)
         except (pickle.PicklingError, AttributeError, TypeError):
@@ -100,7 +100,7 @@ class Isolated:
 
 
 def identity_of(function: Any) -> str:
-    """What tells a function that can be pickled from others: its name and its code."""
+    """What distinguishes a function that can be pickled from others: its name and its code."""
     code = getattr(function, "__code__", None)
     return hashlib.sha256(pickle.dumps(function) + (marshal.dumps(code) if code is not None else b"")).hexdigest()
 
@@ -146,7 +146,7 @@ class Place:
         self._process.kill()
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
-            with contextlib.suppress(OSError):  # what was not sent to a process that is gone
+            with contextlib.suppress(OSError):  # the process is gone, with unsent bytes
                 if stream is not None:
                     stream.close()
         self._process = None

@@ -47,7 +47,7 @@ def load(path: list[str], main: str | None, pickled: bytes) -> Any:
         module = types.ModuleType("__mp_main__")  # the name by which a script knows that it is not the program itself
         module.__dict__.update(runpy.run_path(main, run_name="__mp_main__"))
         sys.modules["__main__"] = sys.modules["__mp_main__"] = module
-    return pickle.loads(pickled)  # noqa: S301  from the caller, to whom the function belongs
+    return pickle.loads(pickled)  # noqa: S301  from the caller, whose function it is
 
 
 def answer(function: Any, block: bytes, expected: int) -> bytes:
@@ -72,7 +72,7 @@ def child(function: Any, block: bytes, expected: int, seconds: float, write_end:
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_REAL, seconds + 1)  # should there be nobody left to end it
+        signal.setitimer(signal.ITIMER_REAL, seconds + 1)  # in case no parent is left to end it
         os.write(kept, answer(function, block, expected))
     finally:
         os._exit(0)
@@ -93,7 +93,7 @@ def run(function: Any, block: bytes, expected: int, seconds: float) -> bytes:
             break
         found += part
     os.close(read_end)
-    for end in (os.killpg, os.kill):  # the session, and the child should it not have made one yet
+    for end in (os.killpg, os.kill):  # the session, and the child in case it has not made one yet
         try:
             end(process, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
@@ -106,13 +106,13 @@ def main() -> None:
     """Serve one caller until it goes away."""
     inward, outward = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):  # nothing that an import prints may stand between frames
+    for stream in (0, 1, 2):  # nothing that an import prints may come between frames
         os.dup2(null, stream)
     path, script, expected, seconds = pickle.loads(read_frame(inward))  # noqa: S301
     pickled = read_frame(inward)
     try:
         function = load(path, script, pickled)
-    except BaseException:  # noqa: BLE001  whatever an import does: the function is not to be had here
+    except BaseException:  # noqa: BLE001  whatever the import did, the function cannot be loaded here
         write_frame(outward, b"unknown")
         return
     write_frame(outward, b"ready")

@@ -2,7 +2,7 @@
 
 Rows reach a function as a matrix of floats, a line for each unit and a column for each variable, sorted, so that their
 order says nothing. Numbers are what they mean (dates: days, times: microseconds, since 1970), texts the place of the
-value in its list. There is one row of each unit: more are refused.
+value in its list. A unit has one row: more are refused.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class PaidLook:
     level: Fraction
 
     def rows(self, opened: Opened) -> Rows:
-        """The rows in an order that is their own."""
+        """The rows in an order that follows from the rows alone."""
         variables = self.source.variables
         codes = opened.values(*(each.name for each in variables))
         steps = np.array([float(each.step) for each in variables])
-        with np.errstate(all="ignore"):  # rows too large for a float are infinite, and not warned about
+        with np.errstate(all="ignore"):  # rows too large for a float are infinite, without a warning
             matrix: Rows = codes.astype(np.float64) * steps
         order = np.lexsort(matrix.T[::-1]) if len(matrix) else np.arange(0)
         return np.asarray(matrix[order])
@@ -54,7 +54,7 @@ def asked(
     rows_per_unit: int | None,
     level: Number,
 ) -> PaidLook:
-    """The request, refused where it is not one row of each unit."""
+    """The request; refused where a unit may have more than one row."""
     source = source_of(data, columns, bounds=bounds, values=values, rows_per_unit=rows_per_unit)
     source.one_row_each(study)
     slip = parameters.slip("delta", delta)
@@ -71,7 +71,7 @@ class Output:
 
     @property
     def middle(self) -> Fraction:
-        """What stands for a result that is not there."""
+        """What stands for a result that is missing."""
         return (self.low + self.high) / 2
 
     @property

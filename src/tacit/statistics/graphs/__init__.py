@@ -1,4 +1,4 @@
-"""Studies of graphs whose nodes are public and whose edges are not (and one where a node is what is protected).
+"""Studies of graphs whose nodes are public and whose edges are not (and one study that protects a node).
 
 triangles(edges, nodes=1000, epsilon=1)                       # a list of pairs, an array, a networkx graph
 triangles(clinic, ["calls.caller", "calls.callee"], epsilon=1)   # rows of a curator, each an edge

@@ -10,8 +10,8 @@ More nodes. All cuts are too many to list, and a list found by looking at the gr
 epsilon buys noisy weights of all pairs (Laplace, scale 2/epsilon; an edge changes one pair), candidates are drawn from
 those alone (random contraction: pairs are joined in the order of exponential clocks with their noisy weights as rates,
 until two groups are left; and every single node), which is post-processing; the other half chooses among them by their
-true costs. The guarantee against the cheapest *candidate* is as above. Against the cheapest cut there is none beyond
-this: a single node is always a candidate, so the cost is at most the least degree plus the same term. Contraction
+true costs. The guarantee against the cheapest *candidate* is as above. Against the cheapest cut there is only this
+guarantee: a single node is always a candidate, so the cost is at most the least degree plus the same term. Contraction
 finds smaller cuts where groups are joined by many fewer edges than the noise of n**2 pairs hides: dense graphs.
 
 Source: Gupta, Ligett, McSherry, Roth, Talwar 2010 (who choose among all cuts, and sample those of small cost with a
@@ -97,7 +97,7 @@ def minimum_cut(
 
 
 def all_costs(graph: Graph) -> Whole:
-    """The costs of all cuts: at place c - 1 of the one whose other side are the nodes j with bit j - 1 of c set."""
+    """The costs of all cuts: at place c - 1 is the cut whose second side has the nodes j with bit j - 1 of c set."""
     n = graph.nodes
     sides = np.arange(1, 2 ** (n - 1), dtype=np.int64) << 1  # bit j for node j; node 0 is on the first side
     total = np.zeros(len(sides), dtype=np.int64)
@@ -113,14 +113,14 @@ def costs(graph: Graph, sides: Sides) -> Whole:
 
 
 def _noisy_weights(graph: Graph, weighing: Laplace, bits: BitSource) -> NDArray[np.float64]:
-    """One for each pair, as a symmetric matrix of rates: noisy ones and zeros, with the negative ones as nothing."""
+    """A rate for each pair, as a symmetric matrix: the noisy weight, or nearly zero where that is negative."""
     n = graph.nodes
     exact = np.zeros((n, n), dtype=np.int64)
     exact[graph.edges[:, 0], graph.edges[:, 1]] = 1
     above = np.triu_indices(n, 1)
     noisy = weighing.release(exact[above], bits=bits)
     rates = np.zeros((n, n))
-    rates[above] = np.maximum(np.clip(noisy, 0, 2**40), 1e-3)  # every pair may be joined at last
+    rates[above] = np.maximum(np.clip(noisy, 0, 2**40), 1e-3)  # so that every pair may be joined in the end
     return rates
 
 

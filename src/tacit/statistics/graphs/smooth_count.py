@@ -52,7 +52,7 @@ class SmoothCount:
 
     @property
     def price(self) -> Price:
-        """Of the number and its interval."""
+        """The price of the number and its interval."""
         return Price(self.smooth.event, self.epsilon, self.delta)
 
     @property

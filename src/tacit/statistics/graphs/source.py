@@ -39,7 +39,7 @@ class Graph:
 
     @property
     def degrees(self) -> Whole:
-        """Of each node."""
+        """The degree of each node."""
         return np.bincount(self.edges.ravel(), minlength=self.nodes).astype(np.int64)
 
 
@@ -62,7 +62,7 @@ class GraphSource:
         return len(self.nodes)
 
     def at_least(self, nodes: int, study: str) -> None:
-        """Refuse fewer nodes than a study is about."""
+        """Refuse fewer nodes than a study needs."""
         if self.count < nodes:
             raise parameters.refuse("nodes", f"at least {nodes} for {study}", self.count)
 
@@ -192,7 +192,7 @@ def _columns(data: Any, weighted: bool) -> tuple[Any, Any]:
 
 
 def _places(ends: Sequence[Any], labels: Sequence[Any]) -> Whole:
-    """The number of each label; -1 for what is none."""
+    """The number of each label; -1 for anything that is not a label."""
     places = {label: place for place, label in enumerate(labels)}
     return np.array([places.get(end, -1) if isinstance(end, Hashable) else -1 for end in ends], dtype=np.int64)
 

@@ -87,7 +87,7 @@ def spanning_tree_cost(
 
 
 def tree_cost(graph: Graph, width: int) -> int:
-    """Of the best tree, where pairs that are no edge weigh `width`."""
+    """The cost of the best tree, where pairs that are no edge weigh `width`."""
     weights = next(disjoint_forests(graph, width))
     return int(weights.sum()) + width * (graph.nodes - 1 - len(weights))
 

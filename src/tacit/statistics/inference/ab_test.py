@@ -5,7 +5,7 @@ their L1 sensitivity is 1. All else is post-processing.
 
 The difference's interval takes the error as the normal one of two proportions, each with one success and one failure
 added (Agresti, Caffo), plus the known noise of the four counts over the groups' sizes. The lift (second over first,
-minus 1) gets the ratios that the same law does not reject (Fieller); of few rows it is not shown. The p-value is that
+minus 1) gets the ratios that the same law does not reject (Fieller); with few rows it is not shown. The p-value is that
 of equal proportions, with the pooled one in the sampling variance.
 
 Assumptions: rows are independent draws, one of each unit. Neighbours: one unit's row, added or removed.
@@ -30,7 +30,7 @@ from tacit.statistics.moments.noise_sum import NoiseSum
 from tacit.statistics.source import Opened, source_of
 
 _MOST_LIFT = 1e6
-_FEW = 10.0  # times the noise's scale: of fewer rows a quotient is shown only where noise makes them look like more
+_FEW = 10.0  # times the noise's scale: with fewer rows a quotient is shown only if noise makes them look like more
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def chance(first: Arm, second: Arm) -> float:
 
 
 def lift(first: Arm, second: Arm, level: float) -> tuple[float | None, float | None, float | None]:
-    """(second/first - 1) and its interval; None for what is not bounded."""
+    """(second/first - 1) and its interval; None for an end that is not bounded."""
     if min(first.count / first.scale, second.count / second.scale) <= _FEW or first.rate <= 0:
         return None, None, None
     estimate = second.rate / first.rate

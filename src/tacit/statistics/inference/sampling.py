@@ -64,7 +64,7 @@ def chance_of_mean(moments: Moments, share: float, code: float) -> float:
 
 
 def _variances(moments: Moments, share: float) -> Reals:
-    """Where the sampling variance may be, were `share` the mean: equally likely points, from low to high."""
+    """Where the sampling variance may be, if `share` is the mean: equally likely points, from low to high."""
     count = max(moments.count, 2.0)
     first = np.array([1 - share, 0.5 - share, -share])
     second = np.array([(1 - share) ** 2, -share * (1 - share), share**2])

@@ -31,7 +31,7 @@ class Groups:
 
     @property
     def names(self) -> tuple[str, str]:
-        """The two groups, as they read."""
+        """The names of the two groups."""
         return str(self.cells.labels[self.places[0]]), str(self.cells.labels[self.places[1]])
 
 

@@ -21,7 +21,7 @@ from tacit.noise import BitSource
 
 @dataclass(frozen=True, slots=True)
 class Additive:
-    """A mechanism for a vector, what it costs, and its noise in floating point for what is worked out afterwards."""
+    """A mechanism for a vector, what it costs, and its noise in floating point for later computations."""
 
     mechanism: Laplace | Gaussian
     price: Price

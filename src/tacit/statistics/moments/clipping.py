@@ -1,4 +1,4 @@
-"""Rows clipped to an L1 or an L2 ball, in whole numbers, so that the bound of their norm is a fact and not a rounding.
+"""Rows clipped to an L1 or an L2 ball, in whole numbers, so that the bound on their norm is exact.
 
 Each column's bounds are first mapped to -1 and 1, and then to whole numbers from -FINE to FINE: y = trunc(z FINE/W)
 with z = 2 (code - low) - W, exact integer arithmetic. A row whose norm is above K = floor(radius FINE) is shrunk by a
@@ -29,7 +29,7 @@ Whole = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Ball:
-    """All rows of at most this norm. `reach` is the radius in whole numbers."""
+    """The ball of all rows with at most this norm. `reach` is the radius in whole numbers."""
 
     norm: Literal["l1", "l2"]
     reach: int

@@ -3,11 +3,11 @@
 Theorem. Let r be the exact correlation of two columns of exact variances v, w > 0 and covariance c, and k**2 = v/w.
 Then v/k = k w = sqrt(v w), so
     c - r (v/k + k w)/2 = 0   and   v - k**2 w = 0.
-Both are linear in (c, v, w). Put in the released ones and the noise of both is a combination of theirs, of a law that
-is known (in `matrices`' theorem even the term with the count cancels). So a test of k by the second equation and of r,
+Both are linear in (c, v, w). With the released ones put in, both are combinations of their noises, whose law is known
+(in the theorem of `matrices` even the term with the count cancels). So a test of k by the second equation and of r,
 given k, by the first need no delta method: the interval holds the r that are not rejected for some k that is not
-rejected. With the tests at 1 - a/10 and 1 - 9a/10 it misses with probability at most a = 1 - level, up to what
-`matrices` puts in for the means. Wherever a variance does not stand out of its noise the interval is from -1 to 1.
+rejected. With the tests at 1 - a/10 and 1 - 9a/10 it misses with probability at most a = 1 - level, up to the error of
+the means that `matrices` puts in. Wherever a variance does not stand out of its noise the interval is from -1 to 1.
 
 To first order k does not matter, as v/k + k w is least at the released ratio; for few rows it does.
 Source: Fieller 1954 (ratios by linear tests); the equation for r is argued here.
@@ -27,7 +27,7 @@ _RATIOS = 9
 
 
 def correlation_ends(found: Matrices, level: float) -> tuple[Reals, Reals]:
-    """Between which each correlation lies with probability `level`, by itself; 1 and 1 on the diagonal."""
+    """The ends between which each correlation lies with probability `level`, by itself; 1 and 1 on the diagonal."""
     d = len(found.mean)
     low, high = np.full((d, d), -1.0), np.ones((d, d))
     np.fill_diagonal(low, 1.0)
@@ -62,7 +62,7 @@ def _ratios(v: Reals, w: Reals, first: Reals, second: Reals, level: float) -> tu
 
 
 def _deviations(top: Reals, bottom: Reals, top_noise: Reals, bottom_noise: Reals, level: float) -> Reals:
-    """How many deviations the noise of top - t bottom exceeds by chance: at t = 0 and at the quotient, the larger."""
+    """The deviations that the noise of top - t bottom exceeds by chance: the larger of t = 0 and the quotient."""
     found = np.zeros_like(top)
     for t in (np.zeros_like(top), top / np.where(bottom == 0, 1.0, bottom)):
         noise = top_noise - t * bottom_noise

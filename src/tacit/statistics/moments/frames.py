@@ -1,15 +1,15 @@
 """Frames that fit the rows, bought by rank: how narrow rows lie within bounds that are far wider.
 
-The noise of second moments is as large as the bounds are wide, the rows' own spread does not matter; the noise of a
-choice by rank is a number of rows, and the bounds hardly matter. So a share of epsilon first finds where the rows lie,
-and the moments are then released of rows that are clipped to that. What is clipped is a fact that is released.
+The noise of second moments grows with the width of the bounds, whatever the spread of the rows; the noise of a choice
+by rank is a number of rows, and the bounds hardly matter to it. So a share of epsilon first finds where the rows lie,
+and then the moments of rows that are clipped to that place are released. How they are clipped is released too.
 
 Method. For a column: its quartiles by rank, stretched by 2.5 times their distance to either side (for a normal column
-4 deviations from the middle), within the bounds. For one feature x and a target y there is more to be had: a
-line through the medians of what random pairs of rows say (`order.robust_regression`), and how far rows are from it,
-3.5 times the upper quartile of the distances. y is then clipped to that band around the line, and what is summed up is
-the distance from the line. A frame that is not narrower than `_WORTH` of its bounds is not used: those rows are clamped
-to their bounds, and to nothing else.
+4 deviations from the middle), within the bounds. For one feature x and a target y more is possible: a line through the
+medians of what random pairs of rows say (`order.robust_regression`), and how far rows are from it, 3.5 times the upper
+quartile of the distances. y is then clipped to that band around the line, and what is summed up is the distance from
+the line. A frame that is not narrower than `_WORTH` of its bounds is not used: those rows are clamped to their bounds,
+and to nothing else.
 
 Theorem. The choices cost what each of them is said to cost, together the epsilon that is given; a pair's height is a
 function of two rows, for which a unit counts as 2 r rows (`robust_regression`). Frames are made of what they release.
@@ -45,12 +45,12 @@ MOST_FEATURES = 4
 _POINTS = 1 << 14
 _HEIGHTS = 1 << 20  # the grid of `on_grid`
 _STRETCH, _BAND, _WORTH = 2.5, 3.5, 0.9
-_SURE = 2  # the rows are so many times the error of a rank, or nothing is said
+_SURE = 2  # the rows must be this many times the error of a rank
 _SHARES = {
     True: (Fraction(15, 100), Fraction(20, 100), Fraction(15, 100)),
     False: (Fraction(25, 100), Fraction(0), Fraction(0)),
 }
-"""Of epsilon: for the columns' frames, for the line, for the band around it; with one feature, and with several."""
+"""Shares of epsilon for the columns' frames, the line and the band around it; with one feature, and with several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +64,14 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """One for each column; the target's is around the `line` (height at 0, slope), of codes, where there is one."""
+    """A frame for each column; the target's is around the `line` (height at 0, slope), of codes, where there is one."""
 
     columns: tuple[Frame, ...]
     line: tuple[float, float] | None = None
 
     @property
     def narrowed(self) -> bool:
-        """Whether anything is clipped by more than the bounds."""
+        """Whether any frame is narrower than the bounds."""
         return any(each.narrowed for each in self.columns)
 
 
@@ -155,7 +155,7 @@ def framed(codes: Whole, frames: Frames, aim: int) -> Whole:
         if place == aim and frames.line is not None:
             x = _within(codes[:, features[0]], frames.columns[features[0]])
             value = value - _heights(frames.line, x)
-        with np.errstate(all="ignore"):  # what is no number becomes one within the frame, and must not be warned about
+        with np.errstate(all="ignore"):  # what is no number becomes one within the frame, without a warning
             share = np.nan_to_num((value - frame.centre) / frame.half, nan=0.0, posinf=1.0, neginf=-1.0)
         out[:, place] = np.rint(np.clip(share, -1.0, 1.0) * FINE)
     return out

@@ -1,7 +1,7 @@
 """Studies of arrays whose number of rows is public: neighbours then have one row replaced, not added or removed.
 
 A curator's ledger is about adding or removing a unit, so there a known size is refused. The length of the arrays is the
-same for all neighbours, so looking at it, and refusing a `size` that is not it, tells nothing.
+same for all neighbours, so looking at it, and refusing a different `size`, tells nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LEFT_OUT = "Rows without a value are left out."
 
 
 def public_size(source: Source, size: Any, least: int = 1) -> int:
-    """The size, where it may be public and is the arrays' own."""
+    """The size; refused where it may not be public, or is not the arrays' own."""
     stated = parameters.whole("size", size, least=least)
     if not isinstance(source, ArraySource):
         raise parameters.refuse("size", "left out with a curator, whose ledger is about adding or removing units", size)
@@ -34,5 +34,5 @@ def public_size(source: Source, size: Any, least: int = 1) -> int:
 
 
 def one_replaced(finding: Finding) -> Finding:
-    """The finding with the neighbours that it was made for."""
+    """The finding, with the neighbours that it was made for."""
     return replace(finding, facts={**finding.facts, "neighbours": "one row, replaced by another"})

@@ -3,16 +3,16 @@
 Theorem. Let C_xx, C_xy be the released covariances of features and target, E_xx, E_xy their errors, b the exact
 coefficients. As (C_xx - E_xx) b = C_xy - E_xy, the plain solution b' = C_xx^-1 C_xy errs by
     b' - b = C_xx^-1 (E_xy - E_xx b)
-exactly: no bias but what the noise in C_xx^-1 makes of it. With D = b' - b and W = C_xx^-1 the j-th line reads
+exactly: there is no bias but what the noise in C_xx^-1 makes. With D = b' - b and W = C_xx^-1 the j-th line reads
     D_j = (W (E_xy - E_xx b'))_j + (W E_xx D)_j,
-a noise whose law is public (`matrices`; the terms with the count cancel), and one that is small compared with D where
-the features' spread stands out of its noise. If q_j bounds the first, and Q_jl bounds (W E_xx)_jl, then |D| <= q + Q
-|D|, so |D| <= (1 - Q)^-1 q wherever the spectral radius of Q >= 0 is below 1: the interval. For one feature this is
-Fieller's, with the triangle inequality; it is one to first order for many, and wider than that by what is left.
+a noise whose law is public (`matrices`; the terms with the count cancel), and a term that is small compared with D
+where the features' spread stands out of its noise. If q_j bounds the first, and Q_jl bounds (W E_xx)_jl, then |D| <= q
++ Q |D|, so |D| <= (1 - Q)^-1 q wherever the spectral radius of Q >= 0 is below 1: the interval. For one feature this is
+Fieller's, with the triangle inequality; for many it is Fieller's to first order, and wider than that by the remainder.
 
-Where the radius is not below `_MOST_RADIUS` the released moments do not tell the line: nothing bounds D. A ridge then
-lifts the features' least variance to the size of its noise, so that the numbers are not wild; what it takes from the
-coefficients is not known, and no interval is given.
+Where the radius is not below `_MOST_RADIUS` the released moments do not determine the line: nothing bounds D. A ridge
+then lifts the features' least variance to the size of its noise, so that the numbers are not wild; what it takes from
+the coefficients is not known, and no interval is given.
 
 The intercept errs by (h_y - b h_x)/N - M_x D (h, N and M as in `matrices`), bounded likewise.
 Source: Fieller 1954; Vu, Slavkovic 2009 and Wang 2018 for noisy sufficient statistics with a ridge.
@@ -38,8 +38,8 @@ _MOST_RADIUS = 0.5
 class Line:
     """Slopes, and the intercept at `origin`, in units of the half widths; `reach` bounds the errors of both.
 
-    The intercept comes first in `reach`, which is None where the noise is too large for intervals; `ridge` is above 0
-    then, and only then.
+    The intercept comes first in `reach`, which is None where the noise is too large for intervals; then, and only then,
+    `ridge` is above 0.
     """
 
     slopes: Reals
@@ -49,7 +49,7 @@ class Line:
 
 
 def least_squares(found: Matrices, features: Sequence[int], aim: int, level: float, origin: Reals) -> Line:
-    """The line of the column `aim` on `features`; `origin` is where in the features the intercept is wanted."""
+    """The line of the column `aim` on `features`; the intercept is at the features' `origin`."""
     chosen = list(features)
     inner, crossed = found.raw[np.ix_(chosen, chosen)], found.raw[chosen, aim]
     noise = found.errors[:, chosen][:, :, chosen]

@@ -9,9 +9,9 @@ second moment over N, less M_i M_j). With h_i = e_i - m_i e_n, so that N (M_i - 
     N (C_ij - c_ij) = e_ij - m_i e_j - m_j e_i + (m_i m_j - c_ij) e_n - h_i h_j/N.
 Proof. N C_ij = sum u_i u_j + e_ij - N M_i M_j, and N M_i M_j = N m_i m_j + m_i h_j + m_j h_i + h_i h_j/N; now put in
 N = n + e_n, sum u_i u_j = n (c_ij + m_i m_j) and the h.
-N is released, so nothing is divided by an unknown count: but for the last term, which falls as 1/N, the error is linear
-in noise whose law is public. What is not known of it are m and c, by which the noise is weighted; the released ones are
-put in their place (for the ends of an interval of c: the ends themselves, as Fieller does).
+N is released, so nothing is divided by an unknown count. Except for the last term, which falls as 1/N, the error is
+linear in noise whose law is public. The weights of that noise, m and c, are not known; the released ones are put in
+their place (for the ends of an interval of c: the ends themselves, as Fieller does).
 
 With a count that does not stand out of its noise (`enough`) nothing is said: the intervals are all that bounds allow.
 """
@@ -53,12 +53,12 @@ class Matrices:
     errors: Reals
 
     def errors_at(self, covariance: Reals) -> Reals:
-        """Draws of the error of the released covariance, were this the exact one."""
+        """Draws of the error of the released covariance, if this were the exact one."""
         return np.asarray(self.errors - covariance * (self.count_noise / self.count)[:, None, None])
 
     @property
     def plain_errors(self) -> Reals:
-        """The same at the covariance that is shown."""
+        """Draws of the error at the covariance that is shown."""
         return self.errors_at(self.covariance)
 
     def expected_error(self, units: Reals | float = 1.0) -> float:
@@ -66,7 +66,7 @@ class Matrices:
         return float(np.sqrt(np.mean(np.square(self.plain_errors * units).sum(axis=(1, 2)))))
 
     def ends(self, level: float) -> tuple[Reals, Reals]:
-        """Between which each covariance lies with probability `level`, by itself."""
+        """The ends between which each covariance lies with probability `level`, by itself."""
         d = len(self.mean)
         least, most = np.where(np.eye(d, dtype=bool), 0.0, -1.0), np.ones((d, d))
         if not self.enough:
@@ -88,7 +88,7 @@ def release(design: Design, opened: Opened, bits: BitSource) -> Matrices:
 
 
 def matrices(design: Design, noisy: Reals) -> Matrices:
-    """What the released vector says."""
+    """What the released vector says of the moments."""
     d = len(design.columns)
     solver = design.solver()
     moments = solver @ noisy
@@ -139,7 +139,7 @@ def _symmetric(above: Reals, d: int) -> Reals:
 
 
 def scales(design: Design) -> Reals:
-    """Half the distance of each column's bounds: what one unit is in the data's own."""
+    """Half the distance of each column's bounds: one unit, in the units of the data."""
     return np.array([each.span / 2 for each in design.columns])
 
 

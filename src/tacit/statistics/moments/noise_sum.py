@@ -1,6 +1,6 @@
 """The law of a normal number plus Laplace numbers of different scales: how likely it is to lie beyond a point.
 
-This is what stands between a released number and what is said of it: sampling gives the normal part, the mechanism the
+This is the law of the error of a released number: sampling gives the normal part, the mechanism the
 Laplace parts (or, with Gaussian noise, a larger normal part). Everything here is worked out from public or released
 numbers, in floating point.
 
@@ -97,7 +97,7 @@ def two_above(x: Reals | np.float64, s: float, t: float) -> Reals:
 
 
 def combination(weights: Sequence[float], is_laplace: bool, scale: float, variance: float = 0.0) -> NoiseSum:
-    """The law of a weighted sum of one mechanism's noises, with a normal part of this variance beside them."""
+    """The law of a weighted sum of one mechanism's noises, and a normal part of this variance."""
     moved = [abs(weight) * scale for weight in weights]
     if is_laplace:
         return NoiseSum(tuple(each for each in moved if each > 0), variance)

@@ -1,12 +1,12 @@
-"""One column's count, sum and sum of squares, released together with the least noise for all that is made of them.
+"""One column's count, sum and sum of squares, released together with the least noise for all that follows.
 
 Theorem. Let a = code - low and b = high - code, so that a + b = W, the width. The parts of 1 = ((a + b)/W)**degree,
   degree 1: (a, b), which add up to W;   degree 2: (a**2, 2ab, b**2), which add up to W**2,
 are never negative. So a row moves the vector of their sums by exactly W**degree in L1, wherever its value lies, and by
 at most that in L2 (reached at the bounds); a unit with r rows moves it by r W**degree. Every polynomial of this degree
 in the value, such as value - mean or (value - mean)**2 - variance, is a fixed combination of the parts, with the
-coefficients of its Bernstein form. For degree 1 the L1 ball is the very hull of what rows can do to (count, sum), so no
-smaller ball would do; budgets split between a count and a centred sum have twice the variance at equal shares.
+coefficients of its Bernstein form. For degree 1 the L1 ball is exactly the hull of what rows can do to (count, sum), so
+no smaller ball is enough; budgets split between a count and a centred sum have twice the variance at equal shares.
 
 Neighbours: one unit's rows, added or removed. Everything is in whole numbers until the noise has been added.
 Source: the optimality of a norm whose ball is the hull: Awan, Slavkovic 2021 (K-norm mechanisms).
@@ -85,7 +85,7 @@ class Moments:
         return sum(weight * part for weight, part in zip(self._weights(mean), self.parts, strict=True))
 
     def noise_of_centred(self, mean: float, variance: float = 0.0) -> NoiseSum:
-        """The law of what noise adds to `centred`, with sampling of this variance beside it."""
+        """The law of what noise adds to `centred`, together with sampling of this variance."""
         return combination(self._weights(mean), self.is_laplace, self.noise, variance)
 
     def variance_noise(self) -> float:

@@ -1,7 +1,7 @@
 """Draws of a mechanism's noise, and what share of them an interval must leave out.
 
-The law of the noise is public, so what it does to anything that is computed afterwards can be drawn as often as one
-likes. These draws are for words about the noise, not for hiding anything: they come from a plain generator with a fixed
+The law of the noise is public, so what it does to anything that is computed afterwards can be drawn any number of
+times. These draws describe the noise and hide nothing: they come from a plain generator with a fixed
 seed, so equal releases get equal intervals.
 
 A quantile of B draws is off by sqrt(t (1 - t)/B) in probability at a tail of t. Intervals take their tails smaller by
@@ -29,7 +29,7 @@ def draws_of(noise: Additive, size: int, draws: int, unit: Any = 1.0) -> Reals:
 
 @lru_cache(maxsize=8)
 def standard_draws(is_laplace: bool, draws: int, size: int) -> Reals:
-    """Draws of scale 1: of public sizes alone, so that keeping them tells nothing."""
+    """Draws of scale 1: they follow from public sizes alone, so keeping them tells nothing."""
     generator = np.random.Generator(np.random.PCG64(20_230_501))
     found = generator.laplace(size=(draws, size)) if is_laplace else generator.normal(size=(draws, size))
     found.setflags(write=False)
@@ -37,14 +37,14 @@ def standard_draws(is_laplace: bool, draws: int, size: int) -> Reals:
 
 
 def tails(results: Reals, level: float) -> tuple[Reals, Reals]:
-    """Below and above which the results lie with probability (1 - level)/2 at most, along the first axis."""
+    """The results lie beyond each of these two ends with probability (1 - level)/2 at most, along the first axis."""
     tail = _less((1 - level) / 2, len(results))
     ends = np.quantile(results, [tail, 1 - tail], axis=0)
     return ends[0], ends[1]
 
 
 def most(results: Reals, level: float) -> Reals:
-    """What the size of the results exceeds with probability 1 - level at most, along the first axis."""
+    """A size that the results exceed with probability 1 - level at most, along the first axis."""
     return np.asarray(np.quantile(np.abs(results), 1 - _less(1 - level, len(results)), axis=0))
 
 

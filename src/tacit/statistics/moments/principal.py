@@ -4,9 +4,9 @@ Theorem. The covariance is released as in `covariance`; its eigenvectors are pos
 matrix, V' its first k eigenvectors and V those of the exact C, the variance that V' captures is short of what V
 captures by at most 2 |C' - C| k (Weyl: tr(V^T C V) <= tr(V^T C' V) + k|E| <= tr(V'^T C' V') + k|E| and once more).
 
-Intervals. Directions are chosen on the noisy matrix, so the noise along them is not that of a fixed direction. What
-holds whatever was chosen: each eigenvalue of C' = C + E is within |E| (the largest singular value) of the same one of
-C (Weyl); and with g the distance of an eigenvalue of C' from its neighbours, its eigenvector is at an angle of at most
+Intervals. Directions are chosen on the noisy matrix, so the noise along them is not that of a fixed direction. Whatever
+was chosen, this holds: each eigenvalue of C' = C + E is within |E| (the largest singular value) of the same one of C
+(Weyl); and with g the distance of an eigenvalue of C' from its neighbours, its eigenvector is at an angle of at most
 arcsin(2 |E|/g) to that of C (Davis, Kahan; in this form Yu, Wang, Samworth 2015). With t the size that |E| exceeds with
 probability 1 - level, found from draws of the noise (`matrices`), the variances and the angles hold all at once.
 
@@ -50,7 +50,7 @@ def pca(
     """Principal components, in the data's own units: the array `components` has one a line, `mean` what to subtract.
 
     The table has each component's variance, its share of the total, and the angle in degrees within which its direction
-    lies of the rows' own (90: nothing can be said).
+    lies from that of the rows (90: nothing can be said).
 
     >>> found = pca({"x": [20, 30], "y": [25, 35]}, bounds=(0, 100), epsilon=1)
     >>> found.names
@@ -92,7 +92,7 @@ def _uncertain(found: Matrices, units: Reals, level: float) -> tuple[Reals, Real
     """The ends of the variances' intervals, and the angles, from the largest component to the smallest."""
     shown = found.covariance * units
     d, ranks = len(shown), np.arange(1, len(shown) + 1)
-    greatest = float(np.trace(units)) / ranks  # no variance is above its column's bounds, and k of them add up
+    greatest = float(np.trace(units)) / ranks  # no variance is above its column's bounds; k of them add up
     if not found.enough:
         return np.zeros(d), greatest, np.full(d, 90.0)
     reach = float(most(np.abs(np.linalg.eigvalsh(found.plain_errors * units)).max(axis=1), level))

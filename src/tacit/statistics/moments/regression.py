@@ -4,7 +4,7 @@ Theorem. The count, sums and second moments of the features and the target are r
 coefficients solve C_xx b = C_xy, and the intercept makes the line pass through the means: post-processing. With up to
 four features a share of epsilon first finds by rank where in their bounds the rows lie (`frames`), and the moments are
 those of rows clipped to that; for one feature those of the distances from a line that was found by rank, whose slope
-and height are added again, which gives the least-squares line of the clipped rows exactly.
+and height are added back, which gives the least-squares line of the clipped rows exactly.
 
 Where the features' spread does not stand out of the noise in some direction, a ridge holds the coefficients back, there
 is no interval, and the finding says so (`least_squares` has the law of the errors, and when this is).

@@ -32,7 +32,7 @@ class Placed:
     """What the matrices are about, in the data's own units.
 
     A column's number is its value less `middles` over `halves`; the target's value is taken less `slopes` times the
-    features first. Below `least_rows` rows nothing is known of where they lie.
+    features first. With fewer than `least_rows` rows it is not known where they lie.
     """
 
     middles: Reals
@@ -80,7 +80,7 @@ class InFrames:
 
     @classmethod
     def of(cls, asked: Several, aim: int, epsilon: Fraction, delta: Fraction) -> InFrames:
-        """For the columns that were asked about."""
+        """The route for the columns that were asked about."""
         columns, rows = asked.design.columns, asked.source.rows_per_unit
         framing = Framing.of(columns, aim, rows, epsilon)
         unit = tuple(Bounded(each.name, -FINE // 2, FINE, Fraction(2, FINE)) for each in columns)

@@ -78,7 +78,7 @@ class Design:
         return np.asarray(np.linalg.pinv(scaled / size) / size)
 
     def squared_error(self) -> float:
-        """The squared error of the second moments, were the count 1: what designs are compared by."""
+        """The squared error of the second moments, if the count were 1: designs are compared by it."""
         lines = self.solver()[1 + len(self.columns) :]
         doubled = np.array([1.0 if i == j else 2.0 for i, j in self.pairs])
         return float(doubled @ np.square(lines).sum(axis=1)) * self.noise.deviation**2
@@ -163,7 +163,7 @@ def _euclidean_box(
 def _taxicab_ball(
     columns: tuple[Bounded, ...], ball: Ball, rows_per_unit: int, epsilon: Fraction, delta: Fraction
 ) -> Design:
-    """The count, the sums, the squares, the products; these twice where the ball is of the L1 norm."""
+    """The count, the sums, the squares, the products; the products twice where the ball is of the L1 norm."""
     twice = 2 if ball.norm == "l1" else 1
     t, k = ball.taxicab, ball.reach
     squares = k * k if ball.norm == "l1" else (t * t + k * k) // 2

@@ -8,11 +8,11 @@ noises that (share - m)**2 - v has in these parts, over n.
 Theorem, `size` public (replace one row, arrays only). n * (sum of squares) - (sum)**2 is the sum over pairs of
 (x_i - x_j)**2, so replacing one row changes it by at most (n - 1) W**2: noise of scale (n - 1) W**2/epsilon on it.
 
-The variance is that of the rows (divided by n), and so is what the interval holds, in probability `level`. For a public
-size it is the noise's own. Else, with X the noises of the parts, N their noisy sum, v' the released variance at the
-released mean m' and h = N (m' - m), as in the theorem of `matrices` for one column,
+The variance is that of the rows (divided by n), and that is what the interval holds, with probability `level`. For a
+public size it is that of the noise itself. Otherwise, with X the noises of the parts, N their noisy sum, v' the
+released variance at the released mean m' and h = N (m' - m), as in the theorem of `matrices` for one column,
     N (v' - v) = ((1 - m)**2 - v) X_1 - (m (1 - m) + v) X_2 + (m**2 - v) X_3 - h**2/N,
-drawn for m' in the place of m and the ends of the interval in that of v.
+which is drawn with m' in place of m and the ends of the interval in place of v.
 Source: Bernstein's form of a polynomial; the sensitivity of the variance is folklore, proved above.
 """
 

@@ -1,9 +1,9 @@
-"""The interquartile range, the distance of the upper quartile from the lower: three ways.
+"""The interquartile range, the distance of the upper quartile from the lower, in three ways.
 
 Exponential. Both quartiles chosen by rank (`methods`), subtracted: post-processing. Their intervals hold at once,
 and the least and the greatest difference of two numbers in them are the ends of the range's.
 
-Smooth. One unit moves the range by at most what it moves the two quartiles by together, so the sum of their smooth
+Smooth. One unit moves the range by at most as much as it moves the two quartiles together, so the sum of their smooth
 sensitivities, each b-smooth, is a b-smooth bound. The interval is that of `smooth_interval`.
 
 Propose-test-release (Dwork and Lei). The positive whole numbers are cut into bins [c**k, c**(k+1)), c = `ratio` public,
@@ -12,8 +12,8 @@ nearby. Let d be the least number of rows, added and removed, with which the qua
 bin (each quartile as far as it goes by itself, so d is no more than the truth), and r the rows of a unit. The distance
 max(ceil(d/r) - 1, 0) changes by at most 1 between neighbours, since d changes by at most r, and is 0 if a neighbour has
 another bin. So `ProposeTestRelease` with bound 0 applies. A range near the edge of a bin is never stable, so a second
-set of bins, moved by half a bin, gets its own half of epsilon and delta. What leaves is exact: the range lies in the
-bin for sure.
+set of bins, moved by half a bin, gets its own half of epsilon and delta. What leaves is exact: the range certainly lies
+in the bin.
 
 Neighbours: one unit's rows, added or removed.
 Source: Dwork and Lei 2009.
@@ -189,7 +189,7 @@ def stable_units(lower: Sorted, upper: Sorted, first: int, stop: int) -> int:
         most = int(upper.highest(at)[0]) - int(lower.lowest(at)[0])
         return least < first or most >= stop
 
-    # it stays at low, and leaves at high, where nothing need be left; or, by convention, where the count ends
+    # at low it stays; at high it leaves, or leaving needs no more, or (by convention) the count ends
     low, high = 0, min((REACH + 1) * lower.rows, max(lower.codes.size, 1))
     while high - low > 1:
         middle = (low + high) // 2

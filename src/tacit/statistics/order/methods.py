@@ -52,7 +52,7 @@ Found: TypeAlias = tuple[int, int, int] | tuple[int, None, None] | None
 
 MOST_BITS, LEAST_BITS = 20, 10
 FINEST_BITS = 39
-"""Of a grid that was asked for: about as many points as `tacit.mechanisms.Quantiles` chooses from at most."""
+"""Bits of a grid that was asked for: about the most points that `tacit.mechanisms.Quantiles` chooses from."""
 
 
 def bits_for(epsilon: Fraction) -> int:
@@ -74,7 +74,7 @@ class Frame:
     rows: int
     replaced: bool
     bits: int = MOST_BITS  # a choice by rank is made from about 2**bits points
-    step: Fraction = Fraction(1)  # what a code is worth
+    step: Fraction = Fraction(1)  # how much one code means in values
     rounded: bool = False  # whether values were rounded to their codes
     meaning: str = "number"  # of the values: "number", "date" or "timestamp"
 
@@ -89,7 +89,7 @@ class Frame:
         return ((self.high - self.low) >> self.coarser) + 1
 
     def point_of(self, codes: Whole) -> Whole:
-        """The points of codes; what lies in between is lost, the order is not."""
+        """The points of codes. Differences within a point are lost, the order is not."""
         return (codes - self.low) >> self.coarser
 
     def code_of(self, point: int) -> int:
@@ -107,7 +107,7 @@ class Frame:
 
     @property
     def alike(self) -> str:
-        """Which different values a choice by rank takes for one, in words; none where it tells all of them apart."""
+        """In words, which different values a choice by rank takes for one; empty where it distinguishes all of them."""
         return alike(self.step * (1 << self.coarser) if self.coarser or self.rounded else None, self.meaning)
 
     def clamped(self, value: int, low: int | None, high: int | None) -> tuple[int, int, int] | tuple[int, None, None]:
@@ -159,7 +159,7 @@ class ByRank:
         *,
         together: bool = False,
     ) -> ByRank:
-        """Planned for this epsilon, of which a share is for intervals: of one width that hold `together`, or each."""
+        """Planned for this epsilon. A share buys intervals, which hold `together` with one width, or each by itself."""
         own, groups = epsilon * (1 - interval_share), [shares] if together else [(share,) for share in shares]
         each = epsilon * interval_share / len(groups)
         moved, replaced = frame.moved, frame.replaced
@@ -182,7 +182,7 @@ class ByRank:
 
     @property
     def delta(self) -> Fraction:
-        """None."""
+        """None of delta is used: the choices are pure."""
         return Fraction(0)
 
     def find(self, codes: Whole, bits: BitSource) -> list[Found]:
@@ -246,7 +246,7 @@ class BySmooth:
 
     @property
     def delta(self) -> Fraction:
-        """All of it, where the noise has use for it."""
+        """All of delta, where the noise uses it."""
         event = self.each.noise.event
         return event.delta * len(self.shares) if isinstance(event, events.Approximate) else Fraction(0)
 
@@ -292,7 +292,7 @@ class ByTest:
 
     @property
     def delta(self) -> Fraction:
-        """All of it."""
+        """All of delta."""
         return self.test.event.delta * len(self.shares)
 
     def find(self, codes: Whole, bits: BitSource) -> list[Found]:
@@ -325,8 +325,8 @@ def best(shares: Sequence[Fraction], rows: int, epsilon: Fraction, delta: Fracti
 
     A choice by rank is off by about 2 r max(q, 1 - q) / epsilon rows (each level of the recursion has its part of
     epsilon), and by half a space between rows; smooth noise has the mean size of `smooth_choice` times r. For
-    `replaced` rows a choice on the whole line is off by 2 r/epsilon, all else as for a row removed and one added. The
-    least and the greatest always are choices: their local sensitivity reaches to the bounds.
+    `replaced` rows a choice on the whole line is off by 2 r/epsilon; the rest is as for one row removed and one added.
+    The least and the greatest are always choices by rank: their local sensitivity reaches to the bounds.
     """
     if 0 in shares or 1 in shares:
         return "exponential"

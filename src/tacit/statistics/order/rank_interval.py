@@ -1,4 +1,4 @@
-"""Intervals around released points that enclose quantiles of the rows, their one width chosen by rank.
+"""Intervals around released points that enclose quantiles of the rows; all have one width, which is chosen by rank.
 
 Setting. Rows lie on the points 0..N-1 of a public grid; V is a point that has been released; q = p/d is the quantile.
 Of n rows let B(y) lie below y and A(y) at or below y. The rows' own quantile, row ceil(q n) of them, lies at or above y
@@ -6,9 +6,10 @@ if p n - d B(y) >= 1, and at or below y if d A(y) - p n >= 0. So the interval fr
 
     g(w) = min(p n - d B(V - w), d A(V + w) - p n) >= 1.
 
-For q = 0 (the least row) the lower end is that of the grid, as nothing private tells where the very last row is not,
-and the first of the two is left out: A >= 1 then. For q = 1 the other way around. Several quantiles (of one list of
-rows, or each of its own) can have intervals of one width that hold all at once: g is the least of theirs, with one d.
+For q = 0 (the least row) the lower end is that of the grid, since nothing private can say how low the very last row
+lies. So the first of the two numbers is left out: the condition is A >= 1. For q = 1 it is the other way around.
+Several quantiles (of one list of rows, or each of its own) can have intervals of one width that hold all at once: g is
+the least of theirs, with one d.
 
 The choice. w is one of about 4 log2(N) public widths 0 = w_0 < w_1 < ... , each 2**(1/4) times the one before; the last
 is the whole grid. Width w_j stands for the whole numbers above g(w_(j-1)) and up to g(w_j), without end below for the
@@ -24,7 +25,8 @@ row leaves n as it is, and moves A and B by at most 1, so d A and d B by at most
 
 Coverage. g never falls with w, so E is among the numbers of some width, which loses nothing. With probability at least
 `level` the chosen one loses less than the shortfall of the mechanism, which E is at least: so E - g(w_j) < E, and
-g(w_j) > 0. Whatever the rows are, and wherever V is, the interval holds their quantile. (It holds no end of no rows.)
+g(w_j) > 0. Whatever the rows are, and wherever V is, the interval holds their quantile. (Without rows it holds
+nothing.)
 
 Source: the exponential mechanism, McSherry and Talwar 2007; the interval is argued here.
 """
@@ -56,7 +58,7 @@ _LARGEST = 1 << 60
 
 @dataclass(frozen=True, slots=True)
 class RankInterval:
-    """How the width of intervals around released points is chosen: its cost, and the loss that it makes room for."""
+    """How the width of intervals around released points is chosen: what it costs, and the loss that it allows for."""
 
     points: int
     shares: tuple[Fraction, ...]
@@ -122,7 +124,7 @@ class RankInterval:
 
 
 def _parts(shares: Sequence[Fraction]) -> int:
-    """d."""
+    """d: the common denominator of the quantiles."""
     return reduce(math.lcm, (share.denominator for share in shares))
 
 

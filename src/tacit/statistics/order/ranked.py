@@ -9,7 +9,8 @@ Methods, each with its theorem in `methods` and `windows`:
   "smooth"       the exact quantile plus noise for its smooth sensitivity. Pure epsilon, or with a delta less noise.
   "ptr"          the exact quantile plus noise for a `bound` that you propose, if a private test agrees. Needs delta.
   "best"         the first or the second, by public parameters only (`methods.best`).
-`interval_share` of epsilon buys intervals for the first two; 0 switches them off. The third has them for nothing.
+`interval_share` of epsilon buys intervals for the first two; 0 switches them off. The third has intervals at no extra
+cost.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ def ranked(
 
 
 def _bits_of(resolution: Fraction, variable: Variable, span: int) -> int:
-    """The grid for a resolution; one that is finer than what is known of the values, or than can be had, is refused."""
+    """The grid for a resolution; refused where it is finer than the values are known, or than is possible."""
     finest = variable.step * max(1, 1 << max(span.bit_length() - FINEST_BITS, 0))
     if resolution < finest and (variable.rounded or finest > variable.step):
         hint = f"Values of {variable.name!r} are told apart from a distance of {float(finest):.3g} on."
@@ -124,7 +125,7 @@ def _filled(source: ArraySource, middle: int) -> ArraySource:
 
 
 class Options(TypedDict, total=False):
-    """What every order statistic may be told besides its epsilon."""
+    """The options of every order statistic, in addition to its epsilon."""
 
     delta: Number
     method: str
@@ -186,7 +187,7 @@ def quantiles(
 
 
 def _share(q: Number) -> Fraction:
-    """A share as it reads: 0.9 is nine tenths, though the float is a little more."""
+    """A share as it is written: 0.9 is nine tenths, though the float is a little more."""
     exact = parameters.probability("q", q)
     if exact.denominator <= MOST_PARTS:
         return exact
@@ -197,7 +198,7 @@ def _share(q: Number) -> Fraction:
 
 
 def minimum(data: Any, columns: Any = None, *, epsilon: Number, **options: Unpack[Options]) -> Finding:
-    """About the least value. By rank: one that few rows lie below, how few is public and stands in the notes.
+    """About the least value. By rank: one that few rows lie below; how few is public and stands in the notes.
 
     >>> 0 <= minimum([20, 30, 40, 50], bounds=(0, 100), epsilon=1).value <= 100
     True
@@ -206,7 +207,7 @@ def minimum(data: Any, columns: Any = None, *, epsilon: Number, **options: Unpac
 
 
 def maximum(data: Any, columns: Any = None, *, epsilon: Number, **options: Unpack[Options]) -> Finding:
-    """About the greatest value. By rank: one that few rows lie above, how few is public and stands in the notes.
+    """About the greatest value. By rank: one that few rows lie above; how few is public and stands in the notes.
 
     >>> 0 <= maximum([20, 30, 40, 50], bounds=(0, 100), epsilon=1).value <= 100
     True
@@ -238,7 +239,7 @@ def _released(
     bought = read_share(interval_share)
     plan = _planned(asked, shares, method, bound, bought)
     variable = asked.variable
-    single = name not in ("quantiles", "quartiles")  # those are tables, of however many rows
+    single = name not in ("quantiles", "quartiles")  # those are tables, whatever the number of rows
 
     def compute(opened: Opened, bits: BitSource) -> Content:
         found = plan.find(asked.codes(opened), bits)
@@ -250,7 +251,7 @@ def _released(
         **asked.stated,
         "study": name,
         "q": [str(share) for share in shares],
-        "method": type(plan).__name__,  # what "best" stood for
+        "method": type(plan).__name__,  # the method that "best" stood for
         "bound": str(bound),
         "interval_share": str(bought),
         "points": asked.frame.points,
@@ -280,7 +281,7 @@ def _planned(
 
 
 def _columns(variable: Variable, found: list[Found]) -> tuple[list[Any], list[Any] | None, list[Any] | None]:
-    """Values and ends of intervals as they read."""
+    """Values and ends of intervals in the unit of the column."""
     read = [(None, None, None) if each is None else tuple(reading(variable, code) for code in each) for each in found]
     values, low, high = (list(part) for part in zip(*read, strict=True))
     if all(each is None for each in low):

@@ -2,15 +2,15 @@
 
 Method. Put the rows into random order and pair them off, two by two. The line through a pair is read at two public
 points, a quarter and three quarters of the way between the bounds of x; its heights there are clamped to the bounds of
-y, stretched by half their width to either side, and rounded to a public grid. A pair with one x twice tells nothing
-about a slope, and counts with its mean y at both points. The median of the heights at each of the points is chosen by
-rank (`tacit.mechanisms.Quantiles`), with half of epsilon each; the line through the two is released. The whole is
-repeated over `matchings` independent pairings, whose pairs count together. A share of epsilon buys intervals of the two
-heights that hold at once (`rank_interval`), and with them the least and the greatest slope and intercept, which are
-linear in the heights.
+y, stretched by half their width to either side, and rounded to a public grid. A pair with equal x says nothing about a
+slope, and counts with its mean y at both points. The median of the heights at each of the points is chosen by rank
+(`tacit.mechanisms.Quantiles`), with half of epsilon each; the line through the two is released. The whole is repeated
+over `matchings` independent pairings, whose pairs count together. A share of epsilon buys intervals of the two heights
+that hold at once (`rank_interval`), and with them the least and the greatest slope and intercept, which are linear in
+the heights.
 
-Theorem. Let neighbours differ by at most r rows, added or removed. All choices, of heights and of intervals, are of
-bounded range what each is said to cost, if a unit is taken to have 2 r h rows, h the number of matchings.
+Theorem. Let neighbours differ by at most r rows, added or removed. All choices, of heights and of intervals, have the
+bounded range that each is said to cost, if a unit is taken to have 2 r h rows, h the number of matchings.
 Proof. Add one row w to n rows. If n is odd, a uniformly random pairing leaves out one row, uniformly; with w paired to
 it, it is a uniformly random pairing of n + 1 rows: one pair more. If n is even, leave out a uniformly random row of the
 n + 1, and where that is not w, let w take its place in its pair: again a uniformly random pairing of n + 1 rows, in
@@ -123,14 +123,14 @@ def robust_regression(
 
 @dataclass(frozen=True, slots=True)
 class Heights:
-    """The choice of a median, made twice, and of the intervals of both where there are any."""
+    """The choice of a median, made twice, and the choice of the intervals of both where there are any."""
 
     choice: Quantiles
     interval: RankInterval | None
 
     @classmethod
     def of(cls, rows_per_unit: int, matchings: int, epsilon: Fraction, share: Fraction, level: Fraction) -> Heights:
-        """At this epsilon, of which a share is for intervals."""
+        """The plan at this epsilon, a share of which is for intervals."""
         size, half, pairs_of_unit = _POINTS + 1, Fraction(1, 2), 2 * rows_per_unit * matchings
         choice = Quantiles(size, [half], pairs_of_unit, epsilon * (1 - share) / 2)
         return cls(choice, RankInterval.of(size, [half] * 2, pairs_of_unit, epsilon * share, level) if share else None)
@@ -192,7 +192,7 @@ def _heights(variable: Variable) -> tuple[float, float]:
 
 
 def pairs(rows: int, bits: BitSource) -> tuple[Whole, Whole]:
-    """A uniformly random pairing: the order of random numbers, drawn again should two of them be equal."""
+    """A uniformly random pairing: the order of random numbers, drawn again if two of them are equal."""
     while True:
         keys = uniform_below(_KEYS, rows, bits)
         order = np.argsort(keys)
@@ -202,7 +202,7 @@ def pairs(rows: int, bits: BitSource) -> tuple[Whole, Whole]:
 
 def heights(x: Reals, y: Reals, first: Whole, second: Whole, places: tuple[float, float]) -> tuple[Reals, Reals]:
     """What each pair says at the two points; a function of its two rows alone, whichever comes first."""
-    with np.errstate(all="ignore"):  # what is no number becomes one on the grid, and must not be warned about
+    with np.errstate(all="ignore"):  # what is no number becomes one on the grid, without a warning
         run, rise = x[second] - x[first], y[second] - y[first]
         slope = np.divide(rise, run, out=np.zeros(len(first)), where=run != 0)
         middle_x, middle_y = (x[first] + x[second]) / 2, (y[first] + y[second]) / 2

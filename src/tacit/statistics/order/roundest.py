@@ -11,9 +11,10 @@ from fractions import Fraction
 
 
 def roundest(low: int, high: int, step: Fraction) -> int:
-    """Of the codes from low to high, c standing for c * step: the one nearest to the number with the fewest digits.
+    """The code from low to high (c stands for c * step) that is nearest to the number with the fewest digits.
 
-    That is the multiple of the greatest power of ten in the stretch; of several the one nearest to the middle.
+    That is the multiple of the greatest power of ten in the stretch; of several multiples, the one nearest to the
+    middle.
     """
     first, last = low * step, high * step
     power = Fraction(10) ** (len(str(int(max(abs(first), abs(last))))) + 1)

@@ -2,9 +2,9 @@
 
 Rule. Suppose the local sensitivity at a distance of k units were proportional to k + 1, as it is for an order statistic
 among evenly spaced rows. Then S(b) = max over k of (k + 1) exp(-b k) for smoothness b, and the noise has the mean size
-(multiple) S(b) E|Z|. That law and that b are taken for which this is least: quartic noise (the lightest tails that
-every pure epsilon allows), and with a delta Laplace noise too, each at a few values of b. Every candidate is private by
-`tacit.mechanisms.smooth_calibration`, so the choice, which looks at epsilon and delta alone, needs no proof.
+(multiple) S(b) E|Z|. The law and the b with the least mean size are taken, among quartic noise (the lightest tails that
+every pure epsilon allows) and, with a delta, Laplace noise too, each at a few values of b. Every candidate is private
+by `tacit.mechanisms.smooth_calibration`, so the choice, which looks at epsilon and delta alone, needs no proof.
 """
 
 from __future__ import annotations

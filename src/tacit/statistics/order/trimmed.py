@@ -2,8 +2,9 @@
 
 What is meant. Q(u) is the quantile function of the n rows (row i on ((i-1)/n, i/n]). The trimmed mean is the mean of
 Q(u) over u in [t, 1 - t]: rows at the two ends of that stretch count with the part of them that lies inside, all else
-is left out; where t n is whole it is the usual one. The winsorised mean also counts what is left out, as the next row
-that is not: Q at t (from the right) and Q(1 - t), each with weight t. Of no rows both are mid-way between the bounds.
+is left out; where t n is whole it is the usual one. The winsorised mean also counts what is left out, each part as the
+nearest row that is kept: Q at t (from the right) and Q(1 - t), each with weight t. Of no rows both are mid-way between
+the bounds.
 
 Theorem. Neighbours differ by at most r rows, added or removed. For a < n - r let
 
@@ -141,7 +142,7 @@ def trimmed_value(frame: Frame, codes: Whole, trim: Fraction) -> Fraction:
         return Fraction(frame.low + frame.high, 2)
     first, last = (p * n) // d + 1, -((-(d - p) * n) // d)  # the rows that count at all
     inside = codes[first - 1 : last] - frame.low
-    # a row counts d, but for the part of the first and the last that is cut off
+    # a row counts d, less what is cut off the first and the last
     cut_low, cut_high = p * n - (first - 1) * d, last * d - (d - p) * n
     total = d * _sum(inside) - cut_low * int(inside[0]) - cut_high * int(inside[-1])
     return frame.low + Fraction(total, (d - 2 * p) * n)

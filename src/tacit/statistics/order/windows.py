@@ -1,7 +1,7 @@
 """How far an order statistic can move: its local sensitivity at every distance, exactly, from the sorted rows.
 
 Setting. Codes x[1] <= ... <= x[n] between the public ends; x[i] is the lower end for i < 1, the upper one for i > n.
-The statistic is x[m(n)], m(n) = ceil(q n) for 0 < q <= 1, and 1 for q = 0; so nothing at all gives the lower end (for
+The statistic is x[m(n)], m(n) = ceil(q n) for 0 < q <= 1, and 1 for q = 0; so an empty list gives the lower end (for
 q = 0 the upper). Let q <= 1/2; for q > 1/2 negate the rows, which turns m(n) into n + 1 - m(n). Neighbours differ by at
 most r rows, all added or all removed. A(a) is the most that the statistic moves between y and a neighbour of y, over
 all y that adding and removing `a` rows makes of x.
@@ -65,7 +65,7 @@ class Rank:
     q: Fraction
 
     def __post_init__(self) -> None:
-        if self.q.denominator > MOST_PARTS:  # then q n could outgrow 64 bits, and one row more would move m(n) anywhere
+        if self.q.denominator > MOST_PARTS:  # then q n could outgrow 64 bits, and one more row would move m(n) anywhere
             raise parameters.refuse("q", "a number of at most six decimals", float(self.q))
 
     def __call__(self, rows: int) -> int:
@@ -113,7 +113,7 @@ class Sorted:
             return count + 1 - self.rank.of(count) if turned else self.rank.of(count)
 
         def width(i: Whole, j: Whole) -> Whole:
-            """x[j] - x[i], of the negated rows where q > 1/2."""
+            """x[j] - x[i]; of the negated rows where q > 1/2."""
             return self._at(n + 1 - i) - self._at(n + 1 - j) if turned else self._at(j) - self._at(i)
 
         left = n - distance + 2 * added
@@ -158,7 +158,7 @@ def smooth_sensitivity(line: Sorted, smoothness: Fraction) -> float:
     best = math.exp(-rate * min(REACH, stop)) * span
     for added in range(min(REACH, stop)):
         if math.exp(-rate * added) * span <= best:
-            break  # whoever adds so many rows cannot gain any more
+            break  # adding this many rows cannot gain any more
         # by two logarithms, because the quotient of a range and a very small number is no float
         useful = math.ceil((math.log(span) - math.log(best)) / rate) + 1 if best > 0 else stop
         distance = np.arange(added, min(REACH, stop, useful))

@@ -5,7 +5,7 @@ tails) with power = epsilon / -ln(min(low, 1 - high)): pure epsilon when a flip 
 (`mechanisms.bernoulli_parameter`). Its variance is about theta (1 - theta)/(power n), O(1/n); that of a noisy count,
 over n if n is public, is about 2/(epsilon n)**2, O(1/n**2). The draw is the better one only for few flips.
 
-The comparison uses no data: it is what each would do to made-up flips, when one flip of a public number is replaced.
+The comparison uses no data: it shows what each would do to made-up flips, when one flip of a public number is replaced.
 """
 
 from __future__ import annotations

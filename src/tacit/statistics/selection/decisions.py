@@ -6,10 +6,10 @@ anything is paid, and never on a row.
 
 Theorem. Let R be the largest, over cells, of the difference between the highest and the lowest loss of that cell. With
 at most r rows of a unit, permute-and-flip on total losses, monotone with sensitivity r R, is pure epsilon.
-Proof. What is added to all losses alike changes no choice. So the lowest loss of every cell may be taken off its
+Proof. Adding the same number to all losses changes no choice. So the lowest loss of every cell may be taken off its
 losses, after which a row adds between 0 and R to each decision's total: a unit adds between 0 and r R, all in one
-direction. Losses are rounded to 2**20 steps of R, which is public arithmetic; totals are whole numbers and R is that of
-the rounded ones.
+direction. Losses are rounded to 2**20 steps of R, which is public arithmetic; totals are whole numbers and R is taken
+from the rounded losses.
 
 Theorem (`meeting_date`). Each person says of each date how welcome it is, from 0 to a public h (0 or 1 for no and yes).
 A unit with at most r rows raises every date's total by between 0 and r h: monotone with sensitivity r h.
@@ -134,7 +134,7 @@ def meeting_date(
     reach = mechanism.shortfall(len(names), confidence=level) * float(step)
 
     def compute(opened: Opened, bits: BitSource) -> Content:
-        # one by one: who said nothing of one date still counts for the others
+        # one by one: a person who said nothing of one date still counts for the others
         totals = [opened.totals([[name]])[1][0] for name in names]
         place = mechanism.choose(range(len(names)), scores=totals, bits=bits)
         note = (

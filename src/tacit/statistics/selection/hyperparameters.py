@@ -8,13 +8,14 @@ Theorem. A run costs at most e, since it sees the data through `rows` alone, who
 random number of runs, each with a candidate drawn uniformly, the one with the best score is released: candidate, score
 and what it kept. Drawing a candidate and running it is one e-private run, so by `trials` all of it costs 2 e (with a
 logarithmic number of runs), 3 e (geometric) or at most e (1 + mean/2) (Poisson), however many runs there were. Ties of
-score go to the earlier candidate; ties of both to the earlier run, whose outcome given the tie has the law of any.
+score go to the earlier candidate; ties of both to the earlier run, whose outcome, given the tie, has the same law as
+that of any run.
 
-Assumption. `run` hands over what it returns and nothing else: results that it keeps elsewhere were not paid for. The
-number of runs is not told, nor anything of the others; but whoever holds a clock to a release can guess it from the
-time that it took, which the theorem does not allow for: publish results, not times. A run that raises an error has the
-worst score, as its error is no more than a function of what its studies released. Before anything is paid, `run` is
-tried once without rows, where its errors are shown.
+Assumption. `run` hands over what it returns and nothing else: results that it keeps elsewhere were not paid for.
+Neither the number of runs nor anything of the other runs is released. But an onlooker with a clock can guess the number
+from the time of a release, which the theorem does not allow for: publish results, not times. A run that raises an error
+has the worst score, as its error is no more than a function of what its studies released. Before anything is paid,
+`run` is tried once without rows, where its errors are shown.
 
 Neighbours: one unit's rows, added or removed. Source: Liu, Talwar 2019; Papernot, Steinke 2022.
 """
@@ -123,7 +124,7 @@ def best_run(
     for _ in range(number.draw(bits)):
         place = uniform_below(candidates, None, bits)
         outcome: tuple[float, Kept | None] = (-math.inf, None)
-        with contextlib.suppress(Exception):  # its words could tell of runs that are not released
+        with contextlib.suppress(Exception):  # its words could tell something of runs that are not released
             outcome = run(place)
         if best is None or (outcome[0], -place) > (best[0], -best[1]):
             best = (outcome[0], place, outcome[1])
@@ -131,7 +132,7 @@ def best_run(
 
 
 def _outcome(returned: Any) -> tuple[float, dict[str, Any]]:
-    """A score and what goes with it; what is no number is the worst score."""
+    """A score and what goes with it; a score that is not a number is the worst one."""
     score, kept = returned if isinstance(returned, tuple) else (returned, {})
     number = float(score)
     return (-math.inf if math.isnan(number) else number), {
@@ -140,7 +141,7 @@ def _outcome(returned: Any) -> tuple[float, dict[str, Any]]:
 
 
 def _written(run: Any) -> str:
-    """What stands for the function's code: another one is another study."""
+    """What stands for the function's code: other code makes another study."""
     code = getattr(run, "__code__", None)
     parts = [] if code is None else [code.co_code.hex(), repr(code.co_names), repr(code.co_varnames)]
     parts += [] if code is None else [repr([each for each in code.co_consts if not hasattr(each, "co_code")])]

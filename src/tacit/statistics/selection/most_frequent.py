@@ -9,13 +9,13 @@ Theorem (`top_k`). Three ways, all at pure epsilon (or, the last two, at (epsilo
   * "one-shot": Laplace noise of scale r/epsilon on all counts at once, as their L1 sensitivity is r; the k largest are
     shown with their noisy counts. The noise does not grow with k, nor with the number of values.
   * "gumbel": Gumbel noise of scale r/e on every count, and the names of the k largest in order. This is the very law of
-    k choices by the exponential mechanism, each of what is left: given who came first, the others' noise is still
-    independent, and the largest of independent Gumbel variables is chosen in proportion to exp(count e/r) (Durfee and
-    Rogers). So it is the adaptive composition of k choices of bounded range e, monotone: k e = epsilon, or e from the
-    tight composition of k such ranges at (epsilon, delta).
+    k choices by the exponential mechanism, each of what is left: given which value came first, the noise of the others
+    is still independent, and the largest of independent Gumbel variables is chosen in proportion to exp(count e/r)
+    (Durfee and Rogers). So it is the adaptive composition of k choices of bounded range e, monotone: k e = epsilon, or
+    e from the tight composition of k such ranges at (epsilon, delta).
   * "peeling": k choices by permute-and-flip, each of what is left, composed in the same way.
-The last two protect a unit that may move every count by r; they name values, and no counts. As rows are what is bounded
-here, "one-shot" has the least noise from k = 2 on, and is the default.
+The last two protect a unit that may move every count by r; they name values, and no counts. As the policy bounds rows,
+"one-shot" has the least noise from k = 2 on, and is the default.
 
 Source: Durfee, Rogers 2019; McKenna, Sheldon 2020; Dwork et al. 2006.
 """

@@ -1,7 +1,7 @@
 """The price that earns the most from bids, and the auction that it makes.
 
-Setting. Prices are public, bids are not. At price p whoever bids p or more buys one: revenue(p) = p * #(bids >= p). A
-price a cent too high may earn nothing, so noise on the price itself would not do: the revenue is the score.
+Setting. Prices are public, bids are not. At price p everyone who bids p or more buys one: revenue(p) = p * #(bids >=
+p). A price a cent too high may earn nothing, so noise on the price itself would not do: the revenue is the score.
 
 Theorem (privacy). A unit with at most r bids raises revenue(p) by between 0 and r p. So revenue is monotone with
 sensitivity r max(prices), and permute-and-flip on it is pure epsilon.
@@ -16,7 +16,7 @@ direction and by at most P each; for that (1) of `mechanisms.permute_and_flip` g
 And with any bid the gain at price p is at most max(v - p, 0), which is the gain of the truth.
 
 Exact. Prices are whole multiples of a common unit (a float is read as the decimal it is written as); a bid is compared
-with them on the grid of the bids, where an equal price went too. Revenues are whole numbers.
+with them on the grid of the bids, on which an equal price was put too. Revenues are whole numbers.
 
 Source: McSherry, Talwar 2007.
 """
@@ -46,7 +46,7 @@ _LARGEST = 1 << 31
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """Public prices in ascending order: whole multiples of `unit`, and the bids' codes from which on each is paid."""
+    """Public prices in ascending order: whole multiples of `unit`, and the lowest code of a bid that pays each."""
 
     prices: tuple[Fraction, ...]
     unit: Fraction
@@ -68,7 +68,7 @@ class Offers:
         return cls(tuple(exact), unit, whole, Cut(bids.name, tuple(place(each / bids.step) for each in exact)))
 
     def revenues(self, opened: Opened) -> NDArray[Any]:
-        """In units, at every price."""
+        """The revenue in units, at every price."""
         counts = opened.counts(self.cut, shape=(len(self.prices) + 1,))
         buyers = np.cumsum(counts[::-1])[::-1][1:]
         # in Python's own integers: a price times many buyers may be wider than a word
@@ -86,7 +86,7 @@ def best_price(
     level: parameters.Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
-    """The price, of those listed, that earns the most when everyone who bids as much buys one.
+    """The listed price that earns the most when everyone who bids at least as much buys one.
 
     >>> best_price([5, 9, 12], prices=[5, 10], bounds=(0, 20), epsilon=1).value in (5, 10)
     True
@@ -106,7 +106,7 @@ def digital_goods_auction(
     level: parameters.Number = "0.95",
     analyst: str | None = None,
 ) -> Finding:
-    """One price for all, chosen from their bids, such that nobody gains much by not bidding the truth.
+    """One price for all, chosen from their bids, such that no bidder gains much by not bidding the truth.
 
     Everyone who bid at least the price gets the good and pays the price. One bid of each bidder.
 
@@ -153,5 +153,5 @@ def _posted(
 
 
 def _as_written(price: Any) -> Fraction:
-    """A price as people mean it: the float 9.99 is 9.99, not the binary number nearest to it."""
+    """A price as it is written: the float 9.99 is 9.99, not the binary number nearest to it."""
     return parameters.positive("prices", parameters.as_written("prices", price, "a finite number above 0"))

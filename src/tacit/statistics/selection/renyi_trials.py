@@ -1,4 +1,4 @@
-"""What the best of a random number of runs costs, when the runs have Renyi divergences and not a pure epsilon.
+"""What the best of a random number of runs costs, when the runs are bounded in Renyi divergence, not by a pure epsilon.
 
 Theorem (Papernot, Steinke 2022, Theorem 2). Let a run have Renyi divergence at most D(a) at every order a > 1, and let
 K have the truncated negative binomial law of `trials` with its shape > -1 and stop. The best of K runs has divergence
@@ -28,7 +28,7 @@ from tacit.loss.numbers.outward import Floats
 from tacit.statistics.selection.trials import NegativeBinomial
 
 _ORDERS: Floats = np.unique(np.concatenate([1 + np.geomspace(1e-3, 1e5, 161), np.arange(2.0, 65.0)]))
-_UP = 1 + 1e-9  # far more than the arithmetic below can be off
+_UP = 1 + 1e-9  # far more than the error of the arithmetic below
 
 
 def divergences(number: NegativeBinomial, runs: Sequence[Event], orders: Floats = _ORDERS) -> Floats:
@@ -45,7 +45,7 @@ def divergences(number: NegativeBinomial, runs: Sequence[Event], orders: Floats 
 
 
 def mean_trials(number: NegativeBinomial) -> float:
-    """E K."""
+    """E K: the mean number of runs."""
     shape, stop = float(number.shape), float(number.stop)
     if shape == 0:
         return (1 / stop - 1) / -math.log(stop)

@@ -1,4 +1,4 @@
-"""How many trials a private choice among private runs makes: random, and never told.
+"""How many trials a private choice among private runs makes: random, and never released.
 
 Setting. A run on the data is pure e-differentially private, its outcomes ordered. K is drawn (independently of the
 data), K independent runs are made, and the best outcome alone is released.
@@ -8,14 +8,14 @@ Theorem. Let g be the probability generating function of K, g(s) = E s**K. Then 
 same with q and q' exchanged.
 Proof. With Q the law of one run, the best of K is y with probability g(Q[up to y]) - g(Q[below y]), which is Q(y) times
 the mean of g'(q) over q between the two. Q(y) changes by a factor of at most exp(e), and so do Q[up to y], Q[below y]
-and all means of them, and what they lack of 1.
+and all means of them, and their complements to 1.
 
   * Truncated negative binomial, Pr[K = k] proportional to (1 - stop)**k (shape)(shape + 1)...(shape + k - 1)/k!,
     k >= 1, shape > -1: g'(q) is proportional to (1 - (1 - stop) q)**-(shape + 1), and 1 - (1 - stop) q =
     (1 - q) + stop q changes by a factor of at most exp(e). Cost: (2 + shape) e. Shape 1 is the geometric law, 3 e;
     shape 0 the logarithmic one, 2 e.
   * Poisson (K may be 0): g'(q) = mean exp(-mean (1 - q)), and q - q' <= tanh(e/2) (reached where both constraints
-    bind). Cost: e + mean tanh(e/2) <= e (1 + mean/2). It is the cheaper only for a mean below 2.
+    bind). Cost: e + mean tanh(e/2) <= e (1 + mean/2). It is cheaper only for a mean below 2.
 
 K is drawn exactly: a uniform real is compared with enclosures of the distribution function.
 
@@ -80,7 +80,7 @@ class NegativeBinomial(Trials):
 
     @property
     def least(self) -> int:
-        """One."""
+        """One trial."""
         return 1
 
     def first(self, digits: int) -> Interval:
@@ -98,7 +98,7 @@ class NegativeBinomial(Trials):
 
 @dataclass(frozen=True, slots=True)
 class Poisson(Trials):
-    """Perhaps none at all."""
+    """Poisson: there may be no trial at all."""
 
     mean: Fraction
 
@@ -108,7 +108,7 @@ class Poisson(Trials):
 
     @property
     def least(self) -> int:
-        """None."""
+        """No trial."""
         return 0
 
     def first(self, digits: int) -> Interval:

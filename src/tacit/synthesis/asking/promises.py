@@ -1,4 +1,4 @@
-"""Intervals for answers of a model: what the noise did, wherever a measured table tells.
+"""Intervals for answers of a model: they cover the noise, wherever a measured table says something.
 
 Theorem. A question's total over a group is sum_i v_i, over the rows i, where v_i is 1 for counts and the argument for
 sums, and 0 outside the group. Let a measured table hold all columns that the question names, with exact counts n_c and
@@ -6,16 +6,16 @@ noisy counts y_c in its cells, and let lo_c <= v_i <= hi_c for every value that 
     sum_c lo_c n_c  <=  total  <=  sum_c hi_c n_c,
 and sum_c lo_c y_c - z s |lo| is below the left side, sum_c hi_c y_c + z s |hi| above the right side, each with the
 probability of z for normal noise of deviation s in every cell. So the interval between them holds the exact total with
-the stated probability, also where a bin or a group of merged values hides which rows are meant: there lo and hi differ,
-and the interval is as wide as that. It is widened to hold the model's own figure.
+the stated probability, even where a bin or a group of merged values hides which rows are meant: there lo and hi differ,
+and the interval is that much wider. It is widened to hold the model's own figure.
 
 A mean is the t for which the total of v_i - t over the group is 0; the interval holds every t for which that total's
-interval holds 0 (Fieller 1954). Which table is taken is decided by the coefficients and the deviations, not by what
-was measured. Where groups are picked by their figures (HAVING, LIMIT), the probability holds for all groups at once.
+interval holds 0 (Fieller 1954). The coefficients and the deviations decide which table is taken, not the measured
+numbers. Where groups are picked by their figures (HAVING, LIMIT), the probability holds for all groups at once.
 
 Which tables a method measures, and how often, may follow from earlier noise; the probability is exact for noise that
 is independent of the choice, and simulated for the methods as they are (`tests/synthesis/test_asking.py`).
-Where no measured table holds the columns there is no interval: how far the model is off there is not known.
+Where no measured table holds the columns there is no interval: the error of the model is not known there.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NARROW: Final = 2.0  # a deviation below which whole-number noise is no longer 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """What one output asks: of which columns, the group of each point (-1: none), its argument there (None: counts)."""
+    """What one output asks: its columns, the group of each point (-1: none), its argument there (None: counts)."""
 
     kind: str  # "count", "sum" or "avg"
     places: Columns
@@ -92,7 +92,7 @@ class _Told:
 
 
 def reach_of(release: Release, level: float, groups: int = 1) -> float:
-    """How many deviations an interval reaches: of normal noise, or the more of it and Laplace noise.
+    """How many deviations an interval reaches: for normal noise, or the larger of normal and Laplace noise.
 
     With several groups the probability holds for all of them together, by the union bound.
     """
@@ -104,7 +104,7 @@ def reach_of(release: Release, level: float, groups: int = 1) -> float:
 
 
 def ends_of(release: Release, cells: Whole, part: Part, reach: float, estimates: Table) -> tuple[Table, Table] | None:
-    """The intervals of an output, one for each group; None where nothing measured tells about the columns."""
+    """The intervals of an output, one for each group; None where no measured table holds the columns."""
     told = _best(release, cells, part)
     if told is None:
         return None
@@ -123,7 +123,7 @@ def is_told(release: Release, places: Columns) -> bool:
 
 
 def _best(release: Release, cells: Whole, part: Part) -> _Told | None:
-    """Of the tables that hold the columns the one that tells most: first which hides nothing, then the least noise."""
+    """The best of the tables that hold the columns: first one that hides nothing, then the one with the least noise."""
     best: _Told | None = None
     best_key: tuple[float, float] = (math.inf, math.inf)
     seen: set[tuple[Columns, bool, float]] = set()

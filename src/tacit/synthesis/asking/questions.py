@@ -1,10 +1,10 @@
 """`Synthetic.ask`: the SQL that a curator reads, answered on the model.
 
 Promise: everything is computed from the release, so it is free, and the same question has the same answer every time.
-The text passes the reader of `tacit.question`: what is not understood there is refused here, in the same words. Then
+The text passes the reader of `tacit.question`: it refuses here what it does not understand, in the same words. Then
 count, sum and avg become sums of weights over the model's points (`points`), and an engine with an empty memory and no
-access to files does the rest. Beside each count, sum and mean that a measured table tells about stands an interval for
-what the noise did (`promises`); the notes name what has none.
+access to files does the rest. Each count, sum and mean whose columns a measured table holds has an interval for the
+noise (`promises`); the notes name the figures without one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PLACE, _GROUP = "tacit_place", "tacit_group"
 _REPEATED: Final = 1 << 18
 _ENGINE: Final[dict[str, str | bool | int | float | list[str]]] = {
     "enable_external_access": "false",
-    "threads": "1",  # which adds up in one order
+    "threads": "1",  # sums are then added in one order
 }
 _PROMISED: Final = ("count_rows", "count", "sum", "avg")
 
@@ -97,7 +97,7 @@ def _typed(own: Any, place: int) -> exp.Expr:
 def _outputs(
     connection: duckdb.DuckDBPyConnection, asked: ModelQuestion, points: Points
 ) -> tuple[list[str], list[str], list[tuple[Any, ...]], list[int]]:
-    """The answer's names, kinds, lines, and which group each line is."""
+    """The answer's names, kinds and lines, and the group of each line."""
     written = asked.select.copy()
     for each, output in zip(written.expressions, asked.question.outputs, strict=True):
         each.replace(exp.alias_(each.unalias().copy(), output.name, quoted=True))
@@ -139,7 +139,7 @@ def _plain(value: Any) -> Any:
 def _parts(
     connection: duckdb.DuckDBPyConnection, asked: ModelQuestion, fields: Sequence[Field], count: int
 ) -> list[promises.Part | None]:
-    """For each output that is a plain count, sum or mean what it asks of every point."""
+    """For each output that is a plain count, sum or mean, what it asks of every point."""
     binned = {each.name.casefold() for each in fields if each.values is None}
     settled = [asked.question.where, *(each.expression for each in asked.question.keys)]
     if not all(each is None or _is_settled(each, binned) for each in settled):

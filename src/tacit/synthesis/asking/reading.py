@@ -23,7 +23,7 @@ ELSEWHERE: Final = "Draw rows with sample() and ask any engine about them."
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelQuestion:
-    """A question that was read, and the same as a tree of SQL."""
+    """A question that was read, and the same question as a tree of SQL."""
 
     question: tree.Question
     select: exp.Select
@@ -38,7 +38,7 @@ class ModelQuestion:
 
     @property
     def chooses_groups(self) -> bool:
-        """Whether groups are shown or not by what their figures are."""
+        """Whether the figures of a group decide if it is shown."""
         return self.question.having is not None or self.question.limit is not None or self.question.offset > 0
 
 
@@ -71,7 +71,7 @@ def read_for_model(sql: str, dialect: str, fields: Sequence[Field]) -> ModelQues
 
 
 def _names_itself(output: tree.Output) -> bool:
-    """Whether an output is a column under its own name, which gives no name to anything else."""
+    """Whether an output is a column under its own name, so that it gives no other thing a name."""
     own = output.expression
     return isinstance(own, tree.Name) and own.column.casefold() == output.name.casefold()
 

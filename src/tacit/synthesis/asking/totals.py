@@ -16,7 +16,7 @@ _TOTALS: Final = (exp.Count, exp.Sum, exp.Avg, exp.CountIf)
 
 
 def needs_rows(select: exp.Select) -> bool:
-    """Whether an aggregate is asked that is no total of weights: medians, minima, numbers of different values."""
+    """Whether an aggregate is asked that is not a total of weights: medians, minima, counts of different values."""
     return any(not _is_total(each) for each in select.find_all(exp.AggFunc) if not isinstance(each, exp.Filter))
 
 

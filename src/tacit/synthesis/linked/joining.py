@@ -45,7 +45,7 @@ def tilted_columns(units: Fitted, counted: int) -> list[Table]:
 
 
 def oriented(edges: Sequence[Edge], many: int) -> list[Edge]:
-    """The same edges as (given, child), what is given being known by then: parents' places are below `many`."""
+    """The same edges as (given, child), in an order in which `given` is known: parents' places are below `many`."""
     left, known, found = list(edges), set(range(many)), list[Edge]()
     while left:
         for a, b in left:

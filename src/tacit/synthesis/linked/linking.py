@@ -3,7 +3,7 @@
     twins = synthesis.linked(clinic, "people", "visits", epsilon=1, delta=1e-6)
     people, visits = twins.sample()          # two tables that share the policy's unit column
 
-Promise: charged once, for both tables together, before a row is read. What is protected is the policy's unit: one row
+Promise: charged once, for both tables together, before a row is read. It protects the policy's unit: one row
 of the parents' table and all its rows of the children's, as many as the policy's rows_per_unit lets it have
 (`measuring` has the theorem). Which SELECTs are made of the two tables follows from the policy alone.
 """

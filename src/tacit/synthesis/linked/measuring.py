@@ -14,7 +14,7 @@ rows alone); the planner's bounds 1 and r are the sensitivities that are used. T
 All parameters are public and fixed beforehand; candidates, merged values and estimates follow from released numbers. So
 the composed event is what is charged, once, for both tables together.
 
-Choices. Parents' columns (n among them) count as connected already, so each choice connects one more of the children's
+Choices. Parents' columns (n among them) count as already connected, so each choice connects one more of the children's
 columns, to a parent's column or to a child's. The chosen pairs form a forest that hangs from the parents' columns, and
 P(children | parent) is the product of its conditional tables.
 
@@ -71,7 +71,7 @@ class ChildPlan:
 
 @dataclass(frozen=True, slots=True)
 class LinkedPlan:
-    """Both tables."""
+    """The release of both tables."""
 
     units: Plan
     joined: ChildPlan
@@ -141,7 +141,7 @@ def _independent(
 
 
 def _scores(exact: Tables, pairs: list[Columns], merges: tuple[Merge, ...], first: Fitted) -> dict[Columns, int]:
-    """For each pair how far its table is from that of independent columns, in whole numbers."""
+    """For each pair, how far its table is from that of independent columns, in whole numbers."""
     single = {clique[0]: table for clique, table in zip(first.tree.cliques, first.cliques(), strict=True)}
     return {
         pair: scoring.distance(

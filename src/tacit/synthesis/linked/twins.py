@@ -1,4 +1,4 @@
-"""Two synthetic tables that belong together: parents, and children who know whose they are.
+"""Two synthetic tables that belong together: parents, and children that know their parents.
 
 Promise: made of released numbers only, so that everything here is free. `parents` is the model of the parents' table
 with the number of children as one more column; `children` is the model of the children's table joined to its parents.
@@ -73,7 +73,7 @@ class Linked:
     def sample(self, count: int | None = None, *, seed: int | None = None) -> tuple[Drawn, Drawn]:
         """Parents, as many as were estimated where `count` is left out, and their children. Free, as often as you like.
 
-        The linking columns hold numbers from 0 on, which are nobody's.
+        The linking columns hold numbers from 0 on, which identify no real unit.
         """
         many = max(1, round(self.parents.total)) if count is None else parameters.whole("count", count, least=1)
         if many > _MOST_ROWS:
@@ -94,7 +94,7 @@ class Linked:
         return self._linked(renamed, 0, np.arange(many)), self._linked(second, 1, whose)
 
     def _linked(self, drawn: Drawn, place: int, whose: Codes) -> Drawn:
-        """The rows with the column that says whose they are, first."""
+        """The rows, with the column that names their unit first."""
         link, is_text = self._told["links"][place], self._told["texts"][place]
         values = np.array([str(each) for each in whose.tolist()], dtype=object) if is_text else whose
         kind = "text" if is_text else "integer"

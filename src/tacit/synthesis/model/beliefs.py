@@ -56,7 +56,7 @@ def conditionals(tree: Tree, potentials: Sequence[Table]) -> tuple[list[Table], 
 
 
 def joints(tree: Tree, given: Sequence[Table]) -> list[Table]:
-    """The probabilities of each clique's cells, from those given the separators. What is given is used up."""
+    """The probabilities of each clique's cells, from those given the separators. The argument is overwritten."""
     found: list[Table] = []
     for place, clique in enumerate(tree.cliques):
         parent, separator = tree.parents[place], tree.separators[place]

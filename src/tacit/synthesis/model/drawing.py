@@ -3,8 +3,8 @@
 From the root of the tree on, the new columns of each clique are drawn given its separator. Rows with the same separator
 values get their share of every cell rounded to a whole number by systematic sampling (Madow 1949): with c_j the sums of
 the expected counts and u uniform, cell j gets floor(c_j + u) - floor(c_{j-1} + u). So each row has exactly the model's
-probabilities, each count is its expectation rounded up or down, and tables of the rows have far less chance in them
-than rows drawn one by one.
+probabilities, each count is its expectation rounded up or down, and tables of the rows vary far less by chance than
+with rows drawn one by one.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ def drawn_given(places: Codes, given: Table, generator: np.random.Generator) -> 
     cells = np.empty(len(places), dtype=np.int64)
     width = given.shape[1]
     at = 0
-    step = max(1, (1 << 22) // width)  # lines at once, so that memory stays small
+    step = max(1, (1 << 22) // width)  # lines at a time, so that memory stays small
     for start in range(0, len(present), step):
         lines, sizes = present[start : start + step], counts[start : start + step]
         weights = given[lines]
         sums = weights.sum(axis=1, keepdims=True)
-        weights = np.where(sums > 0, weights, 1.0)  # what cannot occur is flat
+        weights = np.where(sums > 0, weights, 1.0)  # impossible values get equal weights
         rising = np.cumsum(weights, axis=1)
-        full = rising == rising[:, -1:]  # nothing follows: no row may fall behind the last possible cell by rounding
+        full = rising == rising[:, -1:]  # only impossible cells follow: rounding must not reach them
         ends = np.floor(rising * (sizes[:, None] / rising[:, -1:]) + generator.random((len(lines), 1)))
         ends = np.where(full, sizes[:, None], np.minimum(ends, sizes[:, None]))
         whole = np.diff(ends, axis=1, prepend=0.0).astype(np.int64).reshape(-1)

@@ -12,10 +12,10 @@ tables. Where a step does not decrease the loss the momentum starts anew at x; w
 are shortened.
 
 When to stop. The truth itself has an expected loss of half the number of measured cells. Going far below that fits
-the noise: the descent starts at independent columns, or at the model before, and stops a little below that level
+the noise: the descent starts at independent columns, or at the earlier model, and stops a little below that level
 (`until` times it). On sparse tables this is up to a quarter nearer to the truth than the least loss.
 
-All of it is post-processing: how many steps are taken is decided by released numbers.
+All of it is post-processing: released numbers decide how many steps are taken.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def started(tree: Tree, before: Fitted | None = None) -> list[Table]:
     if before is None:
         return [np.zeros(shape_of(clique, tree.sizes)) for clique in tree.cliques]
     holders = [tree.holder(clique) for clique in before.tree.cliques]
-    if None in holders:  # eliminated in another order: a clique of before is in none of now
+    if None in holders:  # columns were eliminated in another order: an earlier clique is in none of the present ones
         tables = before.cliques()
         return potentials_of(tree, [marginal(before.tree, tables, clique) for clique in tree.cliques])
     found = [np.zeros(shape_of(clique, tree.sizes)) for clique in tree.cliques]
@@ -90,7 +90,7 @@ def alone(measured: Sequence[Measured], total: float) -> Fitted:
 
 
 def nearest(noisy: Table, total: float, sigma: float) -> Table:
-    """The nearest non-negative numbers with this total; what would be 0 is a small part of the noise instead."""
+    """The nearest non-negative numbers with this total; in place of 0 they have a small part of the noise."""
     found = np.maximum(noisy - lowering(noisy, total), min(sigma, total / len(noisy)) / 100)
     return np.asarray(found * (total / found.sum()))
 
@@ -107,7 +107,7 @@ class _Loss:
             place = tree.holder(columns)
             assert place is not None
             self._parts[place].append((columns, noisy / total, weight / whole))
-        # what the loss of the truth is expected to be: half of every measured cell
+        # the expected loss of the truth: one half for every measured cell
         self.noise = sum(noisy.size for _, noisy, _ in together) / (2 * total**2 * whole)
 
     def at(self, tables: Sequence[Table]) -> tuple[float, list[Table | None]]:
@@ -136,7 +136,7 @@ def _together(measured: Sequence[Measured]) -> list[tuple[Columns, Table, float 
     return [(columns, table / weight, weight) for columns, (table, weight) in sums.items()]
 
 
-_SMOOTH = 0.05  # of the weights of all tables together, which would always do
+_SMOOTH = 0.05  # of the weights of all tables together, a step that is always safe
 _TINY = 1e-30
 _UNTIL = 0.93
 
@@ -159,7 +159,7 @@ def fit(
     steps: int = 500,
     until: float = _UNTIL,
 ) -> Fitted:
-    """The model on this tree that is nearest to the measured tables, as far as their noise lets one tell."""
+    """The model on this tree that is nearest to the measured tables, as far as their noise can show."""
     loss = _Loss(tree, measured, total)
     theta = started(tree, before)
     x = z = beliefs(tree, theta)

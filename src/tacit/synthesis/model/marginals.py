@@ -49,7 +49,7 @@ def marginal(tree: Tree, tables: Sequence[Table], columns: Columns) -> Table:
 
 
 def _still(messages: Sequence[tuple[Columns, Table]], done: Columns) -> set[int]:
-    """Columns that messages after this one are about."""
+    """Columns that later messages are about."""
     places = [place for place, (columns, _) in enumerate(messages) if columns is done]
     return {each for columns, _ in messages[places[0] + 1 :] for each in columns}
 

@@ -10,7 +10,7 @@ centring is an orthogonal projection, and n(A - B) cells are added up for each o
 orthogonal parts of y_A, so their noise is independent for normal noise. Hence the likelihood falls apart into one
 problem for each B, and the least-squares estimate is
     v_B = sum_A w(A, B) v_B(y_A) / sum_A w(A, B),   w(A, B) = 1/(s_A**2 n(A - B)),
-the tables' own residuals weighted by their precision. No system is solved, and no tree limits which tables there are.
+the tables' own residuals weighted by their precision. No system is solved, and no tree limits the choice of tables.
 
 Theorem 2 (local non-negativity). Let d_B be the sum of the weights. The tables nearest to the estimates in
 sum_B d_B |v_B - v^_B|**2/2 with no negative cell in any t_A have, with multipliers l_A >= 0,

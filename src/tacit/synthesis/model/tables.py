@@ -1,4 +1,4 @@
-"""Tables over some of the columns: how one is lined up with a larger one."""
+"""Tables over some of the columns: how one is aligned with a larger one."""
 
 from __future__ import annotations
 

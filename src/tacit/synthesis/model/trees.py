@@ -37,7 +37,7 @@ class Tree:
 
 
 def neighbours_of(sets: Iterable[Columns], count: int) -> list[int]:
-    """For each column those that share a set with it, and itself, as bits."""
+    """For each column, the columns that share a set with it, and itself, as bits."""
     joined = [1 << each for each in range(count)]
     for each in sets:
         mask = sum(1 << place for place in each)
@@ -90,7 +90,7 @@ def _maximal(masks: Iterable[int]) -> list[int]:
 
 
 def cells_with(joined: Sequence[int], more: Columns, sizes: Sequence[int]) -> int:
-    """How many cells the tree over a graph would have, were one more set measured."""
+    """How many cells the tree over a graph would have if one more set were measured."""
     graph = list(joined)
     mask = sum(1 << place for place in more)
     for place in more:

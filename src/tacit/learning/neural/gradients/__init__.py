@@ -1,1 +1,1 @@
-"""Each person's own gradient: how it is held, which layers are understood, and what is done for the rest."""
+"""Each person's own gradient: how it is held, which layers are understood, and what happens with the others."""

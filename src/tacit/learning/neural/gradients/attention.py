@@ -1,7 +1,7 @@
-"""Multi-head attention, written as the products that it is, so that its weights have slopes of their own.
+"""Multi-head attention, written out as the products that it consists of, so that its weights have slopes of their own.
 
-Promise: gives what torch.nn.MultiheadAttention gives. Layouts that are not written here (added keys, nested tensors)
-are not understood: then gradients are made person by person (`per_sample`).
+Promise: it gives what torch.nn.MultiheadAttention gives. Layouts that are not written here (added keys, nested tensors)
+are not understood: then gradients are computed person by person (`per_sample`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tacit.learning.neural.gradients.tape import Tape, has_forward_of
 
 
 def is_attention(layer: Any) -> bool:
-    """Whether it is one that is written here."""
+    """Whether this layer has a layout that is written here."""
     return has_forward_of(layer, nn.MultiheadAttention) and layer.bias_k is None and not layer.add_zero_attn
 
 
@@ -41,7 +41,7 @@ def attending(tape: Tape, layer: Any) -> Callable[..., Any]:
             query, key, value = (each.transpose(0, 1) for each in (query, key, value))
         projected = _projected(tape, layer, query, key, value, same)
         mask = _mask(attn_mask, key_padding_mask, len(query), layer.num_heads, query.dtype)
-        if need_weights or layer.dropout:  # whether or not it trains now: a rehearsal takes the way that a step takes
+        if need_weights or layer.dropout:  # whether or not it trains now: a rehearsal must take the same way as a step
             taken, shares = _with_shares(projected, layer, mask)
         else:
             taken, shares = mixed(layer.num_heads, mask, *projected), None
@@ -56,7 +56,7 @@ def attending(tape: Tape, layer: Any) -> Callable[..., Any]:
 
 
 def _projected(tape: Tape, layer: Any, query: Any, key: Any, value: Any, same: bool) -> Sequence[Any]:
-    """q, k and v; side by side in one tensor where they are projections of the same."""
+    """q, k and v; side by side in one tensor where they are projections of the same input."""
     bias, width = layer.in_proj_bias, layer.embed_dim
     if layer._qkv_same_embed_dim and same:
         return [tape.linear(query, layer.in_proj_weight, bias)]
@@ -83,7 +83,7 @@ def _with_shares(projected: Sequence[Any], layer: Any, mask: Any) -> tuple[Any, 
 
 
 def _mask(attention: Any, padding: Any, rows: int, heads: int, dtype: Any) -> Any:
-    """What is added to scores: minus infinity where nothing may be looked at."""
+    """What is added to scores: minus infinity where a position may not look."""
     total = None
     if attention is not None:
         total = _added(attention, dtype)

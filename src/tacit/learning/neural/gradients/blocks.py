@@ -1,6 +1,6 @@
 """Sums over blocks of people: a few blocks in a row in float32, and those sums in float64 (theorem: `floats`).
 
-Promise: how a chunk is cut follows from public sizes alone, and a block's product has nobody else in it.
+Promise: how a chunk is cut follows from public sizes alone, and a block's product involves only the block's people.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import torch
 from tacit.learning.neural.floats import TOGETHER, block_of
 
 _LONG: Final = 1 << 21
-"""Numbers of a parameter above which blocks are added one by one, to hold less."""
+"""The size of a parameter above which blocks are added one by one, to hold less in memory."""
 SHORT: Final = 1 << 12
-"""Numbers of a parameter up to which the blocks of a whole chunk are made at once."""
+"""The size of a parameter up to which the blocks of a whole chunk are computed at once."""
 
 
 def groups(people: int, together: int) -> Iterator[tuple[slice, int]]:
-    """Parts of a chunk, each of so many blocks whose people are added in float32: by the chunk's public size alone."""
+    """Parts of a chunk, each of this many blocks that are added in float32: by the chunk's public size alone."""
     length = block_of(people)
     start = 0
     while start < people:
@@ -37,7 +37,7 @@ def room_for(numbers: int) -> Any:
 def add_blocks(total: Any, room: Any, people: int, product: Callable[[slice, int, Any], None]) -> None:
     """Add the products of all blocks: those of a group in float32, the groups' sums in float64.
 
-    Short lines are made all at once, since calls would cost more than they do, and each is a group of its own.
+    Short lines are computed all at once, since one call for each would cost more, and each is a group of its own.
     """
     if not len(total):
         return

@@ -4,8 +4,8 @@ Theorem. A convolution is the product of its weight with the patches of its padd
 the output; so a person's gradient is the sum over positions of slope (x) patch. With groups, each group of channels has
 a product of its own.
 
-Images go through with their channels last, where the module allows it: then what a position sees is copied in longer
-pieces, and torch has faster kernels for what comes between convolutions. Values are the same, gradients too.
+Images go through with their channels last, where the module allows it: then the patches are copied in longer pieces,
+and torch has faster kernels for the layers between convolutions. Values and gradients are the same.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def convolved(tape: Tape, layer: Any, fed: Any, output: Any) -> Made:
 
 
 def is_image_layer(layer: Any) -> bool:
-    """Whether it is one that is faster with channels last."""
+    """Whether this layer is faster with channels last."""
     kinds = (nn.Conv2d, nn.MaxPool2d)
     return any(has_forward_of(layer, kind) for kind in kinds) and not getattr(layer, "return_indices", False)
 
 
 def with_channels_last(layer: Any) -> Callable[[Any], Any]:
-    """Its forward pass, with channels last in what it is fed and in what it gives."""
+    """Its forward pass, with channels last in its input and its output."""
 
     def forward(input: Any) -> Any:  # as torch names it
         return type(layer).forward(layer, _channels_last(input) if input.dim() == 4 else input)
@@ -55,7 +55,7 @@ def with_channels_last(layer: Any) -> Callable[[Any], Any]:
 def _channels_last(images: Any) -> Any:
     if images.shape[1] > 1:
         return images.contiguous(memory_format=torch.channels_last)
-    height, width = images.shape[2:]  # one channel is last wherever it is, which its strides are to say
+    height, width = images.shape[2:]  # a single channel is last anyway, and its strides must say so
     return images.contiguous().as_strided(images.shape, (height * width, 1, width, 1))
 
 

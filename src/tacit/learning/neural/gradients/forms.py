@@ -4,7 +4,7 @@ Promise (theorem: `floats`): `squares` are upper bounds of the squared L2 norms 
 one for each person; `weighted` is the sum of weight times gradient, within the error that the form states. No form but
 `PerPerson` has a gradient for each person in memory, and it only holds small ones.
 
-N people, T positions (of a sequence, of an image, or rows of one person), d numbers fed to the layer, p that it gives.
+N people, T positions (of a sequence, of an image, or rows of one person), d inputs of the layer, p outputs.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from tacit.learning.neural.gradients.blocks import SHORT, add_blocks, groups, ro
 from tacit.learning.neural.gradients.products import for_each, is_wide, product
 
 Known: TypeAlias = dict[tuple[Any, ...], Any]
-"""Upper bounds of norms by the tensor that they are of, while it is held."""
+"""Upper bounds of norms, by the tensor whose norms they bound, while it is held."""
 _SMALL: Final = 1 << 14
-"""Numbers of a parameter up to which a gradient for each person is made, where that is less work."""
+"""The size of a parameter up to which a gradient for each person is computed, where that is less work."""
 
 
 class Form(ABC):
@@ -42,7 +42,7 @@ class Form(ABC):
 
     @abstractmethod
     def add_to(self, total: Any, weights: Any, room: Any) -> None:
-        """Add the sum of weight times gradient to `total`, flat and float64; `room` (`room_for`) is spoilt."""
+        """Add the sum of weight times gradient to `total`, flat and float64; `room` (`room_for`) is overwritten."""
 
     def weighted(self, weights: Any) -> Any:
         """The sum of weight times gradient, flat and in float64."""
@@ -66,7 +66,7 @@ class Form(ABC):
 
     @abstractmethod
     def without(self, kept: Any) -> Form:
-        """The same, where people that are not kept have nothing but zeros."""
+        """The same form, in which people who are not kept have only zeros."""
 
     @property
     def double_error(self) -> float:
@@ -96,7 +96,7 @@ class RankOne(Form):
         return (above(self.a, known) * above(self.b, known)).square_()
 
     def add_to(self, total: Any, weights: Any, room: Any) -> None:
-        """Products of blocks in float32, of numbers in one layout: `without` may have changed it."""
+        """Products of blocks in float32, from numbers in one layout, which `without` may have changed."""
         if not (self.a.is_contiguous() and self.b.is_contiguous()):
             RankOne(self.a.contiguous(), self.b.contiguous()).add_to(total, weights, room)
             return
@@ -142,7 +142,7 @@ class RankOne(Form):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ghost(Form):
-    """The sum over positions of b (x) a, which nobody writes down."""
+    """The sum over positions of b (x) a, which is never written down."""
 
     a: Any  # N x T x d
     b: Any  # N x T x p
@@ -238,7 +238,7 @@ class PerPerson(Form):
 
     own: Any  # N x shape
     order: tuple[int, ...] | None = None
-    """Which axes of a person's tensor the parameter's are, where they are not in its order."""
+    """Which axes of a person's tensor are those of the parameter, where the order is another."""
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -259,7 +259,7 @@ class PerPerson(Form):
         return self.bounded()[1]
 
     def _stretches(self) -> Iterator[Any]:
-        """N x stretches x numbers: the long ones, and what is left."""
+        """N x stretches x numbers: the full stretches, and the remainder."""
         flat = self.own.flatten(1)
         whole = flat.shape[1] // _STRETCH * _STRETCH
         if whole:
@@ -283,7 +283,7 @@ class PerPerson(Form):
         total.view(self.shape).add_(self._ordered(moved.view(self.own.shape[1:])))
 
     def rows(self) -> Any:
-        """Themselves."""
+        """The tensors that are held are the gradients."""
         return self.own.flatten(1) if self.order is None else torch.stack([*map(self._ordered, self.own)]).flatten(1)
 
     @property
@@ -306,7 +306,7 @@ _STRETCH: Final = 1 << 12
 def outer(a: Any, b: Any, multiplied: Callable[[Any, Any], Any] = for_each) -> Form:
     """The form of a weight that people's positions multiply: the one with the least work, by public sizes alone.
 
-    multiplied: the product of each person's matrices, where it is written down.
+    multiplied: the product of each person's matrices, where one is written down.
     """
     positions, inner, given = a.shape[1], a.shape[2], b.shape[2]
     if positions == 1:

@@ -1,10 +1,10 @@
 """Small tensors of several parameters side by side, so that one norm and one sum serve all of them.
 
-A module has many biases and scales. Of each the norms and the weighted sum are a dozen calls of torch, and calls are
-most of what such small tensors take. Side by side they are one line of numbers for each person.
+A module has many biases and scales. The norms and the weighted sum of each are a dozen calls of torch, and for such
+small tensors the calls take most of the time. Side by side they are one line of numbers for each person.
 
 Promise: which forms are taken together follows from public sizes alone. A line begins at a line of the processor's
-cache, with zeros at its end: else bits of its norm would depend on the place in the chunk (`products`).
+cache, with zeros at its end: otherwise the bits of its norm would depend on the place in the chunk (`products`).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from tacit.learning.neural.gradients.blocks import room_for
 from tacit.learning.neural.gradients.forms import Form, PerPerson
 
 _SMALL: Final = 1 << 10
-"""Numbers of a parameter up to which it is taken together with others."""
+"""The size of a parameter up to which it is taken together with others."""
 _LINE: Final = 16
 _FEW: Final = 3
-"""So many are worth copying."""
+"""With this many forms, copying is worth it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

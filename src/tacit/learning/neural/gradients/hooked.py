@@ -3,7 +3,7 @@
     forms = book_keeping(module, loss)(chunk)     # gradients of each parameter, one for each person
 
 Promise: what comes back are the gradients of each person's sum of weighted losses, for every parameter that learns, in
-the order of the module's parameters. A module with a layer that is not understood is told apart beforehand
+the order of the module's parameters. A module with a layer that is not understood is recognised beforehand
 (`not_understood`).
 """
 
@@ -45,7 +45,7 @@ def not_understood(module: Any) -> list[str]:
 def book_keeping(
     module: Any, loss: Callable[[Any, Any], Any], *, channels_last: bool = False
 ) -> Callable[[Chunk], list[Form]]:
-    """The gradients of each chunk, by the tape; images with their channels last, where the module can have them so."""
+    """The gradients of each chunk, by the tape; images have their channels last where the module allows it."""
     tape = Tape(module, channels_last=channels_last)
     changes = [*_changes(tape, module)]
 
@@ -61,7 +61,7 @@ def book_keeping(
 
 
 def _unused(parameter: Any, people: int) -> Form:
-    """Nobody's gradient: the pass did not use it."""
+    """A gradient of zero for everyone: the pass did not use the parameter."""
     return PerPerson(torch.zeros((), dtype=parameter.dtype).expand(people, *parameter.shape))
 
 
@@ -77,7 +77,7 @@ def row_losses(losses: Any, rows: int) -> Any:
 
 
 def _changes(tape: Tape, module: Any) -> Iterator[Changed]:
-    """What all layers that are understood do instead of their own forward pass, so that they report."""
+    """The forward passes that all understood layers get in place of their own, so that they report."""
     inside: set[int] = set()
     for layer in list(module.modules()):
         if is_attention(layer) or is_recurrent(layer):

@@ -1,7 +1,7 @@
 """Which layers are understood, and what each makes of what it was fed and of the slopes of its output.
 
-Promise: a layer is understood only where its forward pass is torch's own (a subclass with another one is not), so what
-is assumed of it here is what it does. `fitting` returns None for the rest: then gradients are made person by person
+Promise: a layer is understood only where its forward pass is torch's own (a subclass with another one is not), so it
+does what is assumed of it here. `fitting` returns None for other layers: then gradients are computed person by person
 (`per_sample`). The first dimension is people's rows.
 """
 
@@ -20,7 +20,7 @@ from tacit.learning.neural.gradients.tape import Made, Tape, has_forward_of
 
 Forward: TypeAlias = Callable[[Any], Any]
 Understood: TypeAlias = Callable[[Tape, Any, Forward], Forward]
-"""From a layer and its forward pass to one that gives the same and reports to the tape."""
+"""Makes, from a layer and its forward pass, a pass that gives the same and reports to the tape."""
 
 
 def multiplying(tape: Tape, layer: Any, computed: Forward) -> Forward:
@@ -49,7 +49,7 @@ def normalising(tape: Tape, layer: Any, computed: Forward) -> Forward:
 
 
 def reporting(gradients: Callable[[Tape, Any, Any, Any], Made]) -> Understood:
-    """Layers that compute as they did; of each, what to make of what it was fed, what it gave, and the slopes."""
+    """Layers that compute as before; for each, how gradients follow from its input, its output and the slopes."""
 
     def understood(tape: Tape, layer: Any, computed: Forward) -> Forward:
         def forward(input: Any) -> Any:  # as torch names it
@@ -84,7 +84,7 @@ def scaled(normalised: Callable[[Any, Any], Any], channels_first: bool) -> Under
 
 
 def _of_scale(tape: Tape, layer: Any, normalised: Callable[[], Any], *, channels_first: bool) -> Made:
-    """Of what multiplies and shifts rows that were brought to a common size."""
+    """The gradients of a weight and a bias that scale and shift rows of a common size."""
 
     def made(slopes: Any) -> list[Any]:
         found = []
@@ -135,7 +135,7 @@ _UNDERSTOOD: dict[Any, Understood] = {
 
 
 def fitting(layer: Any) -> Understood | None:
-    """What is understood of a layer, or None."""
+    """How a layer is understood; None where it is not."""
     for kind, understood in _UNDERSTOOD.items():
         if has_forward_of(layer, kind):
             return understood

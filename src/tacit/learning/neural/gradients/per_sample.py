@@ -37,7 +37,7 @@ def per_sample(module: Any, loss: Callable[[Any, Any], Any]) -> Callable[[Chunk]
 
         inputs = tuple(by_person(each) for each in chunk.inputs)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that a layer is slow here is said in the notes
+            warnings.simplefilter("ignore")  # the notes say that a layer is slow here
             found = vmap(grad(person), in_dims=(None, 0, 0, 0), randomness="different")(
                 learning, inputs, by_person(chunk.target), by_person(chunk.weights)
             )
@@ -47,7 +47,7 @@ def per_sample(module: Any, loss: Callable[[Any, Any], Any]) -> Callable[[Chunk]
 
 
 def one_by_one(module: Any, loss: Callable[[Any, Any], Any]) -> Callable[[Chunk], list[Form]]:
-    """The same by ordinary backward passes, one for each person, who is computed alone."""
+    """The same by ordinary backward passes, one for each person alone."""
     order = [each for each in module.parameters() if each.requires_grad]
 
     def gradients(chunk: Chunk) -> list[Form]:

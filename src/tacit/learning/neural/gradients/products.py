@@ -1,14 +1,14 @@
 """Products of float32 matrices, by the faster of the two libraries that torch brings.
 
 torch hands float32 products to MKL, which on many processors uses half of their width, while its convolutions go to
-oneDNN, which uses all of it. The product of oneDNN that torch's compiler calls is called here where it is there.
+oneDNN, which uses all of it. oneDNN's product, which torch's compiler calls, is called here where this build has it.
 
-Products of each person's matrices are torch's. MKL rounds their sums by where matrices begin in memory, so each begins
-at a line of the processor's cache: else a person's bits would depend on the place in the chunk.
+Products of each person's matrices go through torch. MKL rounds their sums by where matrices begin in memory, so each
+begins at a line of the processor's cache: otherwise a person's bits would depend on the place in the chunk.
 
 Promise: what comes back is fed weight' + bias, rounded as the theorem of `floats` assumes: in any order, fused or not,
-and never through shorter numbers (`refused.single_precision`). Which library it is follows from the machine and torch's
-build, never from rows. One that is not right on made-up numbers is not used.
+and never through shorter numbers (`refused.single_precision`). The machine and torch's build decide which library is
+used, rows never do. A library that is wrong on made-up numbers is not used.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from torch.nn import functional
 _LINE: Final = 16
 """Numbers of float32 in a line of the processor's cache."""
 _NEAR: Final = 2.0**-20
-"""Of the sum of sizes: more than any order of so few roundings, much less than one of shorter numbers."""
+"""A share of the sum of sizes: above the error of so few roundings in any order, far below that of shorter numbers."""
 
 
 def linear(fed: Any, weight: Any, bias: Any) -> Any:
-    """fed weight' + bias, which slopes of the output go through to what was fed, and to nothing else."""
+    """fed weight' + bias; slopes of the output go back to `fed`, and to nothing else."""
     return _Linear.apply(fed, weight, bias)
 
 
 def product(fed: Any, weight: Any, bias: Any = None) -> Any:
     """fed weight' + bias, without slopes."""
     if not (is_wide() and fed.numel() and weight.numel() and _fits(fed, weight)):
-        return functional.linear(fed, weight, bias)  # it says best what does not fit
-    shift = None if bias is None else bias.contiguous()  # oneDNN takes it for one that is
+        return functional.linear(fed, weight, bias)  # its error says best what does not fit
+    shift = None if bias is None else bias.contiguous()  # oneDNN assumes that it is
     return torch.ops.mkldnn._linear_pointwise(fed, weight, shift, "none", [], "")
 
 
@@ -45,7 +45,7 @@ def _fits(fed: Any, weight: Any) -> bool:
 
 
 def for_each(left: Any, right: Any, scale: float = 1.0, *, out: Any = None) -> Any:
-    """The product of two matrices for each person, of whom none knows of the others; `out`: as `room_for_each`."""
+    """The product of two matrices for each person by themselves; `out`: as `room_for_each`."""
     if out is None:
         out = room_for_each(len(left), left.shape[1], right.shape[2], left.dtype)
     return torch.baddbmm(out, _in_lines(left), _in_lines(right), beta=0, alpha=scale, out=out)
@@ -57,16 +57,16 @@ def multiplied(left: Any, right: Any) -> Any:
 
 
 def _in_lines(each: Any) -> Any:
-    """The same matrices, of which each begins at a line of the cache."""
+    """The same matrices, each of which begins at a line of the cache."""
     if each.stride(0) % _LINE == 0 and each.data_ptr() % (4 * _LINE) == 0:
         return each
-    if each.stride(1) == 1 and each.shape[1] > 1:  # lies the other way round, and stays so
+    if each.stride(1) == 1 and each.shape[1] > 1:  # stored by columns, and stays so
         return _in_lines(each.mT).mT
     return room_for_each(len(each), each.shape[1], each.shape[2], each.dtype).copy_(each)
 
 
 def room_for_each(people: int, lines: int, numbers: int, kind: Any) -> Any:
-    """Where a matrix of each person is written, each from a line of the cache on."""
+    """Memory for one matrix of each person, each of which begins at a line of the cache."""
     apart = -(-lines * numbers // _LINE) * _LINE
     return torch.empty(people * apart, dtype=kind).as_strided((people, lines, numbers), (apart, numbers, 1))
 
@@ -106,7 +106,7 @@ def is_wide() -> bool:
     cases = ((fed, weight, bias), (fed, weight, None), (fed.mT, weight.new_ones(7, 96), None), (weight, fed, None))
     try:
         return all(_is_right(*case) for case in (*cases, (fed, weight.T.contiguous().T, bias)))
-    except (RuntimeError, TypeError, NotImplementedError):  # a build in which it takes something else
+    except (RuntimeError, TypeError, NotImplementedError):  # a build whose product takes other arguments
         return False
 
 

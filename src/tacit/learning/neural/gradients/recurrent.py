@@ -1,7 +1,7 @@
-"""LSTM and GRU, step by step, written as the products that they are, so that their weights have slopes of their own.
+"""LSTM and GRU, step by step, written out as products, so that their weights have slopes of their own.
 
-Promise: gives what torch.nn.LSTM and torch.nn.GRU give. Projections and packed sequences are not written here: then
-gradients are made person by person (`per_sample`), or refused.
+Promise: it gives what torch.nn.LSTM and torch.nn.GRU give. Projections and packed sequences are not written here: then
+gradients are computed person by person (`per_sample`), or refused.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tacit.learning.neural.gradients.tape import Tape, has_forward_of
 
 
 def is_recurrent(layer: Any) -> bool:
-    """Whether it is one that is written here."""
+    """Whether this layer is one that is written here."""
     return any(has_forward_of(layer, kind) for kind in (nn.LSTM, nn.GRU)) and (layer.proj_size == 0)
 
 

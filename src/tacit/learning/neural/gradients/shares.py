@@ -1,10 +1,11 @@
 """What each position takes of the values: attention, head by head, as products of each person's matrices.
 
-torch's own is one kernel that multiplies small matrices inside of its threads, where the library for products is slow:
-on two threads it takes twice the processor time. Head by head, scores stay in the processor's cache until their use.
+torch's own attention is one kernel that multiplies small matrices inside its threads, where the library for products is
+slow: with two threads it takes twice the processor time. Head by head, scores stay in the processor's cache until their
+use.
 
 Promise: softmax(q k' / sqrt(numbers of a head) + mask) v, and the slopes of q, k and v. A position that may look at
-nothing takes nothing. Nobody's products know of others (`products.for_each`).
+nothing takes nothing. Each person's products are computed apart from the others' (`products.for_each`).
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class _Mixed(torch.autograd.Function):
 
 
 def shares_of(scores: Any, mask: Any) -> Any:
-    """How much each position takes of each other one; of none, where a mask leaves it none."""
+    """How much each position takes of each other one: nothing where a mask leaves it none."""
     if mask is None:
         return torch.softmax(scores, -1)
     nothing = (mask == float("-inf")).all(dim=-1, keepdim=True)
@@ -69,5 +70,5 @@ def sides(projected: Sequence[Any]) -> Sequence[Any]:
 
 
 def _by_head(heads: int, *tensors: Any) -> Iterator[tuple[Any, ...]]:
-    """The numbers of one head after the other, of each of these."""
+    """The parts of these tensors that belong to one head, head after head."""
     return zip(*(each.chunk(heads, dim=-1) for each in tensors), strict=True)

@@ -3,10 +3,9 @@
 Promise: inside `running` parameters ask for no gradients, so the backward pass computes slopes of outputs only,
 once. Afterwards `forms` holds every trainable parameter's gradients in a form of `forms`, one for each person. What a
 layer was fed or gave must not be overwritten by what comes after it: that would change norms silently, so it is
-noticed (tensors count their changes) and refused.
+detected (tensors count their changes) and refused.
 
-A tape is made once for a run: what layers do instead of their own forward pass is written down then, and put in place
-for each chunk.
+A tape is made once for a run: the layers' other forward passes are made then, and put in place for each chunk.
 
 Layers that are not one product (attention, recurrent layers) are computed here by products, through `Tape.linear`.
 """
@@ -29,12 +28,12 @@ from tacit.learning.neural.people.batches import Chunk, Room
 Changed: TypeAlias = tuple[Any, str, Callable[..., Any]]
 """A layer, the name of one of its methods, and what stands in for it while the tape runs."""
 Made: TypeAlias = Callable[[Any], list[tuple[Any, Form]]]
-"""From the slopes of an output to (parameter, form) pairs."""
+"""Makes (parameter, form) pairs from the slopes of an output."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Use:
-    """One use of a layer: its output, what it was fed (to see whether that changed), and what to make of the slopes."""
+    """One use of a layer: its output, its input (to see whether that changed), and how the slopes become forms."""
 
     output: Any
     fed: Any
@@ -55,12 +54,12 @@ class Tape:
         self._places = 0
 
     def begin(self, chunk: Chunk) -> None:
-        """The next pass is of this chunk."""
+        """Prepare for a pass over this chunk."""
         self.people, self._room, self._places = chunk.people, chunk.room, 0
         self.uses.clear()
 
     def trains(self, parameter: Any) -> bool:
-        """Whether it is there and learns."""
+        """Whether the parameter exists and learns."""
         return parameter is not None and id(parameter) in self._trained
 
     def record(self, output: Any, fed: Any, made: Made) -> Any:
@@ -143,7 +142,7 @@ class Tape:
 
 
 def has_forward_of(layer: Any, kind: Any) -> bool:
-    """Whether it is of this kind, and its forward pass is torch's: neither its class nor itself has another."""
+    """Whether a layer is of this kind and its forward pass is torch's: neither its class nor it has another."""
     return isinstance(layer, kind) and type(layer).forward is kind.forward and "forward" not in vars(layer)
 
 
@@ -155,11 +154,11 @@ def running(tape: Tape, chunk: Chunk, changes: Sequence[Changed]) -> Iterator[Ta
     done: list[tuple[Any, str]] = []
     tape.begin(chunk)
     try:
-        torch.backends.mha.set_fastpath_enabled(False)  # it would pass by the layers inside
+        torch.backends.mha.set_fastpath_enabled(False)  # it would bypass the layers inside
         for layer, name, own in changes:
             if name in vars(layer):
                 raise TacitError(f"A {type(layer).__name__} has another {name} than when the run began.")
-            layer.__dict__[name] = own  # a module's own way to set an attribute looks at more, and takes longer
+            layer.__dict__[name] = own  # setting it through the module checks more, and takes longer
             done.append((layer, name))
         for each in asking:
             each.requires_grad_(False)

@@ -1,1 +1,1 @@
-"""What a module may be: layers that mix people refused, tried on made-up people, followed, and written down."""
+"""What a module may be: checked for layers that mix people, tried on made-up people, and written down."""

@@ -2,9 +2,9 @@
 
     recipe_of(nn.Sequential(nn.Linear(3, 8), nn.Tanh()))  # -> ["Sequential", [["0", ["Linear", {...}]], ...]]
 
-Promise: a recipe holds names of the layers below, numbers, texts and truth values; making a module of it runs nothing
-else. It is only given where the module that is made of it has the same description and the same tensors. What is made
-of other code has no recipe (None): whoever loads it says which module it was.
+Promise: a recipe holds names of the layers below, numbers, texts and truth values; making a module from it runs nothing
+else. It is only given where the module that is made from it has the same description and the same tensors. A module of
+other code has no recipe (None): the caller who loads it says which module it was.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _arguments(kind: Any) -> list[str]:
 
 
 def _plain(name: str, value: Any) -> Any:
-    """An argument as JSON has it. A bias is given by whether there is one."""
+    """An argument as JSON has it. For a bias, it says whether there is one."""
     if name in ("bias", "affine", "elementwise_affine") and (value is None or isinstance(value, torch.Tensor)):
         return value is not None
     if isinstance(value, (tuple, list, torch.Size)):

@@ -1,8 +1,8 @@
-"""Layers that mix people, or remember them, refused by name with what to use instead.
+"""Layers that mix people, or remember them, are refused by name, with advice on what to use instead.
 
-Promise: a module is looked at before anything is paid. Refused is what is known to break "a person's gradient depends
-on that person alone": statistics over the batch, running statistics kept outside the noise, weights changed while
-looking things up. What is not known is tried on made-up people (`rehearsal`).
+Promise: a module is looked at before anything is paid. A layer is refused if it is known to break "a person's gradient
+depends on that person alone": statistics over the batch, running statistics kept outside the noise, weights changed
+while looking things up. Other layers are tried on made-up people (`rehearsal`).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _shortened() -> str | None:
             return f"{name}={os.environ[name]}"
     try:
         older = str(torch.get_float32_matmul_precision())
-    except RuntimeError:  # it does not say, where one of the newer settings differs from it
+    except RuntimeError:  # it raises where one of the newer settings differs from it
         return "set in two ways that differ"
     return None if older == "highest" else older
 

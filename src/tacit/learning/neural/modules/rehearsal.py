@@ -1,13 +1,13 @@
-"""A module is tried on made-up people before anything is paid: what it may not do is refused here.
+"""A module is tried on made-up people before anything is paid, and refused here if it does what it must not.
 
 What is tried, on this module and this machine:
 - the loss gives one number for each row;
 - gradients by book-keeping are those of ordinary backward passes, person by person;
-- a person's bits are the same when others are replaced, when they are taken out, and in whatever place: everybody in
-  the chunk is compared in several; and in a last chunk with fewer places, or there is none of that size. That is the
-  assumption of `floats`. A layer that mixes people fails here too.
-Made-up people are random numbers, and whole numbers 0 and 1. That the module behaves so for everybody is what a test
-cannot prove; so modules must also have one fixed course of operations (`is_static`), which values do not change.
+- a person's bits are the same when others are replaced, when they are taken out, and in whatever place (everyone in the
+  chunk is compared in several); and in a last chunk with fewer places, or that size is not used. That is the assumption
+  of `floats`. A layer that mixes people fails here too.
+Made-up people are random numbers, and whole numbers 0 and 1. A test cannot prove that the module behaves so for
+everyone; so modules must also have one fixed course of operations (`is_static`), which values do not change.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Places = Callable[[int], Sequence[int]]
 """From how many numbers are held for a person to how many places a chunk may have, the best first."""
 _FEW: Final = 3
 _NEAR: Final = 1e-3
-_ROUNDED: Final = 1e-5  # of the whole gradient: what is left of a parameter whose true gradient is 0
+_ROUNDED: Final = 1e-5  # of the whole gradient: what rounding leaves of a parameter whose true gradient is 0
 _LITTLE: Final = 2.0**-11
 MIXES: Final = (
     "A person's gradient changed with who else was there: the module or the loss mixes people, or this machine's "
@@ -65,7 +65,7 @@ def rehearsed(
         strange = ["forward"]
 
     def tried(gradients: Gradients, *notes: str) -> Rehearsed:
-        """These, if they are right and nobody's depend on the others'; or a refusal."""
+        """These gradients, if they are right and each person's depend on that person alone; or a refusal."""
 
         def of_changed(chunk: Chunk) -> list[Form]:
             return gradients(changed(chunk))
@@ -91,12 +91,12 @@ def rehearsed(
 def is_static(module: Any) -> bool:
     """Whether the module is one fixed course of operations, whatever the values are."""
     if type(module).__module__.startswith("torch.nn."):
-        module = nn.Sequential(module)  # torch's own layers are taken as they are, where they are inside of something
+        module = nn.Sequential(module)  # torch's own layers are traced as they are only inside another module
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             fx.symbolic_trace(module)
-        except Exception:  # noqa: BLE001  # a forward pass is anybody's code
+        except Exception:  # noqa: BLE001  # a forward pass may be any code
             return False
     return True
 
@@ -104,8 +104,8 @@ def is_static(module: Any) -> bool:
 def _fitting(gradients: Gradients, people: People, places: Sequence[int]) -> tuple[int, float]:
     """The first of these sizes at which bits stay the same, and the error of its float64 sums.
 
-    The error is paid for in noise and grows with the square of the size, so a size with more of it than `_LITTLE` is
-    left for a smaller one, if there is one.
+    The error is paid for in noise and grows with the square of the size, so a size with an error above `_LITTLE` gives
+    way to a smaller one, if there is one.
     """
     for place, size in enumerate(places[:-1]):
         with contextlib.suppress(TacitError):
@@ -134,7 +134,7 @@ def _same_gradients(module: Any, loss: Callable[[Any, Any], Any], gradients: Gra
 
 
 def _same_bits(gradients: Gradients, people: People, places: int) -> float:
-    """Compare bits, of everybody in several places; returns the error of float64 sums."""
+    """Compare everyone's bits in several places; returns the error of float64 sums."""
     first = people.made_up(places, seed=1)
     forms = gradients(first)
     found, others = _lines(forms), people.made_up(places, seed=2)
@@ -149,7 +149,7 @@ def _same_bits(gradients: Gradients, people: People, places: int) -> float:
 
 
 def _same_in_fewer(gradients: Gradients, people: People, places: int, fewer: int) -> bool:
-    """Whether everybody's bits are the same in a chunk with fewer places, and do not depend on the place there."""
+    """Whether everyone's bits are the same in a chunk with fewer places, and do not depend on the place there."""
     try:
         _same_bits(gradients, people, fewer)
         whole = people.made_up(places, seed=1)
@@ -200,7 +200,7 @@ def _emptied(chunk: Chunk, kept: set[int]) -> Chunk:
 
 
 def _part(chunk: Chunk, start: int, people: int) -> Chunk:
-    """So many people of a chunk, as a chunk of their own."""
+    """This many people of a chunk, from `start` on, as a chunk of their own."""
     copies = chunk.rows // chunk.people
     rows = slice(start * copies, (start + people) * copies)
     inputs = tuple(each[rows].clone() for each in chunk.inputs)

@@ -1,10 +1,10 @@
-"""Whose code sees rows of a curator: torch's own, and nobody else's.
+"""Only torch's own code sees rows of a curator.
 
 Promise: `only_torch` gives a module of which every part that is run is torch's: the module itself where all its layers
-are torch's own; or else its course of operations, written down by showing it stand-ins that hold no value (`torch.fx`).
-The operations are those listed here, which compute tensors from tensors and do nothing else; a module that does
-anything else, or whose course depends on values, is refused. So code that somebody wrote is run before a row is read,
-and never after.
+are torch's own; otherwise its course of operations, which is recorded by showing it stand-ins that hold no value
+(`torch.fx`). The operations are those listed here, which compute tensors from tensors and do nothing else; a module
+that does anything else, or whose course depends on values, is refused. So code that users wrote runs before a row is
+read, and never after.
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ def only_torch(module: Any) -> Any:
         return module
     hint = "Build the module of torch's own layers, for instance with nn.Sequential."
     if isinstance(module, fx.GraphModule):
-        found = fx.GraphModule(module, module.graph)  # made anew of its course: whatever its code was before
+        found = fx.GraphModule(module, module.graph)  # made anew from its course, whatever its code was before
         _must_be_listed(found, type(module).__name__, hint)
         return found
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             found = fx.symbolic_trace(module)
-        except Exception as wrong:  # noqa: BLE001  # a forward pass is anybody's code
+        except Exception as wrong:  # noqa: BLE001  # a forward pass may be any code
             raise TacitError(
                 f"{type(module).__name__} has a forward pass of its own, whose code would see rows of the curator, and "
                 f"it cannot be written down as a fixed course of torch's operations ({_said(wrong)}). {hint}"

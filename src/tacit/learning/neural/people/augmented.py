@@ -33,7 +33,7 @@ class Shifted:
         parameters.whole("pixels", self.pixels, least=0)
 
     def still(self, chunk: Chunk) -> Chunk:
-        """Copies that are not moved: of the same shape, and the same each time."""
+        """Copies that are not moved: they have the same shape, and are the same each time."""
         rows = [each.repeat_interleave(self.copies, dim=0) for each in (*chunk.inputs, chunk.target, chunk.weights)]
         return replace(chunk, inputs=tuple(rows[:-2]), target=rows[-2], weights=rows[-1] / self.copies)
 
@@ -43,7 +43,7 @@ class Shifted:
         return replace(made, inputs=(self._moved(made.inputs[0]), *made.inputs[1:]))
 
     def must_fit(self, inputs: tuple[Any, ...]) -> None:
-        """Refuse what is no image."""
+        """Refuse arrays that are not images."""
         if inputs[0].dim() < 3 or not inputs[0].dtype.is_floating_point:
             raise parameters.refuse("augment", "for images: numbers in rows and columns", tuple(inputs[0].shape[1:]))
 

@@ -1,10 +1,10 @@
 """Chunks of fixed shapes: the people of a step, a few hundred at a time, the last chunk padded.
 
-Promise: a chunk always has as many places as all others and `copies` rows for each of them, whoever is in it; the last
-one of a step may have fewer, of a few public sizes the least that holds who is left. Places without a person, and rows
-that a person does not have, are zeros and weigh nothing. So shapes tell nothing but how many people a step has, in
-coarse steps: that number, and the time that it takes, follow the size of the sample. It is not hidden from whoever
-holds the arrays; a curator's clock hides it (`timing` in the policy).
+Promise: a chunk always has as many places as all others and `copies` rows for each of them, whoever is in it. The last
+one of a step may have fewer: the least of a few public sizes that holds the remaining people. Places without a person,
+and rows that a person does not have, are zeros and weigh nothing. So shapes say only how many people a step has, in
+coarse steps: that number, and the time of the step, follow the size of the sample. The holder of arrays can see it; a
+curator's clock hides it (`timing` in the policy).
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from tacit import parameters
 from tacit.learning.neural.floats import BLOCK
 
 _HELD: Final = 10 << 20
-"""Numbers that a chunk may hold of all its people: beyond the processor's cache more of them cost more."""
+"""Numbers that a chunk may hold for all its people: beyond the processor's cache, each costs more."""
 MANY_PLACES: Final = 8448
 FEWER_PLACES: Final = 2304
 _EVEN: Final = 32
-"""Places come in so many. torch's kernels round the last numbers of a tensor, fewer than this, in another way."""
+"""Places are multiples of this. torch's kernels round the last few numbers of a tensor in another way."""
 _A_CHUNK: Final = 150_000
-"""A chunk takes about the time of so many numbers held, whoever is in it: calls of torch, most of all."""
+"""A chunk has a fixed cost, mostly calls of torch: about the time of this many numbers."""
 _QUARTERS: Final = 4
 _QUANTILES: Final = ndtri((np.arange(64) + 0.5) / 64)
-"""Of the normal law: sizes of samples, in deviations from their mean."""
+"""Points of the normal law: sizes of samples, in deviations from their mean."""
 
 Room: TypeAlias = dict[Any, Any]
 """Tensors that belong to a chunk and are written over by the next one, by what they are for."""
@@ -40,12 +40,12 @@ Room: TypeAlias = dict[Any, Any]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Chunk:
-    """Rows of `people` people in a row, `copies` of each: private, and shown to nobody."""
+    """Rows of `people` people in a row, `copies` of each: private, and never shown."""
 
     people: int
     inputs: tuple[Any, ...]
     target: Any
-    weights: Any  # of each row's loss: 0 where there is nobody
+    weights: Any  # of each row's loss: 0 at empty places
     room: Room | None = None
     """Memory for what is computed of these people, which the next chunk writes over."""
 
@@ -100,7 +100,7 @@ class People:
             if own is None or len(own) < len(rows):
                 own = room[place] = torch.empty((len(rows), *whole.shape[1:]), dtype=whole.dtype)
             own = own[: len(rows)]
-            if first:  # nobody stands between two people
+            if first:  # no empty place between two people
                 torch.index_select(whole, 0, found, out=own[: len(found)])
                 own[len(found) :] = 0
             else:
@@ -111,7 +111,7 @@ class People:
         return Chunk(places, inputs, taken(-1, self.target), there.float(), kept)
 
     def made_up(self, places: int, seed: int = 0) -> Chunk:
-        """People that nobody is, of the same shapes: numbers around 0, whole numbers 0 and 1."""
+        """Made-up people of the same shapes: numbers around 0, whole numbers 0 and 1."""
         generator = torch.Generator().manual_seed(seed)
         rows = places * self.copies
 
@@ -125,11 +125,11 @@ class People:
 
 
 def fitting_places(mean: float | None, rate: float, numbers: int, largest: int = MANY_PLACES) -> int:
-    """How many places a chunk has unless it is said: by public facts alone.
+    """How many places a chunk has unless the caller says: by public facts alone.
 
     mean: how many people are in a step on average, where that is public. The size is the one that costs least on
-    average over samples: places computed, those for nobody too, and a chunk's own time. numbers: how many of them are
-    held for each person. largest: never more places than these.
+    average over samples: the places that are computed, empty ones too, and the fixed cost of each chunk. numbers: how
+    many of them are held for each person. largest: never more places than these.
     """
     numbers = max(numbers, 1)
     most = max(min(_HELD // numbers, largest) // _EVEN, 1) * _EVEN
@@ -140,7 +140,7 @@ def fitting_places(mean: float | None, rate: float, numbers: int, largest: int =
 
 
 def _cost(samples: NDArray[np.float64], places: int, numbers: int) -> float:
-    """Places computed on average over these sizes of samples, and what chunks cost besides, in places."""
+    """The average cost over these sizes of samples, in places: those computed, and the fixed cost of chunks."""
     full, rest = np.divmod(np.ceil(samples), places)
     sizes = np.array([0, *fewer_than(places), places])
     last = sizes[np.searchsorted(sizes, rest)]
@@ -151,7 +151,7 @@ def _cost(samples: NDArray[np.float64], places: int, numbers: int) -> float:
 def fewer_than(places: int) -> Sequence[int]:
     """How many places the last chunk of a step may have instead of so many: about a quarter, two or three (`floats`).
 
-    Only a chunk that is one block has smaller ones: of more blocks, those of other sizes would be cut elsewhere.
+    Only a chunk of one block has smaller sizes: chunks of more blocks would be cut elsewhere.
     """
     if places > BLOCK:
         return []
@@ -182,7 +182,7 @@ def people_of(inputs: Any, target: Any, units: Any = None, rows_per_unit: int | 
 
 
 def _grouped(units: NDArray[Any], most: int) -> NDArray[np.int64]:
-    """Line by line the places of each unit's first rows."""
+    """The places of each unit's first rows, one line for each unit."""
     _, whose = np.unique(units, return_inverse=True)
     order = np.argsort(whose, kind="stable")
     sizes = np.bincount(whose) if len(whose) else np.zeros(0, dtype=np.int64)

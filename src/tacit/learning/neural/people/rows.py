@@ -2,9 +2,9 @@
 
 Promise: only public facts decide here. Rows of a curator become vectors as every model here has them (`columns`): a
 number between its bounds is one coordinate in [-1, 1], a listed value one of 1 among zeros. Rows of a class that is not
-listed are left out, row by row. All rows of a unit are one person's, who is sampled and clipped as one; they stand in
-an order that follows from these rows alone, so that others cannot change a bit of what they add up to. Labels of arrays
-that are not among the classes are refused before anything is released: whoever holds arrays sees them.
+listed are left out, row by row. All rows of a unit are one person's, who is sampled and clipped as one. Their order
+follows from these rows alone, so that others cannot change a bit of their sum. Labels of arrays that are not among the
+classes are refused before anything is released: the holder of arrays sees them anyway.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Given:
 
     @property
     def together(self) -> dict[str, Any]:
-        """What a trainer is told of persons with several rows."""
+        """What a trainer must know of persons with several rows."""
         return {} if self.rows_per_unit == 1 else {"rows_per_unit": self.rows_per_unit}
 
     def nobody(self) -> tuple[Any, Any]:

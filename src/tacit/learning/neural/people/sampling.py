@@ -1,8 +1,8 @@
 """Who is in a step: a Poisson sample drawn from secure bits, in a uniformly random order.
 
 Theorem. Each of the people is chosen independently with the exact rational probability `rate` (`noise.bernoulli`). The
-order is that of 64 random bits each; where two are equal, both are drawn anew until all differ, which treats everybody
-alike, so every order is equally likely. Nobody's choice depends on how many there are.
+order is that of 64 random bits each; where two are equal, both are drawn anew until all differ, which treats everyone
+alike, so every order is equally likely. Whether a person is chosen does not depend on how many people there are.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tacit.noise import BitSource, bernoulli
 
 
 def poisson_sample(people: int, rate: Fraction, bits: BitSource) -> NDArray[np.int64]:
-    """The places of those who are in, in random order; nobody, sometimes."""
+    """The places of those who are in, in random order; sometimes there are none."""
     chosen = np.flatnonzero(bernoulli(rate, people, bits)).astype(np.int64)
     return chosen[random_order(len(chosen), bits)]
 

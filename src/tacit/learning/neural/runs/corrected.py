@@ -2,9 +2,10 @@
 
     optimiser = neural.CorrectedAdam(module.parameters(), lr=0.005)
 
-Adam divides by the root of the mean square of gradients. Of noisy gradients most of that square is the noise's own
-variance, which is public: the trainer writes it into the optimiser before each step, and it is taken off again. What
-is left may be negative by chance, so it is at least `floor` times the noise's variance. All of it is post-processing.
+Adam divides by the root of the mean square of gradients. With noisy gradients, most of that square is the variance of
+the noise, which is public: the trainer writes it into the optimiser before each step, and the optimiser subtracts it.
+What is left may be negative by chance, so it is at least `floor` times the noise's variance. All of it is
+post-processing.
 Source: Tang, Shpilevskiy, Lecuyer 2023 (DP-AdamBC).
 """
 
@@ -31,7 +32,7 @@ class CorrectedAdam(torch.optim.Optimizer):
         super().__init__(params, {"lr": lr, "betas": tuple(betas), "floor": floor, "noise_variance": 0.0})
 
     def step(self, closure: Callable[[], float] | None = None) -> None:
-        """One step along the gradients that are there."""
+        """One step along the present gradients."""
         with torch.no_grad():
             for group in self.param_groups:
                 for each in group["params"]:
@@ -40,7 +41,7 @@ class CorrectedAdam(torch.optim.Optimizer):
 
 
 def _moved(parameter: Any, own: dict[str, Any], group: dict[str, Any]) -> None:
-    """One parameter, and what is remembered of it."""
+    """One step of one parameter, with its memory."""
     slow, slower = group["betas"]
     if not own:
         own["step"] = 0

@@ -5,8 +5,8 @@
 
 Promise: a step is written down before its noise is drawn, so a run never has more draws than its price covers, however
 often it is killed and resumed. A step that was begun and not saved is spent and lost: its noise is not drawn again.
-One process has a journal at a time. A journal of another run is refused, and so is a copy of one: two that go on from
-the same step would draw two noises for what was paid once. A file knows its own number (inode) and is told apart by it.
+One process has a journal at a time. A journal of another run is refused, and so is a copy of one: two runs that go on
+from the same step would draw two noises for one price. A file knows its own number (inode), which a copy does not have.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Journal:
 
     def _read(self) -> tuple[dict[str, Any] | None, int]:
         whole = (self.folder / _JOURNAL).read_bytes()
-        kept = whole[: whole.rfind(b"\n") + 1]  # a line that was cut off was never acted upon
+        kept = whole[: whole.rfind(b"\n") + 1]  # a line that was cut off was never acted on
         if len(kept) < len(whole):
             os.truncate(self.folder / _JOURNAL, len(kept))
         lines = kept.splitlines()
@@ -107,7 +107,7 @@ class Journal:
             return {name: file.get_tensor(name) for name in list(file.keys())}, dict(file.metadata() or {})
 
     def close(self) -> None:
-        """Give the folder back."""
+        """Release the folder, so that another process may take it."""
         if self._file is not None:
             os.close(self._file)
             self._file = None

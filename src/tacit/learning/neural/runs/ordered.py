@@ -1,4 +1,4 @@
-"""A fixed order without sampling: noise that is correlated over steps, so that later noise takes back earlier noise.
+"""A fixed order without sampling: noise that is correlated over steps, so that later noise cancels earlier noise.
 
     PrivateTrainer(..., sampling="fixed", rate=0.05, steps=200)     # 20 groups of people, each in every 20th step
 
@@ -11,9 +11,9 @@ diagonals and zeros elsewhere, where every c_l is a whole number over 2**12. Ove
 sum over l < w of c_l x_(t-l) of neighbours differ by at most
     2**12 S sqrt(k |c|**2),   k = ceil(n / b),   |c|**2 = sum over l of c_l**2,
 in L2 norm over all steps and coordinates. So releasing y_t + round(sigma Z) with sigma at least z times that is
-Gaussian(1, z) for the whole run, also though x_t follows what was released before. From the released numbers x_t is
-estimated by solving for it, step after step: post-processing. A step that failed would bring later ones nearer to each
-other than b, so the run ends with it.
+Gaussian(1, z) for the whole run, even though x_t follows what was released before. Solving for x_t, step after step,
+estimates it from the released numbers: post-processing. A step that failed would bring later ones nearer to each other
+than b, so the run ends with it.
 Proof. A person moves x at steps g, g + b, ..., at most k of them, so y moves by the sum over those p of c shifted to p
 (x) d_p, |d_p| <= S. Two such columns share no row, because w <= b: squared norms add up to at most k |c|**2 S**2.
 Rounding a Gaussian number that is added to a whole number is post-processing; continuous Gaussian noise under shifts
@@ -106,7 +106,7 @@ def plan_ordered(epsilon: Any, delta: Any, *, rate: Any, steps: Any, buys_count:
     exact, slip = budget_of(epsilon, delta)
     share = parameters.as_written("rate", rate, "one over the number of groups")
     groups = round(1 / share) if share > 0 else 0
-    # 1/3 has no finite decimals: what is nearest to it in as many digits as were given will do
+    # 1/3 has no finite decimals: the nearest number with as many digits as were given is accepted
     if not 1 <= groups <= _MOST_GROUPS or abs(groups * share - 1) > Fraction(1, 1000):
         raise parameters.refuse("rate", "one over the number of groups, like 0.05, in a fixed order", rate)
     count = parameters.whole("steps", steps, least=1)
@@ -127,7 +127,7 @@ def _event(z: Fraction, count_sigma: Fraction | None) -> events.Event:
 
 @lru_cache(maxsize=64)
 def band_for(steps: int, groups: int) -> tuple[int, ...]:
-    """The coefficients, of as many diagonals as have the least error."""
+    """The coefficients, with the number of diagonals that has the least error."""
     most = min(steps, groups, _MOST_BAND)
     near = matrix_for(max(steps, 2)).near
     whole = (1 << BITS, *(each >> (FINE - BITS) for each in near[1:most]))
@@ -148,7 +148,7 @@ def mean_error(band: tuple[int, ...], steps: int) -> float:
 
 
 class Correlated:
-    """One run as it goes: what it remembers of the sums is exact and private, what of the estimates public."""
+    """One run as it goes: its memory of sums is exact and private, its memory of estimates public."""
 
     def __init__(self, band: tuple[int, ...]) -> None:
         self._band = band

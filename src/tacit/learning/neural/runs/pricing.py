@@ -8,9 +8,9 @@ noise where it is not public: the step size needs it.
 
 Rate, steps and noise do not depend on the data; the least noise for (epsilon, delta) is found before anything is paid.
 
-Stopping early. The whole run is what was paid for. Who may stop after looking at released weights has an odometer's
-reading (`spent_so_far`), which holds at every moment, also one that was chosen on the way, and is larger than the
-price of as many steps fixed in advance.
+Stopping early. The whole run is what was paid for. A caller who may stop after looking at released weights uses an
+odometer's reading (`spent_so_far`). It holds at every moment, even one that was chosen on the way, and is larger than
+the price of as many steps fixed in advance.
 Source: Abadi et al. 2016; Zhu, Dong, Wang 2022 (both directions); Feldman, Zrnic 2021 (stopping).
 """
 
@@ -30,7 +30,7 @@ from tacit.loss.numbers.edge import least
 from tacit.loss.numbers.rounding import dyadic_up, float_down
 from tacit.loss.odometer import Odometer, Travelled
 
-_COUNT_SIGMAS: Final = 10  # the deviation of the count, in those of one Gaussian release for the whole budget
+_COUNT_SIGMAS: Final = 10  # the count's deviation, in those of one release for the whole budget
 _TOLERANCE: Final = 1e-4
 _LEAST_RATE: Final = Fraction(1, 10**9)
 MOST_STEPS: Final = 10**7
@@ -63,7 +63,7 @@ class Run:
         return Price(self.event, self.epsilon, self.delta)
 
     def spent_so_far(self, steps: int) -> float:
-        """A bound on epsilon at the run's delta after so many steps, whoever chose to look now."""
+        """A bound on epsilon at the run's delta after this many steps, however the moment to look was chosen."""
         odometer = Odometer(delta=self.delta)
         state = Travelled()
         if self.count_sigma is not None:

@@ -83,7 +83,7 @@ class Log:
 
 
 def public_loss(module: Any, loss: Callable[[Any, Any], Any], X: Any, y: Any) -> float:  # noqa: N803
-    """The mean loss on public rows; layers that are random in training hold still."""
+    """The mean loss on public rows; layers that are random in training are not random here."""
     inputs, target = torch.as_tensor(X), torch.as_tensor(y)
     inputs = inputs.float() if inputs.dtype.is_floating_point else inputs
     target = target.float() if target.dtype.is_floating_point else target
@@ -100,7 +100,7 @@ def public_loss(module: Any, loss: Callable[[Any, Any], Any], X: Any, y: Any) ->
 
 @contextmanager
 def shown(trainer: Any, progress: bool) -> Iterator[Callable[[], None]]:
-    """A bar with steps and what was spent so far; nothing where none is wanted."""
+    """A bar with steps and what was spent so far, if one is wanted."""
     if not progress:
         yield lambda: None
         return

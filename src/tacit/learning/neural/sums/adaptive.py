@@ -2,11 +2,12 @@
 
     PrivateTrainer(..., clipping="adaptive", clip=1)      # where it starts
 
-Theorem. A step releases the sum of gradients clipped to C_t, which was decided by what was released before, and the
-number s of people in the sample within C_t less that of the others. One person moves the sum by at most S_t in L2 norm
-and s by at most 1. With noise of deviation z_g S_t on the sum and 8 z on s, both rounded to whole numbers, the two
-together are a Gaussian mechanism whose shift is at most sqrt(1/z_g**2 + 1/(8 z)**2) <= 1/z deviations, where
-z_g = z sqrt(64/63): so a step is PoissonSampled(Gaussian(1, z), q), what it would be without the count, and noise on
+Theorem. A step releases the sum of gradients clipped to C_t, which was decided by what was released before, and s: the
+number of people in the sample whose norm is within C_t, less the number of the others. One person moves the sum by at
+most S_t in L2 norm and s by at most 1. With noise of deviation z_g S_t on the sum and 8 z on s, both rounded to whole
+numbers, the two together are a Gaussian mechanism whose shift is at most sqrt(1/z_g**2 + 1/(8 z)**2) <= 1/z deviations,
+where
+z_g = z sqrt(64/63): so a step is PoissonSampled(Gaussian(1, z), q), as it would be without the count, and noise on
 gradients grows by 0.8 %. How C_t follows is post-processing: C <- C exp(-0.2 (share within - 1/2)), where
 the share is (s/(q size) + 1)/2, within [2**-16, 2**16], rounded to 24 binary digits.
 Source: Andrew, Thakkar, McMahan, Ramaswamy 2021.

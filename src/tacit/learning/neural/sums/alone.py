@@ -3,7 +3,7 @@
 Theorem. A person's vector of whole numbers is made from that person's rows and public weights alone, and its squared
 length is compared with R**2 as a whole number; one that is longer counts as nothing. So the sum of any sample moves by
 at most R = ceil(units C) + ceil(sqrt(d)) with one person, in exact arithmetic, whatever floating point did before. (The
-length after clipping in float64 is below units C, and rounding adds at most sqrt(d)/2: nobody's vector is longer.)
+length after clipping in float64 is below units C, and rounding adds at most sqrt(d)/2: no vector is longer.)
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def exact_sum(forms: Sequence[Form], clip: Fraction, kind: str, grid: Grid) -> t
 
 
 def squared_length(whole: np.ndarray[Any, Any]) -> int:
-    """Exactly, whatever the size of the numbers."""
+    """The sum, exact whatever the size of the numbers."""
     largest = int(np.abs(whole).max(initial=0))
     if largest * largest * len(whole) < _WORD:
         return int(whole @ whole)

@@ -2,8 +2,8 @@
 
 Theorem. With n at least the norm of a person's gradient, min(1, C/n) and C/(n + r), r > 0, bring its norm to at most C.
 The first leaves short gradients as they are ("flat"); the second brings nearly all of them to one length ("automatic"),
-so that C is no choice any more: it only scales steps. Weights are rounded down (`floats`); whoever has a norm that is
-no finite number weighs nothing.
+so that C need not be chosen: it only scales steps. Weights are rounded down (`floats`); a person whose norm is not
+finite has weight 0.
 Source: Abadi et al. 2016; Bu, Wang, Zha, Karypis 2023 (automatic clipping, r = 0.01).
 """
 
@@ -24,12 +24,12 @@ AUTOMATIC: Final = "automatic"
 ADAPTIVE: Final = "adaptive"
 """As flat, with a norm that follows the people's (`adaptive`)."""
 _NEVER_ZERO: Final = 0.01
-_LEAST_WEIGHT: Final = 2.0**-100  # below it nothing counts, so that rounding to float32 stays relative
+_LEAST_WEIGHT: Final = 2.0**-100  # weights below it are 0, so that rounding to float32 stays relative
 _UP: Final = 1.0 + 2.0**-40
 
 
 def weights(forms: Sequence[Form], clip: float, kind: str) -> tuple[Any, Any]:
-    """One weight for each person, and an upper bound of the person's norm, which may be no finite number."""
+    """One weight for each person, and an upper bound of the person's norm, which may be infinite or NaN."""
     known: Known = {}
     total = forms[0].squares(known)
     for each in forms[1:]:
@@ -53,14 +53,14 @@ def checked(kind: Any) -> str:
 
 
 def add_clipped(total: Any, forms: Sequence[Form], clip: float, kind: str, room: Any) -> Any:
-    """Add everybody's clipped gradient, parameter after parameter, to a flat float64 total; bounds of their norms.
+    """Add everyone's clipped gradient, parameter after parameter, to a flat float64 total; returns bounds of norms.
 
-    room: `room_of` the parameters' sizes, and spoilt.
+    room: `room_of` the parameters' sizes; it is overwritten.
     """
     placed = gathered(forms)
     own, lengths = weights([each.form for each in placed], clip, kind)
     finite = torch.isfinite(lengths)
-    if not bool(finite.all()):  # nothing times what is no number is no number
+    if not bool(finite.all()):  # 0 times NaN is NaN
         placed = [Placed(each.form.without(finite), each.stretches) for each in placed]
     for each in placed:
         each.add_to(total, own, room)

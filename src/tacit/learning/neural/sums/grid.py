@@ -4,7 +4,7 @@ Theorem. A step's sum on the grid has sensitivity S (`floats`); it gets round(si
 least z S, so a step is PoissonSampled(Gaussian(1, z), q): rounding a Gaussian number that is added to whole numbers is
 post-processing of continuous Gaussian noise. Sums of whole numbers below 2**53 are exact in float64.
 
-Noise does not depend on the data, so where a processor is spare it is drawn on a thread of its own while gradients are
+Noise does not depend on the data, so where a processor is free it is drawn on a thread of its own while gradients are
 computed. Where torch's threads have every processor, a thread more would make all of them wait for each other, and a
 step would take twice as long: there noise is drawn between two passes, by all of torch's threads.
 """
@@ -27,7 +27,7 @@ from tacit.loss.numbers.rounding import dyadic_up
 from tacit.noise import BitSource, rounded_normal, secure
 
 _EXACT: Final = 2.0**52
-_FAR: Final = 64.0  # no draw of the noise is so many deviations away, but with probability exp(-2000)
+_FAR: Final = 64.0  # a draw of the noise is this many deviations away with probability exp(-2000)
 _POOL = ThreadPoolExecutor(1, thread_name_prefix="tacit-noise")
 
 
@@ -78,7 +78,7 @@ class Drawing:
         self._drawn: Callable[[], Any] | None = drawn
 
     def take(self) -> Any:
-        """The noise; a second time there is none."""
+        """The noise; asking a second time is an error."""
         if self._drawn is None:
             raise TacitError("This noise was used before. A step draws its own.")
         drawn, self._drawn = self._drawn, None

@@ -43,7 +43,7 @@ _ALL: Final = np.uint64((1 << 63) - 1)
 def rounded_normals(scale: Fraction, size: int, bits: BitSource, *, threads: int = 1) -> Any:
     """round(scale * Z) in float64, which holds these whole numbers exactly, or in int64 where it could not.
 
-    threads: how many of torch's take part; one alone is given parts that torch does not share out.
+    threads: how many of torch's take part; a single one gets parts that torch does not share out.
     """
     if scale >= IN_ONE_PIECE or not agrees():
         return torch.from_numpy(rounded_normal(scale, size, bits))
@@ -54,19 +54,19 @@ def rounded_normals(scale: Fraction, size: int, bits: BitSource, *, threads: int
         words = bits.words(len(out))
         places = _draw(out, words, float(scale))
         left.append((places + start, words[places]))
-    if left:  # all at once: most of what so few take are calls
+    if left:  # all at once: for so few, calls take most of the time
         places, words = (np.concatenate(each) for each in zip(*left, strict=True))
         found.numpy()[places] = settled(words, scale, bits)
     return found
 
 
 def _draw(out: Any, words: Words, scale: float) -> NDArray[np.intp]:
-    """The draws of these words, and the places of those that are to be settled."""
+    """The draws of these words, and the places of draws that are still to be settled."""
     x = torch.from_numpy(words.view(np.int64)).double().mul_(2.0**-63)
     far = np.flatnonzero((x.abs() > _EDGE).numpy())
     x.numpy()[far] = 0.0
     w = x.erfinv_().mul_(_ROOT * scale)
-    # no zero has a sign: whatever is added to it could tell from it
+    # no zero has a sign: a sum with it could show the sign
     torch.round(w, out=out).add_(0.0)
     away = w.sub_(out).abs_()
     limit = 0.5 - scale * _BAND
@@ -85,7 +85,7 @@ def settled(words: Words, scale: Fraction, bits: BitSource) -> Any:
 
 @cache
 def agrees() -> bool:
-    """Whether torch's erfinv is near enough on this machine."""
+    """Whether torch's erfinv is accurate enough on this machine."""
     from scipy.special import erfinv
 
     far = 1.0 - np.geomspace(1.0 - _EDGE, 0.5, 2048)

@@ -1,13 +1,13 @@
 """The sum of everybody's clipped gradient over one step, on the grid: exact, and private.
 
-Promise (theorem: `floats`, or `alone` where nobody is computed beside others): chunks of one fixed shape are added up
-in float64, a span of them at a time, then rounded to whole numbers, which add up exactly. Beside the sum comes how many
-people have a gradient within the clipping norm, less those who have not: what `adaptive` needs, exact and private too.
-Memory is made once and written over by the next step.
+Promise (theorem: `floats`, or `alone` where each person is computed alone): chunks of one fixed shape are added up
+in float64, a span of them at a time, then rounded to whole numbers, which add up exactly. With the sum comes the number
+of people whose gradient is within the clipping norm, less the number of the others: `adaptive` needs it, and it is
+exact and private too. Memory is made once and written over by the next step.
 
 A person whose rows make torch fail (a class that is none of the outputs, a word that is not in the table) counts as
-nothing, like one whose gradient is no number: a failure would tell that this person was in the sample. What takes
-longer then, on arrays, is the step.
+nothing, like one whose gradient is no number: a failure would tell that this person was in the sample. With arrays,
+such a step takes longer.
 """
 
 from __future__ import annotations
@@ -35,11 +35,12 @@ FAILED: Final = "The module or the loss failed on the rows of a step. What it sa
 
 
 def keep_freed_memory() -> None:
-    """Have tensors that are freed between two chunks stay with the process.
+    """Let the process keep the memory of tensors that are freed between two chunks.
 
     The C library gives larger pieces back to the system at once, and the next chunk would ask for them again, page by
-    page: a tenth of a step. It keeps those up to the size of a large one that was freed before, so one is, untouched.
-    To be called first: what others have freed could serve a later one, and nothing would be learnt.
+    page: a tenth of a step. It keeps pieces up to the size of a large one that was freed before, so a large one is
+    allocated here and freed, untouched. Call this first: a piece that was freed earlier could be used for it, and the
+    library would learn nothing.
     """
     torch.empty(_LARGE, dtype=torch.uint8)
 
@@ -66,11 +67,11 @@ class Summing:
     def total(self, chosen: NDArray[np.int64], clip: Fraction, grid: Grid) -> tuple[Any, int]:
         """The sum over those chosen, which the next one overwrites; and the people within the norm less the others.
 
-        These are counted where the norm follows them, and are 0 elsewhere.
+        They are counted where the norm follows them; elsewhere the count is 0.
         """
         opened = within = spans = 0
         for chunk in self._people.chunks(chosen, self._places, self._chunk_room, fewer=self._fewer):
-            if opened == self._together:  # what is open is rounded to the grid, and exact from then on
+            if opened == self._together:  # the open sum is rounded to the grid, and exact from then on
                 spans, opened = self._rounded(grid, spans), 0
             if not opened:
                 self._open.zero_()
@@ -85,7 +86,7 @@ class Summing:
         return (self._whole if spans else self._whole.zero_()), within
 
     def _rounded(self, grid: Grid, spans: int) -> int:
-        """Add what is open to the whole, or make it the whole where it is the first; how many spans there are."""
+        """Add the open sum to the whole, or make it the whole if it is the first; returns how many spans there are."""
         own = grid.round_(self._open)
         if spans:
             self._whole += own
@@ -94,7 +95,7 @@ class Summing:
         return spans + 1
 
     def _safe(self, chunk: Chunk) -> tuple[Chunk, list[Form]]:
-        """Gradients of a chunk; of those whom torch or the loss fails at, none. What is raised depends on rows."""
+        """Gradients of a chunk, without people at whom torch or the loss fails. What is raised depends on rows."""
         with torch.enable_grad():
             with suppress(Exception):
                 return chunk, self._gradients(chunk)
@@ -112,7 +113,7 @@ class Summing:
             alone = Chunk(1, tuple(each[own] for each in chunk.inputs), chunk.target[own], chunk.weights[own])
             try:
                 self._gradients(alone)
-            except Exception:  # noqa: BLE001  # which kind it is may have to do with a row
+            except Exception:  # noqa: BLE001  # its kind may depend on a row
                 empty[own] = True
 
         def emptied(whole: Any) -> Any:
