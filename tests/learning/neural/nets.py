@@ -84,7 +84,8 @@ class Masked(nn.Module):
         empty = (x[:, :, 0] > 1.0) & self.others
         later = self.later
         if self.by_head:
-            later = (x[:, 0, 0] > 9.0)[:, None, None].repeat_interleave(2, 0) | later
+            first = torch.arange(2).repeat(x.shape[0]) == 0  # the first head of each person looks at everything
+            later = ~first[:, None, None] & later
         found = self.attention(x, x, x, empty, self.shown, later, average_attn_weights=not self.by_head)
         return torch.cat([found[0].flatten(1), found[1].flatten(1)], dim=1) if self.shown else found[0]
 

@@ -76,7 +76,7 @@ class _Neural(Model):
         rate, steps = self._schedule()
         settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rate": rate, "steps": steps, **given.together}
         settings |= {"clip": self.clip, "clipping": self.clipping, "size": self.size, "exact": self.exact}
-        settings |= {"sampling": self.sampling, "augment": self.augment}
+        settings |= {"sampling": self.sampling, "augment": self.augment, "strict": of_rows}
         if of_rows and self.augment is not None:
             raise parameters.refuse("augment", "left out for rows of a curator, which are no images", self.augment)
         # everything that can be refused is refused here, before anything is paid and before a row is read

@@ -35,6 +35,10 @@ m groups in float64 add m**2 k P 2**-52 C in all, below 2**-24 P C as a span has
 block of a group rounds a sum of norm at most j P C (1 + g(P + 2)) and a little, entry by entry: at most 1.01 u j P C.
 Then each span's sum is rounded to whole numbers of a grid, and spans are added exactly.
 
+Random layers draw for each chunk from a fresh state that knows nothing of who is there (`people.chances`), so what they
+draw may be taken to belong to people instead of places: it is coupled, as the orders are. Where somebody counts as
+nothing, tensors of the whole chunk are written anew (`Form.without`), in one layout and with the same numbers.
+
 Corollary (sensitivity). Adding one person to a sample leaves, up to a coupling of the random orders, everyone in place
 but one: the new person takes a uniformly random place, and the person who stood there moves to the end. So at most two
 blocks change, in at most two groups and two spans (the last block changes anyway, so it may be of another size then),
@@ -57,6 +61,7 @@ import math
 from fractions import Fraction
 from typing import Final
 
+from tacit.errors import TacitError
 from tacit.loss.numbers.rounding import dyadic_up, sqrt_up
 
 BLOCK: Final = 256
@@ -74,10 +79,17 @@ _SPAN: Final = 8
 _MOST_BLOCKS: Final = 1 << 12
 _GRID_BITS: Final = 20
 _ROUNDING_SHARE: Final = 2.0**-8
+_MOST_ROUNDINGS: Final = 1 << 22
+"""Far below 1/u, where the bounds would lose their meaning, and within what `VANISHING` is for."""
 
 
 def gamma(roundings: int) -> float:
     """The relative error of this many roundings in float32, at most."""
+    if roundings > _MOST_ROUNDINGS:
+        raise TacitError(
+            f"A layer adds {roundings:,} numbers for one result, which leaves float32 no correct digit. "
+            f"Layers may add at most {_MOST_ROUNDINGS:,}."
+        )
     return roundings * UNIT / (1.0 - roundings * UNIT)
 
 

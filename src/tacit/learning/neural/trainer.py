@@ -51,6 +51,7 @@ from tacit.learning.neural.sums.summing import Summing, SummingAlone, keep_freed
 from tacit.loss import Budget
 
 _LEAST_CLIP: Final = Fraction(1, 1 << 16)
+_MOST_CLIP: Final = 1 << 64
 _MOST_CHUNK: Final = 1 << 20
 _MOST_ERROR: Final = 0.05
 POISSON: Final = "poisson"
@@ -93,7 +94,8 @@ class PrivateTrainer:
     row, with at most `rows_per_unit` rows of one person. exact: each person's gradient is computed alone. sampling:
     "poisson", or "fixed": groups in a fixed order, 1/rate of them, with correlated noise (`ordered`). augment: copies
     of images, moved, whose mean gradient counts (`augmented`). chunk: how many people are computed at a time; where
-    left out, as many as suit the module. journal: a folder from which a run goes on after a crash.
+    left out, as many as suit the module. journal: a folder from which a run goes on after a crash. strict: for modules
+    that others wrote: where layers are not known to keep people apart, gradients are made person by person.
     """
 
     def __init__(
@@ -118,14 +120,16 @@ class PrivateTrainer:
         augment: Shifted | None = None,
         chunk: int | None = None,
         journal: Any = None,
+        strict: bool = False,
     ) -> None:
         refuse_mixing(module)
         single_precision(module)
         self.module, self.optimiser = module, optimiser
         self._loss, self._exact, self._kind = loss, bool(exact), checked(clipping)
+        self._strict = bool(strict)
         self._clip = parameters.positive("clip", clip)
-        if self._clip < _LEAST_CLIP:
-            raise parameters.refuse("clip", "at least 2**-16", clip)
+        if not _LEAST_CLIP <= self._clip <= _MOST_CLIP:
+            raise parameters.refuse("clip", "from 2**-16 to 2**64", clip)
         self._order = trained(module)
         _same_parameters(self._order, optimiser)
         self._people = people_of(X, y, units, rows_per_unit)
@@ -166,7 +170,7 @@ class PrivateTrainer:
             alone = one_by_one(self.module, self._loss)
             return SummingAlone(alone, self._people, self._places, sizes, self._kind, moved)
         keep_freed_memory()
-        found: Rehearsed = rehearsed(self.module, self._loss, self._people, self._fitting, still)
+        found: Rehearsed = rehearsed(self.module, self._loss, self._people, self._fitting, still, strict=self._strict)
         self.notes, self._places = found.notes, found.places
         error = block_error(self._places) + found.double_error
         if error > _MOST_ERROR:

@@ -260,7 +260,7 @@ class PerPerson(Form):
 
     def _stretches(self) -> Iterator[Any]:
         """N x stretches x numbers: the full stretches, and the remainder."""
-        flat = self.own.flatten(1)
+        flat = _flat(self.own)
         whole = flat.shape[1] // _STRETCH * _STRETCH
         if whole:
             yield flat[:, :whole].unflatten(1, (-1, _STRETCH))
@@ -269,7 +269,7 @@ class PerPerson(Form):
 
     def add_to(self, total: Any, weights: Any, room: Any) -> None:
         """Blocks in float32."""
-        flat = self.own.flatten(1)
+        flat = _flat(self.own)
 
         def product(part: slice, many: int, out: Any) -> None:
             own, w = flat[part].reshape(many, -1, flat.shape[1]), weights[part].view(many, 1, -1)
@@ -284,7 +284,7 @@ class PerPerson(Form):
 
     def rows(self) -> Any:
         """The tensors that are held are the gradients."""
-        return self.own.flatten(1) if self.order is None else torch.stack([*map(self._ordered, self.own)]).flatten(1)
+        return _flat(self.own) if self.order is None else torch.stack([*map(self._ordered, self.own)]).flatten(1)
 
     @property
     def parts(self) -> tuple[Any, ...]:
@@ -361,6 +361,11 @@ def _paired(first: Any, second: Any, e: float) -> tuple[Any, Any]:
     sizes = [torch.diagonal(each, dim1=1, dim2=2).clamp(min=0).double().sqrt() + VANISHING for each in (first, second)]
     reach = (sizes[0] * sizes[1]).sum(dim=1) * (1 + 64 * e)
     return found, found.clamp(min=0) + e * reach**2 * (1 + 64 * e)
+
+
+def _flat(own: Any) -> Any:
+    """A line for each person, also of tensors that are one number."""
+    return own.reshape(len(own), -1)
 
 
 def _zeroed(tensor: Any, kept: Any) -> Any:

@@ -78,5 +78,5 @@ def _lines(small: Sequence[Placed]) -> Iterator[Any]:
     for each in small:
         own: Any = each.form.parts[0]
         people, numbers = len(own), numbers + math.prod(each.form.shape)
-        yield own.flatten(1)
+        yield own.reshape(people, -1)
     yield torch.zeros(people, -numbers % _LINE)

@@ -5,17 +5,22 @@ What is tried, on this module and this machine:
 - gradients by book-keeping are those of ordinary backward passes, person by person;
 - a person's bits are the same when others are replaced, when they are taken out, and in whatever place (everyone in the
   chunk is compared in several); and in a last chunk with fewer places, or that size is not used. That is the assumption
-  of `floats`. A layer that mixes people fails here too.
-Made-up people are random numbers, and whole numbers 0 and 1. A test cannot prove that the module behaves so for
-everyone; so modules must also have one fixed course of operations (`is_static`), which values do not change.
+  of `floats`. A layer that mixes people fails here too;
+- all of this again with other weights, behind which nothing hides as it does behind zeros; and with layers in the modes
+  in which they will train, random ones with the same draws each time;
+- no buffer changes: it would keep what it saw of rows, without noise.
+Made-up people are random numbers, some of them large, small, zero or one; and whole numbers 0 and 1. A test cannot
+prove that the module behaves so for everyone; so modules must also have one fixed course of operations (`is_static`),
+which values do not change. Where a module is not to be trusted at all, its layers must be known (`apart`).
 """
 
 from __future__ import annotations
 
 import contextlib
+import copy
 import math
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -27,6 +32,7 @@ from tacit.learning.neural.gradients.forms import Form
 from tacit.learning.neural.gradients.gathered import gathered
 from tacit.learning.neural.gradients.hooked import book_keeping, not_understood
 from tacit.learning.neural.gradients.per_sample import one_by_one, per_sample
+from tacit.learning.neural.modules.apart import keeps_apart
 from tacit.learning.neural.people.batches import Chunk, People, fewer_than
 
 Gradients = Callable[[Chunk], list[Form]]
@@ -36,6 +42,8 @@ _FEW: Final = 3
 _NEAR: Final = 1e-3
 _ROUNDED: Final = 1e-5  # of the whole gradient: what rounding leaves of a parameter whose true gradient is 0
 _LITTLE: Final = 2.0**-11
+_SIZES: Final = (1.0, 1e3, 0.0, 1e-3, -1.0)
+"""What rows of the company are multiplied by; below 0 they are made of -1 and 1."""
 MIXES: Final = (
     "A person's gradient changed with who else was there: the module or the loss mixes people, or this machine's "
     "kernels do. Where a chunk is given, take a multiple of 256; or use exact=True, which computes each person alone."
@@ -57,9 +65,19 @@ class Rehearsed:
 
 
 def rehearsed(
-    module: Any, loss: Callable[[Any, Any], Any], people: People, places: Places, changed: Callable[[Chunk], Chunk]
+    module: Any,
+    loss: Callable[[Any, Any], Any],
+    people: People,
+    places: Places,
+    changed: Callable[[Chunk], Chunk],
+    *,
+    strict: bool = False,
 ) -> Rehearsed:
-    """Choose how gradients are made, and try it; or refuse. `changed`: what is done to a chunk before."""
+    """Choose how gradients are made, and try it; or refuse. `changed`: what is done to a chunk before.
+
+    strict: people are kept apart by how gradients are made, whatever the module does.
+    """
+    quiet = _quiet(module)
     strange = not_understood(module)
     if not strange and not is_static(module):
         strange = ["forward"]
@@ -73,14 +91,22 @@ def rehearsed(
         try:
             fitting, error = _fitting(of_changed, people, places(_held(of_changed, people)))
             _same_gradients(module, loss, gradients, people)
+            with _other_weights(module):
+                _same_bits(of_changed, people, fitting)
+                _same_gradients(module, loss, gradients, people)
             fewer = tuple(each for each in fewer_than(fitting) if _same_in_fewer(of_changed, people, fitting, each))
+            with quiet.as_it_trains():
+                _same_in_company(of_changed, people, fitting)
         except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as wrong:
             raise TacitError(f"The module or the loss fails on made-up people of these shapes: {wrong}") from wrong
         return Rehearsed(gradients, notes, fitting, error, fewer)
 
-    with _quiet(module):
+    with quiet:
         if strange:
             words = f"Gradients person by person, which is slower: {', '.join(strange)} is not understood as a product."
+            return tried(per_sample(module, loss), words)
+        if strict and not (len(people.inputs) == 1 and keeps_apart(module, changed(people.made_up(_FEW)).inputs[0])):
+            words = "Gradients person by person, which is slower: not all layers are known to keep people apart."
             return tried(per_sample(module, loss), words)
         # faster, unless the module looks at numbers in the order they lie in, or this machine's kernels mix people so
         with contextlib.suppress(TacitError):
@@ -95,7 +121,7 @@ def is_static(module: Any) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            fx.symbolic_trace(module)
+            fx.symbolic_trace(copy.deepcopy(module))  # stand-ins may be left in what a forward pass changes
         except Exception:  # noqa: BLE001  # a forward pass may be any code
             return False
     return True
@@ -135,17 +161,28 @@ def _same_gradients(module: Any, loss: Callable[[Any, Any], Any], gradients: Gra
 
 def _same_bits(gradients: Gradients, people: People, places: int) -> float:
     """Compare everyone's bits in several places; returns the error of float64 sums."""
-    first = people.made_up(places, seed=1)
-    forms = gradients(first)
-    found, others = _lines(forms), people.made_up(places, seed=2)
-    for person in sorted({0, places // 2, places - 1}):
-        for company in (_mixed(first, others, {person}), _emptied(first, {person})):
-            again = _lines(gradients(company))
-            _must_be_same((own[person], other[person]) for own, other in zip(found, again, strict=True))
+    first, forms, found = _same_in_company(gradients, people, places)
     for by in sorted({1, places // 3, places // 2, places - 1} - {0, places}):
         again = _lines(gradients(_turned(first, by)))
         _must_be_same((own.roll(by, 0), other) for own, other in zip(found, again, strict=True))
     return sum(each.double_error for each in forms)
+
+
+def _same_in_company(gradients: Gradients, people: People, places: int) -> tuple[Chunk, list[Form], list[Any]]:
+    """Compare bits where others are replaced, and where they are not there; random layers draw the same each time."""
+    first, others = people.made_up(places, seed=1), _varied(people.made_up(places, seed=2))
+
+    def drawn(chunk: Chunk) -> list[Form]:
+        torch.manual_seed(0)
+        return gradients(chunk)
+
+    forms = drawn(first)
+    found = _lines(forms)
+    for person in sorted({0, places // 2, places - 1}):
+        for company in (_mixed(first, others, {person}), _emptied(first, {person})):
+            again = _lines(drawn(company))
+            _must_be_same((own[person], other[person]) for own, other in zip(found, again, strict=True))
+    return first, forms, found
 
 
 def _same_in_fewer(gradients: Gradients, people: People, places: int, fewer: int) -> bool:
@@ -169,8 +206,27 @@ def _lines(forms: Sequence[Form]) -> list[Any]:
 
 
 def _must_be_same(pairs: Iterable[tuple[Any, Any]]) -> None:
-    if not all(torch.equal(own, other) for own, other in pairs):
+    if not all(torch.equal(own, other) or _same_numbers(own, other) for own, other in pairs):
         raise TacitError(MIXES)
+
+
+def _same_numbers(own: Any, other: Any) -> bool:
+    """Also where some are no numbers."""
+    nothing = own.isnan()
+    return bool(torch.equal(nothing, other.isnan()) and torch.equal(own[~nothing], other[~nothing]))
+
+
+def _varied(chunk: Chunk) -> Chunk:
+    """Rows of the same shape that are large, small, zero, or of ones."""
+
+    def varied(whole: Any) -> Any:
+        if not whole.dtype.is_floating_point or whole.dim() < 2:
+            return whole
+        sizes = torch.tensor(_SIZES, dtype=whole.dtype).repeat(-(-len(whole) // len(_SIZES)))[: len(whole)]
+        by_row = sizes.reshape(-1, *([1] * (whole.dim() - 1)))
+        return torch.where(by_row < 0, whole.sign(), whole * by_row)
+
+    return replace(chunk, inputs=tuple(varied(each) for each in chunk.inputs))
 
 
 def _rows(chunk: Chunk, people: set[int]) -> Any:
@@ -217,11 +273,30 @@ def _turned(chunk: Chunk, by: int) -> Chunk:
     )
 
 
+@contextlib.contextmanager
+def _other_weights(module: Any) -> Iterator[None]:
+    """Random ones, for a while: of a size at which numbers neither grow nor vanish from layer to layer."""
+    learning = [each for each in module.parameters() if each.requires_grad]
+    before = [each.detach().clone() for each in learning]
+    drawn = torch.Generator().manual_seed(3)
+    with torch.no_grad():
+        for each in learning:
+            fed = each[0].numel() if each.dim() > 1 else 4
+            each.copy_(torch.randn(each.shape, generator=drawn) / math.sqrt(max(fed, 1)))
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for each, own in zip(learning, before, strict=True):
+                each.copy_(own)
+
+
 class _quiet:  # noqa: N801  # read as a word: with _quiet(module)
-    """Random layers hold still, and the random state outside is not touched."""
+    """Random layers hold still, the random state outside is not touched, and buffers stay as they are."""
 
     def __init__(self, module: Any) -> None:
         self._modes = [(each, each.training) for each in module.modules()]
+        self._buffers = [(name, each, each.detach().clone()) for name, each in module.named_buffers()]
         self._module = module
         self._fork: Any = torch.random.fork_rng(devices=[])
 
@@ -229,7 +304,24 @@ class _quiet:  # noqa: N801  # read as a word: with _quiet(module)
         self._fork.__enter__()
         self._module.eval()
 
+    @contextlib.contextmanager
+    def as_it_trains(self) -> Iterator[None]:
+        """Layers in the modes that they had before."""
+        for each, mode in self._modes:
+            each.training = mode
+        yield
+        self._module.eval()
+        for name, each, before in self._buffers:
+            if not _same_numbers(each, before):
+                raise TacitError(
+                    f"Buffer {name!r} of the module changes while it computes, so it would keep what it saw of rows, "
+                    "which no noise protects. Leave out what changes it."
+                )
+
     def __exit__(self, *problem: Any) -> None:
         for each, mode in self._modes:
             each.training = mode
+        with torch.no_grad():
+            for _, each, before in self._buffers:
+                each.copy_(before)
         self._fork.__exit__(*problem)

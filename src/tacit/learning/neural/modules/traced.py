@@ -4,7 +4,8 @@ Promise: `only_torch` gives a module of which every part that is run is torch's:
 are torch's own; otherwise its course of operations, which is recorded by showing it stand-ins that hold no value
 (`torch.fx`). The operations are those listed here, which compute tensors from tensors and do nothing else; a module
 that does anything else, or whose course depends on values, is refused. So code that users wrote runs before a row is
-read, and never after.
+read, and never after. What fails on a row is told to no one: operations that fail at some values (to look up a line
+that is not there) are left out, and a course does not print what it fails at, as torch's own does (`Course`).
 """
 
 from __future__ import annotations
@@ -21,19 +22,18 @@ from tacit.errors import TacitError
 
 _SHARED: Final = (
     "abs", "add", "amax", "amin", "bmm", "cat", "chunk", "clamp", "clamp_max", "clamp_min", "concat", "cos", "cosh",
-    "cumsum", "div", "einsum", "exp", "expand", "expand_as", "flatten", "flip", "gather", "index_select", "log",
-    "log1p", "log_softmax", "logsumexp", "masked_fill", "matmul", "maximum", "mean", "minimum", "mm", "movedim",
-    "mul", "narrow", "neg", "norm", "permute", "pow", "relu", "repeat", "repeat_interleave", "reshape", "roll",
-    "rsqrt", "select", "sigmoid", "sin", "softmax", "split", "sqrt", "square", "squeeze", "stack", "std", "sub",
-    "sum", "swapaxes", "t", "tanh", "tile", "transpose", "tril", "triu", "unbind", "unflatten", "unsqueeze", "var",
-    "view", "view_as", "where",
+    "cumsum", "div", "einsum", "exp", "expand", "expand_as", "flatten", "flip", "log", "log1p", "log_softmax",
+    "logsumexp", "masked_fill", "matmul", "maximum", "mean", "minimum", "mm", "movedim", "mul", "narrow", "neg",
+    "norm", "permute", "pow", "relu", "repeat", "repeat_interleave", "reshape", "roll", "rsqrt", "select", "sigmoid",
+    "sin", "softmax", "split", "sqrt", "square", "squeeze", "stack", "std", "sub", "sum", "swapaxes", "t", "tanh",
+    "tile", "transpose", "tril", "triu", "unbind", "unflatten", "unsqueeze", "var", "view", "view_as", "where",
 )  # fmt: skip
 _METHODS: Final = frozenset([*_SHARED, "contiguous", "size", "dim", "float", "long", "new_zeros", "new_ones"])
 _LAYERS_AS_FUNCTIONS: Final = (
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool2d", "avg_pool1d", "avg_pool2d", "avg_pool3d",
-    "celu", "conv1d", "conv2d", "conv3d", "dropout", "elu", "embedding", "gelu", "group_norm", "hardswish",
+    "celu", "conv1d", "conv2d", "conv3d", "dropout", "elu", "gelu", "group_norm", "hardswish",
     "hardtanh", "instance_norm", "interpolate", "layer_norm", "leaky_relu", "linear", "log_softmax", "logsigmoid",
-    "max_pool1d", "max_pool2d", "max_pool3d", "mish", "normalize", "one_hot", "pad", "relu", "relu6", "rms_norm",
+    "max_pool1d", "max_pool2d", "max_pool3d", "mish", "normalize", "pad", "relu", "relu6", "rms_norm",
     "scaled_dot_product_attention", "selu", "sigmoid", "silu", "softmax", "softplus", "softsign", "tanh", "unfold",
 )  # fmt: skip
 _OPERATORS: Final = (
@@ -49,6 +49,16 @@ def _functions() -> frozenset[Any]:
     return frozenset(found + made)
 
 
+class Course(fx.GraphModule):
+    """A course of operations that fails silently: torch's writes to the terminal what it was given when it failed."""
+
+    def recompile(self) -> Any:
+        """Its code, made anew; and called as any module is."""
+        code = super().recompile()
+        type(self).__call__ = torch.nn.Module.__call__
+        return code
+
+
 def is_torchs(module: Any) -> bool:
     """Whether all layers are torch's own."""
     return all(
@@ -62,18 +72,19 @@ def only_torch(module: Any) -> Any:
         return module
     hint = "Build the module of torch's own layers, for instance with nn.Sequential."
     if isinstance(module, fx.GraphModule):
-        found = fx.GraphModule(module, module.graph)  # made anew from its course, whatever its code was before
+        found = Course(module, module.graph)  # made anew from its course, whatever its code was before
         _must_be_listed(found, type(module).__name__, hint)
         return found
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = fx.symbolic_trace(module)
+            traced = fx.symbolic_trace(module)
         except Exception as wrong:  # noqa: BLE001  # a forward pass may be any code
             raise TacitError(
                 f"{type(module).__name__} has a forward pass of its own, whose code would see rows of the curator, and "
                 f"it cannot be written down as a fixed course of torch's operations ({_said(wrong)}). {hint}"
             ) from None
+    found = Course(traced, traced.graph)
     _must_be_listed(found, type(module).__name__, hint)
     return found
 

@@ -52,7 +52,7 @@ class Grid:
         Whole numbers below 2**52 and noise below it are exact in float64, and so is their sum.
         """
         low, high = torch.aminmax(whole)
-        if max(-float(low), float(high)) >= _EXACT:
+        if not max(-float(low), float(high)) < _EXACT:  # also where it is no number
             raise TacitError("A sum on the grid is beyond 2**52.")
         if float(self.sigma) * _FAR >= _EXACT:
             raise TacitError("The noise of this grid is beyond 2**52.")

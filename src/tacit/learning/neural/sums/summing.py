@@ -26,9 +26,11 @@ from tacit.learning.neural.floats import chunks_together
 from tacit.learning.neural.gradients.forms import Form
 from tacit.learning.neural.gradients.gathered import room_of
 from tacit.learning.neural.people.batches import Chunk, People, Room
+from tacit.learning.neural.people.chances import drawn_apart
 from tacit.learning.neural.sums.alone import exact_sum
 from tacit.learning.neural.sums.clipping import ADAPTIVE, add_clipped
 from tacit.learning.neural.sums.grid import Grid
+from tacit.noise import secure
 
 _LARGE: Final = 31 << 20  # glibc learns from pieces of at most 32 MiB
 FAILED: Final = "The module or the loss failed on the rows of a step. What it said may have to do with a row."
@@ -75,7 +77,7 @@ class Summing:
                 spans, opened = self._rounded(grid, spans), 0
             if not opened:
                 self._open.zero_()
-            chunk, forms = self._safe(self._changed(chunk))
+            chunk, forms = self._safe(chunk)
             with torch.no_grad():
                 lengths = add_clipped(self._open, forms, float(clip), self._kind, self._room)
             if self._kind == ADAPTIVE:
@@ -95,26 +97,34 @@ class Summing:
         return spans + 1
 
     def _safe(self, chunk: Chunk) -> tuple[Chunk, list[Form]]:
-        """Gradients of a chunk, without people at whom torch or the loss fails. What is raised depends on rows."""
+        """Gradients of a chunk; of those whom torch or the loss fails at, none. What is raised depends on rows."""
         with torch.enable_grad():
-            with suppress(Exception):
+            with suppress(Exception), drawn_apart(secure()):
+                chunk = self._changed(chunk)
                 return chunk, self._gradients(chunk)
-            with suppress(Exception):
-                chunk = self._without_failing(chunk)
-                return chunk, self._gradients(chunk)
+            with drawn_apart(secure()):
+                kept = self._without_failing(chunk)
+            with suppress(Exception), drawn_apart(secure()):
+                return kept, self._gradients(kept)
         raise TacitError(FAILED)
 
     def _without_failing(self, chunk: Chunk) -> Chunk:
-        """The chunk with empty places for those at whom the module or the loss fails when they are alone."""
+        """The chunk with empty places for those at whom the module or the loss fails: found by halves."""
         copies = chunk.rows // chunk.people
         empty = torch.zeros(chunk.rows, dtype=torch.bool)
-        for person in range(chunk.people):
-            own = slice(person * copies, (person + 1) * copies)
-            alone = Chunk(1, tuple(each[own] for each in chunk.inputs), chunk.target[own], chunk.weights[own])
+        waiting = [(0, chunk.people)]
+        while waiting:
+            start, stop = waiting.pop()
+            own = slice(start * copies, stop * copies)
+            part = Chunk(stop - start, tuple(each[own] for each in chunk.inputs), chunk.target[own], chunk.weights[own])
             try:
-                self._gradients(alone)
+                self._gradients(part)
             except Exception:  # noqa: BLE001  # its kind may depend on a row
-                empty[own] = True
+                if stop - start == 1:
+                    empty[own] = True
+                else:
+                    middle = (start + stop) // 2
+                    waiting += [(start, middle), (middle, stop)]
 
         def emptied(whole: Any) -> Any:
             return whole.masked_fill(empty.reshape(-1, *([1] * (whole.dim() - 1))), 0)
@@ -131,7 +141,7 @@ class SummingAlone(Summing):
         self._whole.zero_()
         within = 0
         for chunk in self._people.chunks(chosen, self._places, self._chunk_room):
-            chunk, forms = self._safe(self._changed(chunk))
+            chunk, forms = self._safe(chunk)
             own, lengths = exact_sum(forms, clip, self._kind, grid)
             self._whole += torch.from_numpy(own)
             if self._kind == ADAPTIVE:
