@@ -186,7 +186,7 @@ class SparkEngine:
             "measures": list(query.measure_columns),
         }
 
-    def moment(self) -> AbstractContextManager[Run]:
+    def snapshot(self) -> AbstractContextManager[Run]:
         """Runs queries that all see the rows of one moment: those of the copy, which nobody changes."""
         return nullcontext(self.run)
 
