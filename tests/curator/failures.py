@@ -172,9 +172,9 @@ def replaced(owner: Any, name: str, instead: Callable[..., Any]) -> Iterator[Non
 
 @contextmanager
 def before_each_query(at: Desk, happens: Callable[[], None]) -> Iterator[None]:
-    """Whichever way the engine is asked: alone, or within a moment."""
+    """Whichever way the engine is asked: alone, or within a snapshot."""
     engine = at.curator._till.engine
-    moment = engine.moment
+    snapshot = engine.snapshot
 
     def spoiled(run: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def asked(query: Any) -> Any:
@@ -184,11 +184,11 @@ def before_each_query(at: Desk, happens: Callable[[], None]) -> Iterator[None]:
         return asked
 
     @contextmanager
-    def spoiled_moment() -> Iterator[Any]:
-        with moment() as run:
+    def spoiled_snapshot() -> Iterator[Any]:
+        with snapshot() as run:
             yield spoiled(run)
 
-    with patch.object(engine, "run", spoiled(engine.run)), patch.object(engine, "moment", spoiled_moment):
+    with patch.object(engine, "run", spoiled(engine.run)), patch.object(engine, "snapshot", spoiled_snapshot):
         yield
 
 

@@ -91,7 +91,7 @@ class Watched:
     def expect(self, query: Any) -> None:
         """Nothing is run for it."""
 
-    def moment(self) -> AbstractContextManager[Any]:
+    def snapshot(self) -> AbstractContextManager[Any]:
         return nullcontext(lambda query: self.run(query))
 
     def run(self, query: Any) -> Exact:

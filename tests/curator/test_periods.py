@@ -71,7 +71,7 @@ def numbers(folder: Path, kind: str, name: str, sql: str, nows: list[str], **ask
         watch._journal.extend = lambda first, rows: (seen.extend(map(list, rows)), extend(first, rows))[1]
         for now in nows:
             watch.catch_up(now)
-        assert watch.over == len(seen)
+        assert watch.counted == len(seen)
         scale = watch._plans.watched.scales[0]
         watch.close()
     return [[each // scale for each in row] for row in seen]

@@ -15,7 +15,7 @@ import pytest
 from tacit import statistics
 from tacit.curator import Curator, open_policy
 from tacit.curator.held import told_apart
-from tacit.curator.keys import order_of
+from tacit.curator.keys import purchase_of
 from tacit.engines.engine import STALE
 from tacit.engines.sources import fingerprint
 from tacit.errors import EngineError
@@ -151,8 +151,8 @@ def test_no_guess_of_what_a_file_is_like_can_be_tried_against_a_key(tmp_path: Pa
         assert len(keys) == 2
         assert mean.value is not None
         assert curator._till.data() != guessed
-        assert order_of(plan, curator._till.data()).key in keys
-        assert order_of(plan, guessed).key not in keys
+        assert purchase_of(plan, curator._till.data()).key in keys
+        assert purchase_of(plan, guessed).key not in keys
         seen = json.dumps([entry.to_dict() for entry in curator.ledger() if entry.kind != "registered"])
         assert curator._ledger._identity not in seen
 

@@ -242,7 +242,7 @@ def test_a_journal_that_lay_there_before_the_charge_is_not_gone_on_with(clinic: 
     path.unlink()
     (tmp_path / "elsewhere").rename(path)
     again = clinic.watch(sql, 1, delta=1e-6, every="1 day")
-    assert again.over == 4
+    assert again.counted == 4
     again.close()
     with Journal(path, totals) as journal, pytest.raises(LedgerError, match="paid for before"):
         journal.bind("another charge")

@@ -73,7 +73,7 @@ def test_periods_are_counted_once_and_totals_agree(clinic: Any) -> None:
     assert again.catch_up("2025-01-04") == periods
     assert len([each for each in clinic.ledger() if "watch" in str(each.details)]) == 1
     assert again.catch_up("2025-02-01")[:3] == periods
-    assert again.over == 10
+    assert again.counted == 10
     again.close()
 
 

@@ -175,7 +175,7 @@ def test_a_watch_is_paid_for_once_and_told_again(remote: RemoteCurator) -> None:
     watched = remote.watch("SELECT count(*) AS n FROM visits", **said)
     before = len(remote.ledger())
     first = watched.catch_up()
-    assert len(first) == watched.over > 0
+    assert len(first) == watched.counted > 0
     with pytest.raises(ParameterError, match="its clock says what is over"):
         watched.catch_up("2099-01-01")
     assert remote.watch("SELECT count(*) AS n FROM visits", **said).catch_up() == first

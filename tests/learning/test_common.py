@@ -110,11 +110,11 @@ def test_the_stated_price_is_charged_first_and_covers_the_event(
     told = of_rows(model).estimate(rows, target)
     assert len(charges(curator)) == before
     seen: list[int] = []
-    moment = curator._till.engine.moment
+    snapshot = curator._till.engine.snapshot
 
     @contextlib.contextmanager
     def watched() -> Iterator[Any]:
-        with moment() as run:
+        with snapshot() as run:
 
             def asked(query: Any) -> Any:
                 seen.append(len(charges(curator)))
@@ -122,7 +122,7 @@ def test_the_stated_price_is_charged_first_and_covers_the_event(
 
             yield asked
 
-    monkeypatch.setattr(curator._till.engine, "moment", watched)
+    monkeypatch.setattr(curator._till.engine, "snapshot", watched)
     found = of_rows(model).fit(rows, target)
     assert seen
     assert min(seen) == before + 1

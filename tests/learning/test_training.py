@@ -91,11 +91,11 @@ def test_the_charge_stands_before_the_first_row_is_read(monkeypatch: pytest.Monk
     curator, _ = clinic()
     before = spent(curator)
     seen: list[int] = []
-    moment = curator._till.engine.moment
+    snapshot = curator._till.engine.snapshot
 
     @contextlib.contextmanager
     def watched() -> Iterator[Any]:
-        with moment() as run:
+        with snapshot() as run:
 
             def asked(query: Any) -> Any:
                 seen.append(spent(curator))
@@ -103,7 +103,7 @@ def test_the_charge_stands_before_the_first_row_is_read(monkeypatch: pytest.Monk
 
             yield asked
 
-    monkeypatch.setattr(curator._till.engine, "moment", watched)
+    monkeypatch.setattr(curator._till.engine, "snapshot", watched)
     learning.SecondMoments(epsilon=1).fit(curator.rows(COLUMNS))
     assert seen
     assert min(seen) > before

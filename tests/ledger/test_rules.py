@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import BudgetExceeded, ParameterError
-from tacit.ledger.rules import Price, Rule, shown, total
+from tacit.ledger.rules import PriceByRule, Rule, shown, total
 from tacit.loss import Budget, events
 from tacit.loss.filters import NOTHING, BasicFilter, ConcentratedFilter, RenyiFilter, Spent
 
@@ -37,7 +37,7 @@ def test_where_epsilons_do_not_add_up_a_refusal_speaks_of_shares() -> None:
     """Three of four equal charges are paid: another two would be half of the budget, and a quarter is left."""
     rule = Rule.of("analyst 'ana'", RenyiFilter(Budget(2, "1e-6")))
     quarter = rule.limit.loss / 4
-    double = Price(rule, Spent(quarter * 2))
+    double = PriceByRule(rule, Spent(quarter * 2))
     with pytest.raises(BudgetExceeded) as refusal:
         double.after(Spent(quarter * 3))
     assert str(refusal.value) == (
@@ -47,9 +47,9 @@ def test_where_epsilons_do_not_add_up_a_refusal_speaks_of_shares() -> None:
     assert (refusal.value.asked, refusal.value.remaining) == (quarter * 2, quarter)
     third = rule.limit.delta / 3
     with pytest.raises(BudgetExceeded, match=r"needs 33\.4 % .* 33\.3 % is left\. Ask with a smaller delta"):
-        Price(rule, Spent(quarter, third + third / 10**6)).after(Spent(quarter, 2 * third))
+        PriceByRule(rule, Spent(quarter, third + third / 10**6)).after(Spent(quarter, 2 * third))
     with pytest.raises(BudgetExceeded, match=r"needs 3\.00e\+11 % .* 100 % is left"):
-        Price(rule, Spent(quarter * 12 * 10**9)).after(NOTHING)
+        PriceByRule(rule, Spent(quarter * 12 * 10**9)).after(NOTHING)
 
 
 def test_a_refusal_for_delta_speaks_of_delta() -> None:

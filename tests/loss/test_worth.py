@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tacit.loss import Budget, compose, events
 from tacit.loss.filters import BasicFilter, Filter, choose_filter
 from tacit.loss.spent import NOTHING, Spent
-from tacit.loss.worth import MOST_DIFFERENT, Asked, more_like, worth
+from tacit.loss.worth import MOST_DIFFERENT, AskedPrice, how_many_like, worth
 from tests.effort import tried
 
 MILLIONTH = Fraction(1, 10**6)
@@ -52,7 +52,7 @@ def test_many_answers_are_worth_their_tight_total_and_not_less_than_the_truth() 
 @pytest.mark.parametrize("epsilon", ["0.5", "0.1", "0.01"])
 def test_whatever_a_filter_admitted_is_worth_at_most_its_budget(budget: Budget, epsilon: str) -> None:
     rule, event = choose_filter(budget), laplace(epsilon)
-    admitted = more_like(NOTHING, rule.price(event) or NOTHING, rule.limit)
+    admitted = how_many_like(NOTHING, rule.price(event) or NOTHING, rule.limit)
     assert admitted is not None
     assert worth([(event, admitted)] if admitted else [], budget) <= budget.epsilon
 
@@ -71,7 +71,7 @@ def test_the_number_of_more_is_what_the_filter_admits_one_by_one(before: list[st
             state = rule.charge(state, laplace(epsilon))
     price = rule.price(laplace(next_))
     assert price is not None
-    assert more_like(state, price, rule.limit) == simulated(rule, state, laplace(next_), 1000)
+    assert how_many_like(state, price, rule.limit) == simulated(rule, state, laplace(next_), 1000)
 
 
 def test_own_deltas_end_it_as_well_and_a_price_of_nothing_never_does() -> None:
@@ -79,9 +79,9 @@ def test_own_deltas_end_it_as_well_and_a_price_of_nothing_never_does() -> None:
     event = events.Approximate(Fraction(1, 10), Fraction(3, 1000))
     price = rule.price(event)
     assert price is not None
-    assert more_like(NOTHING, price, rule.limit) == 3 == simulated(rule, NOTHING, event, 100)
-    assert more_like(NOTHING, NOTHING, rule.limit) is None
-    assert more_like(Spent(Fraction(11)), price, rule.limit) == 0
+    assert how_many_like(NOTHING, price, rule.limit) == 3 == simulated(rule, NOTHING, event, 100)
+    assert how_many_like(NOTHING, NOTHING, rule.limit) is None
+    assert how_many_like(Spent(Fraction(11)), price, rule.limit) == 0
 
 
 def test_a_filter_of_several_rules_that_has_lost_one_goes_on_with_the_others() -> None:
@@ -90,12 +90,13 @@ def test_a_filter_of_several_rules_that_has_lost_one_goes_on_with_the_others() -
     state = rule.charge(NOTHING, gaussian)  # plain addition has no price for it
     price = rule.price(laplace("0.1"))
     assert price is not None
-    assert more_like(state, price, rule.limit) == simulated(rule, state, laplace("0.1"), 100)
+    assert how_many_like(state, price, rule.limit) == simulated(rule, state, laplace("0.1"), 100)
 
 
 def test_a_price_is_told_as_it_was_asked_for() -> None:
-    assert Asked.of(events.Composed((laplace("0.1"), laplace("0.2")))) == Asked(Fraction(3, 10), None, Fraction(0))
-    told = Asked.of(events.Gaussian(Fraction(1), Fraction(10)))
+    both = events.Composed((laplace("0.1"), laplace("0.2")))
+    assert AskedPrice.of(both) == AskedPrice(Fraction(3, 10), None, Fraction(0))
+    told = AskedPrice.of(events.Gaussian(Fraction(1), Fraction(10)))
     assert told.epsilon is None
     assert told.rho is not None
     assert float(told.rho) == pytest.approx(1 / 200)

@@ -24,7 +24,7 @@ from tacit.mechanisms import Laplace
 from tacit.plan import RULES, KnownKeys, Measure, Plan, make_plan
 from tacit.plan.asked import Asked
 from tacit.plan.draft import Draft, Part
-from tacit.plan.make import REWRITES, prepare, terms_of
+from tacit.plan.make import prepare, terms_of
 from tacit.policy import Policy
 from tacit.question import read
 from tests.plan.copies import clinic
@@ -47,13 +47,6 @@ def test_every_rule_has_its_file_and_its_fixture() -> None:
     assert files == {f"tacit.plan.rules.{name}": name for name in NAMES}
     folder = {path.stem for path in Path(tacit.__file__).parent.glob("plan/rules/*.py")}
     assert folder - {"__init__"} == set(NAMES)
-
-
-def test_every_rewrite_has_its_file() -> None:
-    names = {each.__module__: each.__name__ for each in REWRITES}
-    assert names == {f"tacit.plan.rewrites.{name}": name for name in names.values()}
-    folder = {path.stem for path in Path(tacit.__file__).parent.glob("plan/rewrites/*.py")}
-    assert folder - {"__init__"} == set(names.values())
 
 
 def huge() -> Policy:

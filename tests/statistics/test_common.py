@@ -23,7 +23,7 @@ import pytest
 import tacit
 from tacit import statistics
 from tacit.curator import Curator, open_policy
-from tacit.curator.till import Order, Till
+from tacit.curator.till import Purchase, Till
 from tacit.engines.duckdb.engine import DuckDBEngine
 from tacit.errors import BudgetExceeded, ParameterError, TacitError
 from tacit.loss import compose, events
@@ -101,10 +101,10 @@ def charges(curator: Curator) -> int:
 
 def event_of(clinic: Curator, name: str, **price: Any) -> Event:
     """What a study would be charged; it is stopped where it would be."""
-    reached: list[Order] = []
+    reached: list[Purchase] = []
 
-    def stop(till: Till, order: Order, *given: Any) -> Any:
-        reached.append(order)
+    def stop(till: Till, purchase: Purchase, *given: Any) -> Any:
+        reached.append(purchase)
         raise Reached
 
     with no_processes(), patch.object(Till, "buy", stop), patch.object(Till, "open", stop), pytest.raises(Reached):
@@ -188,11 +188,11 @@ def watched(curator: Curator) -> Iterator[list[int]]:
     """How many charges there were whenever a query was run."""
     seen: list[int] = []
     engine = curator._till.engine
-    moment = engine.moment
+    snapshot = engine.snapshot
 
     @contextlib.contextmanager
     def watching() -> Iterator[Any]:
-        with moment() as run:
+        with snapshot() as run:
 
             def asked(query: Any) -> Any:
                 seen.append(charges(curator))
@@ -200,7 +200,7 @@ def watched(curator: Curator) -> Iterator[list[int]]:
 
             yield asked
 
-    with patch.object(engine, "moment", watching):
+    with patch.object(engine, "snapshot", watching):
         yield seen
 
 

@@ -24,7 +24,7 @@ from tacit.ledger import Entry
 from tacit.loss.budget import Budget
 from tacit.loss.filters import Filter
 from tacit.loss.spent import Spent
-from tacit.loss.worth import Asked, more_like, worth
+from tacit.loss.worth import AskedPrice, how_many_like, worth
 from tacit.parameters import as_text
 
 Payer = Literal["dataset", "analyst"]
@@ -51,7 +51,7 @@ class Standing:
     """
     more: int | None = None
     """How many answers at the price of the last one the filter still admits; None before the first."""
-    last: Asked | None = None
+    last: AskedPrice | None = None
 
     @classmethod
     def of(
@@ -77,7 +77,7 @@ class Standing:
             failed,
             len(charges),
             worth(counted.items(), budget),
-            more_like(spent, price, limit),
+            how_many_like(spent, price, limit),
             last.asked,
         )
 
@@ -149,7 +149,7 @@ def three_digits(epsilon: Fraction) -> str:
     return readable(as_text(epsilon), digits=3)
 
 
-def price_of(asked: Asked) -> str:
+def price_of(asked: AskedPrice) -> str:
     """A price in the asker's words."""
     delta = f", delta {as_decimal(asked.delta)}" if asked.delta else ""
     if asked.epsilon is not None:

@@ -24,7 +24,7 @@ from tacit.question.shared_scan import Family, alone, families
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
+class FamilyPlans:
     """The families of a set of questions, each with its plan."""
 
     plans: tuple[tuple[Family, Plan], ...]
@@ -37,7 +37,7 @@ class Together:
 
 def plan_together(
     questions: Sequence[tree.Question], policy: Policy, epsilon: Fraction | None, delta: Fraction
-) -> Together:
+) -> FamilyPlans:
     """The plans of all questions for one epsilon, shared by the number of questions that each plan answers."""
     if not questions:
         raise QuestionError("ask_all needs at least one question.")
@@ -60,7 +60,7 @@ def plan_together(
             one = Fraction(1, len(questions))
             by_itself = plan_asked(single.question, policy, Asked(whole * one, delta * one))
             found.append((_at(single, member.place), by_itself))
-    return Together(tuple(found))
+    return FamilyPlans(tuple(found))
 
 
 def _planned(family: Family, policy: Policy, epsilon: Fraction, delta: Fraction) -> Plan | None:

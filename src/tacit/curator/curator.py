@@ -23,7 +23,7 @@ from tacit.curator.asking_all import plan_together
 from tacit.curator.expressions import sql_of
 from tacit.curator.fluent import AskedSteps
 from tacit.curator.in_words import in_words
-from tacit.curator.keys import order_of, order_of_all, with_units
+from tacit.curator.keys import purchase_of, purchase_of_all, with_units
 from tacit.curator.lifetime import Lifetime
 from tacit.curator.offers import Offers
 from tacit.ledger import Receipt
@@ -106,21 +106,21 @@ class Curator(Lifetime, Offers):
 
     def _bought(self, plan: Plan, analyst: str | None) -> Answer:
         """The answer of one plan: released for a charge, or the stored one."""
-        order = order_of(plan, self._till.data())
+        purchase = purchase_of(plan, self._till.data())
         payer = self._asker(analyst)
-        stored, repeated = self._till.buy(order, partial(self._released, plan), payer, plan.queries)
+        stored, repeated = self._till.buy(purchase, partial(self._released, plan), payer, plan.queries)
         names = tuple(output.name for output in plan.outputs)
         return Answer.from_bytes(stored, repeated=repeated).named(names, plan.notes)
 
     def _all_of(self, plans: Sequence[tuple[Family, Plan]], analyst: str | None) -> tuple[Answer, ...]:
         """The answers of all members of these plans, in order: released for one charge, or the stored ones."""
-        order = order_of_all([plan for _, plan in plans], self._till.data())
+        purchase = purchase_of_all([plan for _, plan in plans], self._till.data())
 
         def compute(run: Run, receipt: Receipt) -> bytes:
             return json.dumps([self._released(plan, run, receipt).decode() for _, plan in plans]).encode()
 
         queries = [query for _, plan in plans for query in plan.queries]
-        stored, repeated = self._till.buy(order, compute, self._asker(analyst), queries)
+        stored, repeated = self._till.buy(purchase, compute, self._asker(analyst), queries)
         return answers_of(plans, json.loads(stored), repeated)
 
     def _released(self, plan: Plan, run: Run, receipt: Receipt) -> bytes:

@@ -17,7 +17,7 @@ from tacit.answer import Answer
 from tacit.answer.leaves import Run
 from tacit.answer.members import answers_of
 from tacit.answer.nested import is_nested
-from tacit.curator.asking_all import Together, plan_together
+from tacit.curator.asking_all import FamilyPlans, plan_together
 from tacit.curator.expressions import sql_of
 from tacit.curator.keys import Price, key_of
 from tacit.curator.studies import release
@@ -67,7 +67,7 @@ def release_jointly(
         allowed = f"together at most ({float(epsilon):g}, {float(delta):g})"
         raise parameters.refuse("epsilon and delta of the studies", allowed, (float(left[0]), float(left[1])))
     with room():
-        together = Together(())
+        together = FamilyPlans(())
         if questions:
             together = plan_together([read(sql_of(each)) for each in questions], curator.policy, *left)
         for _, plan in together.plans:

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from tacit import parameters
-from tacit.curator.till import Order
+from tacit.curator.till import Purchase
 from tacit.loss.events import Composed, Event
 from tacit.plan import Plan, Query
 from tacit.question import canonical
@@ -35,26 +35,26 @@ class Price:
     delta: Fraction = Fraction(0)
 
 
-def order_of(plan: Plan, data: list[str]) -> Order:
+def purchase_of(plan: Plan, data: list[str]) -> Purchase:
     """One question. `data` says which tables are meant, in which state."""
     key, text = key_of(plan, data)
-    return Order(key, text, plan.event, _asked([plan]))
+    return Purchase(key, text, plan.event, _asked([plan]))
 
 
-def order_of_all(plans: Sequence[Plan], data: list[str]) -> Order:
+def purchase_of_all(plans: Sequence[Plan], data: list[str]) -> Purchase:
     """Several questions for one charge."""
     keyed = [key_of(plan, data) for plan in plans]
     key = _digest([each for each, _ in keyed])
     text = json.dumps({"is": "Questions", "questions": [json.loads(said) for _, said in keyed]})
-    return Order(key, text, Composed(tuple(plan.event for plan in plans)), _asked(plans))
+    return Purchase(key, text, Composed(tuple(plan.event for plan in plans)), _asked(plans))
 
 
-def order_of_study(asked: Mapping[str, Any], price: Price, data: list[str]) -> Order:
+def purchase_of_study(asked: Mapping[str, Any], price: Price, data: list[str]) -> Purchase:
     """A study, in the words in which it says what it asks."""
     text = json.dumps({"is": "Study", **asked}, sort_keys=True)
     shaping = [text, price.event.to_json(), parameters.as_text(price.epsilon), parameters.as_text(price.delta), data]
     asked_for = {"epsilon": parameters.as_text(price.epsilon), "delta": parameters.as_text(price.delta)}
-    return Order(_digest(shaping), text, price.event, asked_for)
+    return Purchase(_digest(shaping), text, price.event, asked_for)
 
 
 def key_of(plan: Plan, data: list[str]) -> tuple[str, str]:

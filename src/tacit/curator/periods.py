@@ -97,10 +97,10 @@ class Periods:
         if column.lower is None or column.upper is None:
             raise parameters.refuse("time", "a column with bounds in the policy", self.time)
         self._kind = column.kind
-        self._bounds = moment("time", column.lower), moment("time", column.upper)
-        self.since = span.since or moment("since", column.lower)
+        self._bounds = instant("time", column.lower), instant("time", column.upper)
+        self.since = span.since or instant("since", column.lower)
         last = dt.timedelta(days=1) if self._kind == "date" else dt.timedelta(microseconds=1)  # the bound is included
-        self.until = span.until or moment("until", column.upper) + last
+        self.until = span.until or instant("until", column.upper) + last
         if self.until <= self.since:
             raise parameters.refuse("until", f"after {self.since}", self.until)
         self.periods = -((self.since - self.until) // span.every)
@@ -217,7 +217,7 @@ def length(name: str, said: str) -> dt.timedelta:
     return dt.timedelta(**{f"{found[2]}s": int(found[1])})
 
 
-def moment(name: str, value: Any) -> dt.datetime:
+def instant(name: str, value: Any) -> dt.datetime:
     """A date or a time, as one moment without a zone."""
     if isinstance(value, dt.datetime):
         return value.replace(tzinfo=None)

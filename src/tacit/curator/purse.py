@@ -17,7 +17,7 @@ from tacit.curator.till import Till
 from tacit.ledger import Entry, Ledger, Report
 from tacit.loss.events import Event
 from tacit.loss.spent import Spent
-from tacit.loss.worth import more_like
+from tacit.loss.worth import how_many_like
 
 
 class Purse(Planner):
@@ -42,7 +42,7 @@ class Purse(Planner):
             return standing
         # an analyst's own budget lies within the dataset's, which may be the shorter one
         whole, price = self._ledger.filter(), charges[-1].cost
-        rest = None if price is None else more_like(self._ledger.spent(), price, whole.limit)
+        rest = None if price is None else how_many_like(self._ledger.spent(), price, whole.limit)
         return standing if rest is None else replace(standing, more=min(standing.more, rest))
 
     def afford(self, event: Event) -> tuple[Fraction | None, int | None]:
@@ -51,7 +51,7 @@ class Purse(Planner):
         price = committed.price(event)
         if price is None:
             return None, 0
-        return share_of(price, committed.limit), more_like(self._ledger.spent(), price, committed.limit)
+        return share_of(price, committed.limit), how_many_like(self._ledger.spent(), price, committed.limit)
 
     def number_of(self, sequence: object) -> int | None:
         """Which question an entry of the ledger is, counted 1, 2, 3, ... among those that are to be seen here."""

@@ -10,32 +10,32 @@ import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from tacit.curator.till import Compute, Order, Till
-from tacit.loss.worth import Asked
+from tacit.curator.till import Compute, Purchase, Till
+from tacit.loss.worth import AskedPrice
 
 if TYPE_CHECKING:
     from tacit.curator.curator import Curator
 
-Trial: TypeAlias = Callable[[Order, Compute], Any]
+Trial: TypeAlias = Callable[[Purchase, Compute], Any]
 
 
 class Reached(Exception):  # no refusal: nothing is wrong
-    """Something came to the till with this order; `tried` is what a trial made of it, where there was one."""
+    """Something came to the till with this purchase; `tried` is what a trial made of it, where there was one."""
 
-    def __init__(self, order: Order, tried: Any = None) -> None:
+    def __init__(self, purchase: Purchase, tried: Any = None) -> None:
         super().__init__("A rehearsal was stopped before anything was paid.")
-        self.order, self.tried = order, tried
+        self.purchase, self.tried = purchase, tried
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> AskedPrice:
         """The price as it was asked for."""
         from fractions import Fraction
 
-        said = self.order.asked or {}
+        said = self.purchase.asked or {}
         epsilon = said.get("epsilon")
         if epsilon is None:
-            return Asked.of(self.order.event)
-        return Asked(Fraction(epsilon), None, Fraction(said.get("delta") or 0))
+            return AskedPrice.of(self.purchase.event)
+        return AskedPrice(Fraction(epsilon), None, Fraction(said.get("delta") or 0))
 
 
 class _Closed(Till):
@@ -46,13 +46,13 @@ class _Closed(Till):
         self.ledger, self.engine = till.ledger, till.engine
         self._tables, self._enrolled = till._tables, till._enrolled
 
-    def buy(self, order: Order, compute: Compute, *_: Any, **__: Any) -> NoReturn:
+    def buy(self, purchase: Purchase, compute: Compute, *_: Any, **__: Any) -> NoReturn:
         """Nothing is sold."""
-        raise Reached(order, None if self._trial is None else self._trial(order, compute))
+        raise Reached(purchase, None if self._trial is None else self._trial(purchase, compute))
 
-    def open(self, order: Order, *_: Any, **__: Any) -> NoReturn:
+    def open(self, purchase: Purchase, *_: Any, **__: Any) -> NoReturn:
         """Nothing is sold."""
-        raise Reached(order)
+        raise Reached(purchase)
 
 
 def rehearsed(curator: Curator, trial: Trial | None = None) -> Curator:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tacit.curator.keys import Price, order_of_study
+from tacit.curator.keys import Price, purchase_of_study
 from tacit.curator.till import Compute, Session
 from tacit.plan.make import affordable
 from tacit.plan.row_plan import RowPlan, plan_rows
@@ -81,12 +81,12 @@ def release(
 ) -> tuple[bytes, bool]:
     """The stored result of this study, or a new one, paid for."""
     affordable(curator.policy, price.epsilon, "epsilon", price.epsilon)
-    order = order_of_study(asked, price, curator._till.data())
-    return curator._till.buy(order, compute, curator._asker(analyst))
+    purchase = purchase_of_study(asked, price, curator._till.data())
+    return curator._till.buy(purchase, compute, curator._asker(analyst))
 
 
 def paid(curator: Curator, asked: Mapping[str, Any], price: Price, analyst: str | None) -> Session:
     """A charge of its own, every time; and the engine's answers to whatever the study then asks."""
     affordable(curator.policy, price.epsilon, "epsilon", price.epsilon)
-    order = order_of_study({**asked, "opened": secrets.token_hex(16)}, price, curator._till.data())
-    return curator._till.open(order, curator._asker(analyst))
+    purchase = purchase_of_study({**asked, "opened": secrets.token_hex(16)}, price, curator._till.data())
+    return curator._till.open(purchase, curator._asker(analyst))

@@ -1,10 +1,10 @@
 """The till: the one place where something is charged, run, released and stored. Everything that costs passes here.
 
-    stored, repeated = till.buy(order, compute, analyst)     ask, ask_all, united answers, studies, publish, suggest
-    session = till.open(order, analyst)                      studies that pay once and go on asking
+    stored, repeated = till.buy(purchase, compute, analyst)     ask, ask_all, united answers, studies, publish, suggest
+    session = till.open(purchase, analyst)                         studies that pay once and go on asking
 
 Promise
-- What is stored under an order's key is sent, for nothing: an answer, or the one fixed sentence of a failure.
+- What is stored under a purchase's key is sent, for nothing: an answer, or the one fixed sentence of a failure.
 - Else it is charged, and only then computed; what was computed is stored, and what the ledger stored first is sent.
 - A charge is drawn for once. Whatever happens after it (an engine that fails, a disk that is full, memory that runs
   out, a killed process) ends in one stored failure, is never drawn again, and says one fixed sentence.
@@ -51,7 +51,7 @@ _PAUSE: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class Purchase:
     """What is bought: the key that stands for it and for everything that shapes its answer, its text, its event."""
 
     key: str
@@ -98,16 +98,16 @@ class Till:
         return [*self._tables, self.ledger.blinded(self.engine.fingerprint())]
 
     def buy(
-        self, order: Order, compute: Compute, asker: str, queries: Sequence[Query] | None = None
+        self, purchase: Purchase, compute: Compute, asker: str, queries: Sequence[Query] | None = None
     ) -> tuple[bytes, bool]:
-        """What `compute` makes once the order is paid, as bytes; or what is stored of it, and that it was (True).
+        """What `compute` makes once the purchase is paid, as bytes; or what is stored of it, and that it was (True).
 
         `queries` are those that the plan pushes down, where there is a plan: from their number follows when the answer
         may leave. While the ledger writes, the engine reads the text of the first, and no row.
         """
         self._known(asker)
-        with self.ledger.turn(order.key), self._working(order.key):
-            stored = self.ledger.answer(order.key)
+        with self.ledger.turn(purchase.key), self._working(purchase.key):
+            stored = self.ledger.answer(purchase.key)
             if stored is not None:
                 return _sent(stored), True
             if self.engine.is_stale():
@@ -117,7 +117,7 @@ class Till:
                 if queries:
                     self.engine.expect(queries[0])
                 try:
-                    receipt = self._charged(order, asker)
+                    receipt = self._charged(purchase, asker)
                 except TacitError:
                     opened.close()  # nothing went wrong with the moment: a refusal ends it as it should end
                     raise
@@ -130,17 +130,17 @@ class Till:
         """What is stored under a key, sent once more; where it failed, or nothing is stored, the one fixed error."""
         return _sent(self.ledger.answer(key))
 
-    def open(self, order: Order, asker: str) -> Session:
+    def open(self, purchase: Purchase, asker: str) -> Session:
         """A charge of its own, for a study that takes its questions one by one. Nothing of it is stored.
 
         A key that was paid for before is not charged again, and one that failed stays failed.
         """
         self._known(asker)
         self.fresh()
-        stored = self.ledger.answer(order.key)
+        stored = self.ledger.answer(purchase.key)
         if stored is not None:
             _sent(stored)
-        return Session(self, self._charged(order, asker, goes_on=True))
+        return Session(self, self._charged(purchase, asker, goes_on=True))
 
     def go_on(self, receipt: Receipt) -> Session:
         """The session of a charge that goes on, unless it failed, here or in another process."""
@@ -181,19 +181,21 @@ class Till:
         What is certain to fail is told here for nothing: a copy that was removed since it was looked at, say.
         """
         try:
-            return opened.enter_context(self.engine.moment())
+            return opened.enter_context(self.engine.snapshot())
         except EngineError:
             pass
         raise EngineError(STALE if self.engine.is_stale() else AWAY)
 
-    def _charged(self, order: Order, asker: str, *, goes_on: bool = False) -> Receipt:
+    def _charged(self, purchase: Purchase, asker: str, *, goes_on: bool = False) -> Receipt:
         self.last_word()
         try:
-            return self.ledger.charge(asker, order.key, order.text, order.event, goes_on=goes_on, asked=order.asked)
+            return self.ledger.charge(
+                asker, purchase.key, purchase.text, purchase.event, goes_on=goes_on, asked=purchase.asked
+            )
         except TacitError:
             raise
         except BaseException:  # nothing was drawn, but it may be paid for: then it must not look like a killed process
-            self.interrupted(order.key)
+            self.interrupted(purchase.key)
             raise
 
     @contextmanager

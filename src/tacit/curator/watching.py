@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, Any
 
 from tacit import parameters
 from tacit.curator.held import beside_ledger
-from tacit.curator.keys import Price, order_of_study
-from tacit.curator.periods import Periods, Span, length, moment
+from tacit.curator.keys import Price, purchase_of_study
+from tacit.curator.periods import Periods, Span, instant, length
 from tacit.curator.watched import Reach, reach_of
 from tacit.engines.exact import Columns, Keys
 from tacit.engines.process import FAILED
@@ -80,7 +80,7 @@ class Watch:
         return self._plans.periods
 
     @property
-    def over(self) -> int:
+    def counted(self) -> int:
         """How many of them have been counted."""
         return self._journal.time
 
@@ -92,7 +92,7 @@ class Watch:
         """As `catch_up`, one period after the other."""
         if self._failed:
             raise EngineError(FAILED)  # also where not even that could be stored
-        now_is = dt.datetime.now() if now is None else moment("now", now)  # as the table's times are
+        now_is = dt.datetime.now() if now is None else instant("now", now)  # as the table's times are
         over = self._plans.over_by(now_is)
         before: list[float] | None = None
         for number in range(1, max(over, self._journal.time) + 1):
@@ -145,7 +145,7 @@ class Watch:
         self._journal.close()
 
     def __repr__(self) -> str:
-        return f"Watch({self.over} of {self.periods} periods counted)"
+        return f"Watch({self.counted} of {self.periods} periods counted)"
 
 
 def watch(
@@ -166,8 +166,8 @@ def watch(
     span = Span(
         length("every", every),
         dt.timedelta(0) if wait is None else length("wait", wait),
-        None if since is None else moment("since", since),
-        None if until is None else moment("until", until),
+        None if since is None else instant("since", since),
+        None if until is None else instant("until", until),
     )
     plans = Periods(curator, sql, exact, time, span)
     alone = isinstance(curator.policy.unit_of(plans.base.tables[0]).unit, RowUnit)
@@ -193,14 +193,14 @@ def watch(
         "rows_per_unit": plans.base.rows_per_unit,
     }
     # not the state of the table, which is to change: the same watch of the same policy is one watch
-    order = order_of_study(asked, Price(totals.event, exact, slip), list(curator._till.stated))
-    journal = Journal(beside_ledger(curator._stated, curator._held.scratch, f"watch-{order.key[:24]}"), totals)
+    purchase = purchase_of_study(asked, Price(totals.event, exact, slip), list(curator._till.stated))
+    journal = Journal(beside_ledger(curator._stated, curator._held.scratch, f"watch-{purchase.key[:24]}"), totals)
     try:
-        session = curator._till.open(order, curator._asker(analyst))
+        session = curator._till.open(purchase, curator._asker(analyst))
         receipt = session.receipt
         if journal.cut_off:
             raise session.failed()
-        charge = f"{receipt.sequence} {order.key}"
+        charge = f"{receipt.sequence} {purchase.key}"
         if receipt.repeated and journal.charge != charge:
             raise LedgerError(
                 f"This watch was paid for at entry {receipt.sequence}. Its journal {journal.path.name!r} is gone, or "

@@ -2,7 +2,7 @@
 
 Promise: what follows holds for every engine. Opening one reads rows and may refuse in words, because only the owner
 opens it. `is_stale` and `fingerprint` are asked before the charge. `run` is called after it, and either returns an
-`Exact` or raises one fixed `EngineError`, the same for every cause; so does the result of `moment`, in which several
+`Exact` or raises one fixed `EngineError`, the same for every cause; so does the result of `snapshot`, in which several
 queries see the same rows. The plan is the same for all engines; where an engine's SQL differs, `dialects` translates.
 """
 
@@ -75,7 +75,7 @@ class Engine(Protocol):
         """The exact result of a query that has been paid for."""
         ...
 
-    def moment(self) -> AbstractContextManager[Run]:
+    def snapshot(self) -> AbstractContextManager[Run]:
         """Runs queries that all see the rows of one moment."""
         ...
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from tacit.errors import LedgerError, Stopped
 from tacit.ledger.entry import OUTCOMES, Entry, Failed, Kind, Receipt
-from tacit.ledger.rules import Price
+from tacit.ledger.rules import PriceByRule
 from tacit.ledger.store import Store
 from tacit.loss import filters
 from tacit.loss.events import Event
@@ -34,8 +34,8 @@ class Charge:
     key: str
     question: str
     event: Event
-    dataset: Price
-    own: Price | None
+    dataset: PriceByRule
+    own: PriceByRule | None
     goes_on: bool = False
     asked: Mapping[str, str | None] | None = None
 

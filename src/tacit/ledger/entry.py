@@ -21,7 +21,7 @@ from typing import Any
 from tacit.loss import events
 from tacit.loss.events import Event
 from tacit.loss.spent import Spent
-from tacit.loss.worth import Asked
+from tacit.loss.worth import AskedPrice
 
 BEFORE_ALL = "0" * 64
 """The hash before the first entry."""
@@ -124,7 +124,7 @@ class Entry:
         return None if content is None else Spent.from_dict(content["dataset"])
 
     @property
-    def asked(self) -> Asked | None:
+    def asked(self) -> AskedPrice | None:
         """The price of a charge as it was asked for; None for other kinds.
 
         Earlier versions did not record it; then, and where a rho was asked for, it follows from the event.
@@ -136,7 +136,7 @@ class Entry:
         if said.get("epsilon") is None:
             own = _asked_of(canonical(details["event"]))
             return replace(own, delta=Fraction(said["delta"])) if "delta" in said else own
-        return Asked(Fraction(said["epsilon"]), None, Fraction(said["delta"]))
+        return AskedPrice(Fraction(said["epsilon"]), None, Fraction(said["delta"]))
 
     @property
     def goes_on(self) -> bool:
@@ -172,8 +172,8 @@ def _event_of(text: str) -> Event:
 
 
 @lru_cache(maxsize=1024)
-def _asked_of(text: str) -> Asked:
-    return Asked.of(_event_of(text))
+def _asked_of(text: str) -> AskedPrice:
+    return AskedPrice.of(_event_of(text))
 
 
 @lru_cache(maxsize=256, typed=True)  # by type: 1.0 in place of 1 is an edit

@@ -27,7 +27,7 @@ _SIX_DIGITS = Context(prec=6)
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class PriceByRule:
     """What one event costs under one rule."""
 
     rule: Rule
@@ -82,12 +82,12 @@ class Rule:
         """The rule of a filter."""
         return cls(payer, committed, committed.limit)
 
-    def price(self, event: Event) -> Price:
+    def price(self, event: Event) -> PriceByRule:
         """What `event` costs, or slightly more; refused when the filter has no finite price for it."""
         amount = self.filter.price(event)
         if amount is None:
             raise refuse("event", f"one that the {self.filter.kind} filter of {self.payer} can price", event)
-        return Price(self, total(NOTHING, amount))
+        return PriceByRule(self, total(NOTHING, amount))
 
 
 def total(state: Spent, amount: Spent) -> Spent:

@@ -160,7 +160,7 @@ def fitted(steps: int, epsilon: Fraction) -> Law:
     return _window(steps, epsilon, min(near, key=lambda window: _even(steps, window, e)) / steps)
 
 
-def moments(steps: int, epsilon: Fraction) -> Law:
+def two_moments(steps: int, epsilon: Fraction) -> Law:
     """The number or its square, each by the randomiser that is best for a mean."""
     part = NUMBERS[best_for_means(steps, epsilon)](steps, epsilon)
     return {"kind": "moments", "parts": [part, part]}
@@ -207,7 +207,7 @@ NUMBERS: Final[dict[str, Callable[[int, Fraction], Law]]] = {
     "hybrid": hybrid,
     "fitted": fitted,
     "distribution": square_wave,
-    "variance": moments,
+    "variance": two_moments,
 }
 _LONGEST_REPORT: Final = 1 << 12  # bits: beyond it "best" sends a function instead of a set
 

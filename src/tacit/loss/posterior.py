@@ -29,7 +29,7 @@ from fractions import Fraction
 from tacit import parameters
 from tacit.loss.budget import Budget
 from tacit.loss.numbers.outward import exp_down, exp_up
-from tacit.loss.numbers.rounding import UNIT, float_down, float_up
+from tacit.loss.numbers.rounding import STEP_AT_ONE, float_down, float_up
 from tacit.loss.simplify import group_delta
 from tacit.parameters import Number
 
@@ -77,7 +77,7 @@ def _widening(budget: Budget, failure: Fraction) -> Fraction:
             failure,
             "With a delta, belief is bounded except with some probability; state the one you accept.",
         )
-    return Fraction(-math.log1p(-share) * (1 + 8 * UNIT))
+    return Fraction(-math.log1p(-share) * (1 + 8 * STEP_AT_ONE))
 
 
 def _moved(prior: Fraction, log_odds: float, *, up: bool) -> float:

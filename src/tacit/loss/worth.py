@@ -60,7 +60,7 @@ def _worth(counted: frozenset[tuple[Event, int]], most: Fraction, delta: Fractio
     return min(found)
 
 
-def more_like(spent: Spent, price: Spent, limit: Spent) -> int | None:
+def how_many_like(spent: Spent, price: Spent, limit: Spent) -> int | None:
     """How many more releases of this price a filter admits after `spent`; None where the number is not limited.
 
     A filter admits while some rule's sums stay within that rule's limit, and prices add: rule k admits the next n if
@@ -90,7 +90,7 @@ def _like(spent: Spent, price: Spent) -> tuple[Spent | None, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedPrice:
     """What one release was asked for, in the asker's own terms: an epsilon or a rho, and a delta."""
 
     epsilon: Fraction | None
@@ -98,7 +98,7 @@ class Asked:
     delta: Fraction
 
     @classmethod
-    def of(cls, event: Event) -> Asked:
+    def of(cls, event: Event) -> AskedPrice:
         """What an event is worth by itself: its epsilons and deltas added up; a rho where it has no finite epsilon."""
         leaves = simplify([event])
         summed, told = guarantees.basic_sum([(*guarantees.guarantee(leaf), count) for leaf, count in leaves.items()])

@@ -24,7 +24,7 @@ from tacit.plan.rules.bound_change import bound_change
 from tacit.plan.rules.bound_groups import bound_groups
 from tacit.plan.rules.bound_sizes import bound_sizes
 from tacit.plan.rules.bound_work import bound_work
-from tacit.plan.rules.build_query import UNITS, build_query, key_column, measure_column
+from tacit.plan.rules.build_query import UNIT_COUNT, build_query, key_column, measure_column
 from tacit.plan.rules.choose_levels import choose_levels
 from tacit.plan.rules.explain import explain
 from tacit.plan.rules.filter_rows import filter_rows
@@ -255,7 +255,7 @@ def _plan(draft: Draft) -> Plan:
         draft.query,
         tuple(key_column(place) for place in range(len(draft.key_sql))),
         tuple(each.name for each in measures if each.block == 0),
-        UNITS if draft.cells is None else None,
+        UNIT_COUNT if draft.cells is None else None,
         draft.cells is not None and len(draft.cells) <= _FEW,
     )
     inner = tuple(

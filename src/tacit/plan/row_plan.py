@@ -26,7 +26,7 @@ from tacit.plan.columns import RawKey
 from tacit.plan.draft import Draft, Terms
 from tacit.plan.plan import Query
 from tacit.plan.rewrites.name_keys import name_keys
-from tacit.plan.row_words import COUNT, WORD_BITS, Code, Digit, laid_out, listed, packed
+from tacit.plan.row_words import COUNT, WORD_BITS, Code, Digit, laid_out, numbered, packed
 from tacit.plan.rules.build_query import from_sources, measure_column
 from tacit.plan.rules.filter_rows import filter_rows
 from tacit.plan.rules.open_sources import open_sources
@@ -108,7 +108,7 @@ def missing_code(variable: Variable, asked: str | Cut) -> int:
     return most + 1
 
 
-def name_of(asked: Coded) -> str:
+def variable_name(asked: Coded) -> str:
     """The variable that is asked."""
     return asked if isinstance(asked, str) else asked.name
 
@@ -146,7 +146,7 @@ class RowPlan:
     ) -> tuple[Query, tuple[Digit, ...]]:
         """Every row's codes in machine words (`row_words`), and where each stands in them."""
         kept = {each.name for each in asked if isinstance(each, OrMissing)}
-        rows = self._rows([name_of(each) for each in asked], kept)
+        rows = self._rows([variable_name(each) for each in asked], kept)
         return packed(rows, self._codes(asked), grouped=grouped, part=part)
 
     def unit_words(self, names: Sequence[str]) -> tuple[Query, tuple[Digit, ...]]:
@@ -186,7 +186,7 @@ class RowPlan:
         value = self._values[self.variable(each).name]
         if isinstance(value, Number):
             return Code(column, value.bounds.low, value.bounds.high)
-        return listed(column, self.variable(each).values or ())
+        return numbered(column, self.variable(each).values or ())
 
     def _code_or_missing(self, each: OrMissing, column: exp.Expr) -> Code:
         known, code = self.variable(each.name), self._code(each.asked, column)

@@ -83,7 +83,7 @@ class Digit:
         return -1 if code == self.unknown else code
 
 
-def listed(column: exp.Expr, values: Sequence[object]) -> Code:
+def numbered(column: exp.Expr, values: Sequence[object]) -> Code:
     """A text as the number of the listed value that it is."""
     case = exp.Case()
     for place, value in enumerate(values):

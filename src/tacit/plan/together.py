@@ -76,7 +76,10 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """Measures that are released as parts: at which places, how far a row moves the parts, and how to get them back."""
+    """Measures that are released as parts: at which places, how far a row moves the parts, and how to get them back.
+
+    What it is called and what its fields are called stands in keys of ledgers (`curator.keys`), so both stay.
+    """
 
     places: tuple[int, ...]  # of the measures, and of the parts
     size: int  # what the parts of one row add up to

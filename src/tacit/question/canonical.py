@@ -3,6 +3,8 @@
 Promise: questions with equal texts have equal trees and must get equal answers, so replaying one for the other is
 right. White space, letter case of names, aliases of tables, names of outputs and the order of AND, OR and IN do not
 matter. Give it a question whose names are resolved (`Plan.question`): only then do `x` and `v.x` read alike.
+
+Ledgers keep these texts, and the classes and fields of the tree stand in them by name: so those names stay.
 """
 
 from __future__ import annotations

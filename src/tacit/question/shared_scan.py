@@ -47,7 +47,9 @@ class Family:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Placed:
+    """A question at its place in the list, and the parts of its condition; one of them may choose a `cell` instead."""
+
     place: int
     question: tree.Question
     where: frozenset[tree.Scalar]
@@ -62,8 +64,8 @@ class _Asked:
 
 def families(questions: Sequence[tree.Question]) -> list[Family]:
     """The questions put together where they read the same rows, in the order of their first members."""
-    asked = _partitions([_Asked(place, each, _parts(each.where)) for place, each in enumerate(questions)])
-    groups: dict[object, list[_Asked]] = {}
+    asked = _partitions([_Placed(place, each, _parts(each.where)) for place, each in enumerate(questions)])
+    groups: dict[object, list[_Placed]] = {}
     for each in asked:
         groups.setdefault(_rows_of(each), []).append(each)
     return [_family(group) for group in groups.values()]
@@ -71,7 +73,7 @@ def families(questions: Sequence[tree.Question]) -> list[Family]:
 
 def alone(questions: Sequence[tree.Question]) -> list[Family]:
     """Every question by itself."""
-    return [_family([_Asked(place, each, _parts(each.where))]) for place, each in enumerate(questions)]
+    return [_family([_Placed(place, each, _parts(each.where))]) for place, each in enumerate(questions)]
 
 
 def _parts(where: tree.Scalar | None) -> frozenset[tree.Scalar]:
@@ -82,7 +84,7 @@ def _parts(where: tree.Scalar | None) -> frozenset[tree.Scalar]:
     return frozenset({where})
 
 
-def _rows_of(asked: _Asked) -> object:
+def _rows_of(asked: _Placed) -> object:
     """A key: questions with the same one can be put together."""
     question = asked.question
     if not _fits(question):
@@ -109,7 +111,7 @@ def _aggregates(question: tree.Question) -> list[tree.Aggregate]:
     return [node for node in _nodes(question) if isinstance(node, tree.Aggregate)]
 
 
-def _partitions(asked: list[_Asked]) -> list[_Asked]:
+def _partitions(asked: list[_Placed]) -> list[_Placed]:
     """Questions that differ only in a = 1, a = 2, ... become cells of one GROUP BY a."""
     cells: dict[tuple[object, object, object, tree.Name], dict[int, tree.Constant]] = {}
     grouped: set[tuple[object, object, object, tree.Name]] = set()
@@ -134,7 +136,7 @@ def _partitions(asked: list[_Asked]) -> list[_Asked]:
     ]
 
 
-def _equalities(asked: _Asked) -> Iterator[tuple[tree.Scalar, tree.Name, tree.Constant]]:
+def _equalities(asked: _Placed) -> Iterator[tuple[tree.Scalar, tree.Name, tree.Constant]]:
     if not _fits(asked.question) or not all(node.kind in _ADDITIVE for node in _aggregates(asked.question)):
         return
     for part in asked.where:
@@ -144,7 +146,7 @@ def _equalities(asked: _Asked) -> Iterator[tuple[tree.Scalar, tree.Name, tree.Co
                 yield part, name, value.value
 
 
-def _family(group: list[_Asked]) -> Family:
+def _family(group: list[_Placed]) -> Family:
     first = group[0].question
     if len(group) == 1 and group[0].cell is None:
         columns = tuple(range(len(first.outputs)))
@@ -185,7 +187,7 @@ def _looked_at(column: int, members: Sequence[Member], sets: Sequence[tuple[int,
     return tuple(sorted({sets.index(member.keys) for member in using}))
 
 
-def _member(asked: _Asked, keys: list[tree.Scalar], outputs: list[tree.Scalar]) -> Member:
+def _member(asked: _Placed, keys: list[tree.Scalar], outputs: list[tree.Scalar]) -> Member:
     def column(expression: tree.Scalar) -> int:
         if expression not in outputs:
             outputs.append(expression)

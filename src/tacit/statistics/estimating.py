@@ -30,10 +30,10 @@ from tacit.answer.standing import price_of
 from tacit.curator import Curator, Rows
 from tacit.curator.elsewhere import Elsewhere
 from tacit.curator.rehearsal import Reached, rehearsed
-from tacit.curator.till import Order
+from tacit.curator.till import Purchase
 from tacit.errors import EngineError
 from tacit.loss.events import Event
-from tacit.loss.worth import Asked
+from tacit.loss.worth import AskedPrice
 from tacit.statistics.counts.monitor import expected_of
 from tacit.statistics.finding import Finding
 from tacit.statistics.made_up import MadeUp
@@ -70,13 +70,13 @@ class StudyEstimate:
     budget still covers.
 
     >>> from tacit.loss import Pure
-    >>> from tacit.loss.worth import Asked
-    >>> StudyEstimate(Pure("0.5"), Asked(Fraction(1, 2), None, Fraction(0)), None, 4).cost
+    >>> from tacit.loss.worth import AskedPrice
+    >>> StudyEstimate(Pure("0.5"), AskedPrice(Fraction(1, 2), None, Fraction(0)), None, 4).cost
     'Would cost epsilon 0.5; what is left covers about 4 like it. Nothing was charged.'
     """
 
     event: Event
-    asked: Asked
+    asked: AskedPrice
     share: Fraction | None
     fits: int | None
     errors: tuple[ExpectedWidth, ...] = ()
@@ -138,9 +138,9 @@ def estimate(
     try:
         study(replace(at, curator=dry) if isinstance(at, Rows) else dry, *arguments, **options)
     except Reached as reached:
-        share, fits = curator.afford(reached.order.event)
-        told = reached.tried or _Told((), expected_of(json.loads(reached.order.text), reached.asked.epsilon))
-        return StudyEstimate(reached.order.event, reached.asked, share, fits, told.errors, told.notes)
+        share, fits = curator.afford(reached.purchase.event)
+        told = reached.tried or _Told((), expected_of(json.loads(reached.purchase.text), reached.asked.epsilon))
+        return StudyEstimate(reached.purchase.event, reached.asked, share, fits, told.errors, told.notes)
     raise parameters.refuse("study", "one that asks something of the data", getattr(study, "__name__", str(study)))
 
 
@@ -156,8 +156,10 @@ class _Trial:
     sizes: Sequence[int]
     named: bool
 
-    def __call__(self, order: Order, compute: Callable[..., bytes]) -> _Told:
-        own = "seconds" in json.loads(order.text)  # the asker's own function, which runs for as long as it is allowed
+    def __call__(self, purchase: Purchase, compute: Callable[..., bytes]) -> _Told:
+        own = "seconds" in json.loads(
+            purchase.text
+        )  # the asker's own function, which runs for as long as it is allowed
         if own and not self.named:
             return _Told((), (_OWN_FUNCTION,))
         found: dict[str, list[ExpectedWidth]] = {}

@@ -28,7 +28,7 @@ from tacit.curator import Curator, Price, Rows
 from tacit.curator.elsewhere import must_be_here
 from tacit.errors import QuestionError
 from tacit.noise import BitSource, secure
-from tacit.plan.row_plan import Coded, Cut, Indicator, OrMissing, Variable, missing_code, name_of
+from tacit.plan.row_plan import Coded, Cut, Indicator, OrMissing, Variable, missing_code, variable_name
 from tacit.policy import RowUnit
 from tacit.statistics.asked_rows import narrowed, rows_of_table
 from tacit.statistics.engine_rows import EngineRows as EngineRows
@@ -251,12 +251,12 @@ class _FromArrays(Opened):
         return [self._source.variable(name).meaning for name in names]
 
     def tally(self, *asked: Coded) -> tuple[Whole, Whole]:
-        _, kept = self._kept([name_of(each) for each in asked if not isinstance(each, OrMissing)])
+        _, kept = self._kept([variable_name(each) for each in asked if not isinstance(each, OrMissing)])
         count = int(kept.sum())
         codes = np.empty((len(asked), count), dtype=np.int64).T  # columns lie together: they are written one by one
         for place, each in enumerate(asked):
             inner = each.asked if isinstance(each, OrMissing) else each
-            known = self._source.variable(name_of(each))
+            known = self._source.variable(variable_name(each))
             column = self._source.columns[known.name]
             if count < len(kept):  # where nothing is left out, choosing rows would take eight times as long
                 column = column[kept]

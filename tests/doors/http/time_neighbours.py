@@ -41,9 +41,9 @@ class Slowed:
         return getattr(self._engine, name)
 
     @contextmanager
-    def moment(self) -> Iterator[Any]:
-        """A moment whose queries take longer."""
-        with self._engine.moment() as run:
+    def snapshot(self) -> Iterator[Any]:
+        """A snapshot whose queries take longer."""
+        with self._engine.snapshot() as run:
 
             def slow(query: Any) -> Any:
                 time.sleep(self._seconds)

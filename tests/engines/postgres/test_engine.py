@@ -302,19 +302,19 @@ def test_queries_of_one_moment_see_the_same_rows_whatever_others_write(place: Pl
         return run(count).open_for(lambda _, columns: int(columns["m"][0]))
 
     with PostgresEngine.register(place.policy(copy="query")) as engine:
-        with engine.moment() as run:
+        with engine.snapshot() as run:
             before = found(run)
             place.sql("INSERT INTO visits VALUES (50, 1, '')")
             assert found(run) == before
             assert found(engine.run) == before  # within the moment, whoever runs it
             assert found(run) == before
             assert not engine.is_stale()
-        with engine.moment() as run:
+        with engine.snapshot() as run:
             assert found(run) == before + 1
-        with pytest.raises(EngineError) as failed, engine.moment() as run:
+        with pytest.raises(EngineError) as failed, engine.snapshot() as run:
             run(asking("SELECT sum(t.nothing) AS m FROM tacit_copy.visits AS t"))
         assert (str(failed.value), failed.value.__context__) == (FAILED, None)
-        with pytest.raises(KeyboardInterrupt), engine.moment():
+        with pytest.raises(KeyboardInterrupt), engine.snapshot():
             raise KeyboardInterrupt
         assert found(engine.run) == before + 1
 
@@ -325,7 +325,7 @@ def _total(exact: Exact) -> int:
 
 def test_a_copy_that_is_replaced_meanwhile_stays_for_the_queries_of_a_moment(place: Place) -> None:
     with PostgresEngine.register(place.policy()) as engine:
-        with engine.moment() as run:
+        with engine.snapshot() as run:
             first = _total(run(TOTAL))
             place.sql("INSERT INTO visits VALUES (30, 50, 'late')")
             another = threading.Thread(target=lambda: PostgresEngine.register(place.policy(), anew=True).close())
@@ -343,7 +343,7 @@ def test_what_goes_wrong_around_a_moment_has_the_one_text_and_loses_no_answer(pl
     count = asking("SELECT count(*) AS m FROM tacit_copy.visits AS t")
     ours = "FROM pg_stat_activity WHERE application_name = 'tacit' AND datname = current_database()"
     with PostgresEngine.register(place.policy(copy="query", rows=2)) as engine:
-        with engine.moment() as run:
+        with engine.snapshot() as run:
             exact = run(count)
             assert place.sql(f"SELECT pg_terminate_backend(pid) {ours}") == [(True,)]
         assert exact.open_for(lambda _, columns: columns["m"].tolist()) == [20]

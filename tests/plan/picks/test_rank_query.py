@@ -16,7 +16,7 @@ from sqlglot import exp
 from tacit.mechanisms.ranks import Line
 from tacit.plan.picks import rank_query as module
 from tacit.plan.picks.rank_probe import Probe, probe_query, reading_query
-from tacit.plan.picks.rank_query import Keyed, Window, rank_query
+from tacit.plan.picks.rank_query import Keyed, RankWindow, rank_query
 from tests.effort import tried
 from tests.memory import fresh
 
@@ -46,7 +46,7 @@ def cells_of(rows: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], list[int]]:
     return cells
 
 
-def near(window: Window, below: int, count: int, total: int) -> bool:
+def near(window: RankWindow, below: int, count: int, total: int) -> bool:
     wanted = Fraction(window.numerator * total, window.denominator)
     if window.cap is not None:
         wanted = min(Fraction(window.cap, 2), Fraction(total, 2))
@@ -54,15 +54,15 @@ def near(window: Window, below: int, count: int, total: int) -> bool:
     return below <= wanted + window.reach and below + count >= wanted - window.reach
 
 
-def likely(window: Window) -> Window:
+def likely(window: RankWindow) -> RankWindow:
     return window if window.likely is None else replace(window, reach=window.likely)
 
 
 LIKELY = st.one_of(st.none(), st.integers(0, 4))
 WINDOWS = st.lists(
     st.one_of(
-        st.builds(Window, st.integers(1, 9), st.just(10), st.integers(0, 5), likely=LIKELY),
-        st.builds(Window, st.just(1), st.just(2), st.integers(0, 3), st.integers(2, 20), st.booleans(), LIKELY),
+        st.builds(RankWindow, st.integers(1, 9), st.just(10), st.integers(0, 5), likely=LIKELY),
+        st.builds(RankWindow, st.just(1), st.just(2), st.integers(0, 3), st.integers(2, 20), st.booleans(), LIKELY),
     ),
     min_size=1,
     max_size=4,
@@ -83,7 +83,7 @@ PLACES = st.one_of(st.sampled_from([0, POINTS - 1]), st.integers(699, 706), st.i
 @settings(max_examples=tried(25), deadline=None)
 @given(TABLES, WINDOWS, st.integers(0, 6), st.sampled_from([(9, 9, 5, 9), (1, 3, 2, 1), (1, 1, 3, 2), (12, 12, 1, 1)]))
 def test_leaves_near_the_wanted_ranks_come_back_with_their_exact_ranks(
-    rows: list[tuple[Any, ...]], windows: list[Window], grain: int, passes: tuple[int, int, int, int]
+    rows: list[tuple[Any, ...]], windows: list[RankWindow], grain: int, passes: tuple[int, int, int, int]
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         for name, bits in zip(("_SMALL", "_FIRST", "_NEXT", "_FINER"), passes, strict=True):
@@ -117,17 +117,17 @@ def test_leaves_near_the_wanted_ranks_come_back_with_their_exact_ranks(
 def test_a_window_holds_its_ends_and_nothing_beyond_them(points: int) -> None:
     rows = [("a", 1, value) for value in range(20)]
     for window, low, high in (
-        (Window(1, 2, 3), 6, 13),
-        (Window(1, 4, 0), 4, 5),
-        (Window(1, 2, 2, cap=8), 1, 6),
-        (Window(1, 2, 2, cap=8, from_top=True), 13, 18),
+        (RankWindow(1, 2, 3), 6, 13),
+        (RankWindow(1, 4, 0), 4, 5),
+        (RankWindow(1, 2, 2, cap=8), 1, 6),
+        (RankWindow(1, 2, 2, cap=8, from_top=True), 13, 18),
     ):
         found = run(rows, rank_query(table(points), [window], 0))
         assert sorted(leaf[2] for leaf in found) == list(range(low, high + 1))
 
 
 def test_what_leaves_the_engine_does_not_grow_with_the_rows() -> None:
-    windows = [Window(place, 10, 200) for place in range(1, 10)]
+    windows = [RankWindow(place, 10, 200) for place in range(1, 10)]
     query = rank_query(table(1 << 30), windows, 20).sql(dialect="duckdb")
     found = []
     with fresh() as connection:
@@ -186,12 +186,12 @@ def test_without_keys_a_probe_reads_all_rows() -> None:
     whole = Keyed(parsed, (), (), (), POINTS)
     rows = [("a", 1, value) for value in (3, 3, 8)]
     assert run(rows, probe_query(whole, [()], [Probe(0, 0, 9, 5)])) == [(0, 2, 0, 4, 8)]
-    assert sorted(run(rows, rank_query(whole, [Window(1, 2, 9)], 0))) == [(3, 3, 0, 2, 3), (8, 8, 2, 1, 3)]
+    assert sorted(run(rows, rank_query(whole, [RankWindow(1, 2, 9)], 0))) == [(3, 3, 0, 2, 3), (8, 8, 2, 1, 3)]
 
 
 def test_a_large_grid_takes_a_few_passes_and_a_small_one_takes_one() -> None:
     def passes(points: int, windows: int) -> int:
-        text = rank_query(table(points), [Window(1, 2, 5)] * windows, 10).sql(dialect="duckdb")
+        text = rank_query(table(points), [RankWindow(1, 2, 5)] * windows, 10).sql(dialect="duckdb")
         return text.count("COUNT(*)")
 
     assert [passes(points, 1) for points in (1, 111, 512, 513, 10**9, 1 << 40)] == [1, 1, 1, 2, 6, 8]

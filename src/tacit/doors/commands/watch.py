@@ -47,7 +47,7 @@ def watch(
         found = curator.watch(sql, price, delta=delta or 0, every=every, since=since, until=until, time=time, wait=wait)
         try:
             periods = found.catch_up(now)
-            said = f"{found.over} of {found.periods} periods counted. {curator.budget()}"
+            said = f"{found.counted} of {found.periods} periods counted. {curator.budget()}"
         finally:
             found.close()
     rows = [

@@ -57,7 +57,9 @@ def watch(seat: Seat, request: Request) -> Reply:
     watched = seat.curator.watch(said.pop("sql"), said.pop("epsilon"), **said)
     try:
         periods = watched.catch_up()
-        return Reply({"periods": [_period(each) for each in periods], "over": watched.over, "in_all": watched.periods})
+        return Reply(
+            {"periods": [_period(each) for each in periods], "over": watched.counted, "in_all": watched.periods}
+        )
     finally:
         watched.close()
 

@@ -18,7 +18,7 @@ from tacit.ledger import Entry
 from tacit.ledger.entry import canonical
 from tacit.loss.budget import Budget
 from tacit.loss.spent import Spent
-from tacit.loss.worth import Asked
+from tacit.loss.worth import AskedPrice
 from tacit.parameters import as_text
 from tacit.policy import Column, ColumnUnit, PathUnit, Policy, RowUnit, Source, Table
 from tacit.policy.columns import Scalar, typed
@@ -68,7 +68,7 @@ def standing_in(content: Mapping[str, Any]) -> Standing:
         content["answers"],
         Fraction(content["worth"]),
         content["more"],
-        None if last is None else Asked(_maybe(last["epsilon"]), _maybe(last["rho"]), Fraction(last["delta"])),
+        None if last is None else AskedPrice(_maybe(last["epsilon"]), _maybe(last["rho"]), Fraction(last["delta"])),
     )
 
 
@@ -82,12 +82,12 @@ def budget_in(content: Mapping[str, str]) -> Budget:
     return Budget(content["epsilon"], content["delta"])
 
 
-def _asked_out(asked: Asked) -> dict[str, str | None]:
+def _asked_out(asked: AskedPrice) -> dict[str, str | None]:
     texts = {name: None if each is None else as_text(each) for name, each in _parts(asked)}
     return {**texts, "delta": as_text(asked.delta)}
 
 
-def _parts(asked: Asked) -> Iterable[tuple[str, Fraction | None]]:
+def _parts(asked: AskedPrice) -> Iterable[tuple[str, Fraction | None]]:
     return ("epsilon", asked.epsilon), ("rho", asked.rho)
 
 

@@ -24,7 +24,7 @@ class RemoteWatch:
         return int(self._told["in_all"])
 
     @property
-    def over(self) -> int:
+    def counted(self) -> int:
         """How many of them were counted."""
         return int(self._told["over"])
 

@@ -17,7 +17,7 @@ from tacit.answer import Answer
 from tacit.curator import Curator, Rows
 from tacit.doors.studies.parameters import chosen
 from tacit.doors.studies.registry import Named
-from tacit.loss.worth import Asked
+from tacit.loss.worth import AskedPrice
 from tacit.statistics.estimating import StudyEstimate, estimate
 from tacit.statistics.finding import Finding
 
@@ -168,7 +168,7 @@ def read_estimate(content: Mapping[str, Any]) -> StudyEstimate:
     exact = {name: None if asked[name] is None else Fraction(asked[name]) for name in ("epsilon", "rho")}
     return StudyEstimate(
         from_json(json.dumps(content["event"])),
-        Asked(exact["epsilon"], exact["rho"], Fraction(asked["delta"])),
+        AskedPrice(exact["epsilon"], exact["rho"], Fraction(asked["delta"])),
         None if share is None else Fraction(share),
         content["fits"],
         tuple(ExpectedWidth(e["column"], e["rows"], e["half_width"], e["level"]) for e in content["errors"]),

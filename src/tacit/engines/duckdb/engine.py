@@ -151,7 +151,7 @@ class DuckDBEngine:
             self._free.put(worker)
         return exact_of(reply, measures)
 
-    def moment(self) -> AbstractContextManager[Run]:
+    def snapshot(self) -> AbstractContextManager[Run]:
         """Runs queries that all see the rows of one moment: those of the copy, which never changes."""
         return nullcontext(self.run)
 

@@ -158,17 +158,17 @@ class PostgresEngine:
         """The exact result of a query that has been paid for."""
         if self._found.copy is not None:
             return _exact(query, self._session.ask(self._text(query.ast)))
-        with self.moment() as run:
+        with self.snapshot() as run:
             return run(query)
 
     @contextmanager
-    def moment(self) -> Iterator[Run]:
+    def snapshot(self) -> Iterator[Run]:
         """Runs queries that all see the rows of one moment: those of the copy, or those of the tables as they are.
 
         A copy does not change, but another opening may put a new one in its place and remove it: the moment's one
         transaction holds it until the last query.
         """
-        with self._session.moment() as ask:
+        with self._session.snapshot() as ask:
             yield lambda query: _exact(query, ask(self._text(query.ast)))
 
     def widen(self, workers: int) -> None:

@@ -81,7 +81,7 @@ def trusted(connection: psycopg.Connection[Any], sources: list[tuple[str, str]])
     return {number for (number,) in connection.execute(_TRUSTED, (schemas, tables)).fetchall()}
 
 
-def reader_of(connection: psycopg.Connection[Any]) -> int | None:
+def reading_role(connection: psycopg.Connection[Any]) -> int | None:
     """The number of the reading role, where there is one."""
     row = connection.execute("SELECT oid::bigint FROM pg_roles WHERE rolname = %s", (READER,)).fetchone()
     return None if row is None else int(row[0])
@@ -125,7 +125,7 @@ def _expected(policy: Policy, name: str) -> tuple[list[tuple[str, str]], ...]:
 
 def wrong_rights(connection: psycopg.Connection[Any], schema: str, policy: Policy) -> Iterator[str]:
     """Rights that others than the owner have, except for those that the reading role needs."""
-    reader = reader_of(connection)
+    reader = reading_role(connection)
     due = set() if reader is None else {("", reader, "USAGE"), *((name, reader, "SELECT") for name in policy.tables)}
     there = set(connection.execute(_RIGHTS, (schema,) * 3).fetchall())
     for name, _, right in sorted(there - due):
@@ -142,7 +142,7 @@ def close_off(connection: psycopg.Connection[Any], schema: str, policy: Policy) 
     for thing, grantee in sorted({(thing, grantee) for thing, grantee, _ in there}):
         where = f"TABLE {quoting.identifier(schema, thing)}" if thing else f"SCHEMA {quoting.identifier(schema)}"
         connection.execute(f"REVOKE ALL ON {where} FROM {named[grantee]} CASCADE")
-    if reader_of(connection) is not None:
+    if reading_role(connection) is not None:
         connection.execute(f"GRANT USAGE ON SCHEMA {quoting.identifier(schema)} TO {READER}")
         for name in policy.tables:
             connection.execute(f"GRANT SELECT ON TABLE {quoting.identifier(schema, name)} TO {READER}")

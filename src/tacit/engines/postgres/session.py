@@ -1,7 +1,7 @@
 """A session for questions: one connection, read-only and with a time limit, one question at a time.
 
 Promise: `ask` returns rows or raises the one fixed `EngineError`, whatever went wrong. A connection on which something
-went wrong is not used again. What is asked within one `moment` sees the rows of one moment, whatever others write
+went wrong is not used again. What is asked within one `snapshot` sees the rows of one moment, whatever others write
 meanwhile: ranks, counts and rows of different moments would not fit together. Questions asked meanwhile wait.
 """
 
@@ -84,11 +84,11 @@ class Session:
         raise EngineError(FAILED)  # outside the handler: an exception keeps the one that was being handled
 
     @contextmanager
-    def moment(self) -> Iterator[Callable[[str], Fetched]]:
+    def snapshot(self) -> Iterator[Callable[[str], Fetched]]:
         """Asks about the rows of one moment."""
         with self._lock:
             if self._within is not None and self._owner == os.getpid():
-                yield partial(_rows_or_fixed, self._within)  # the same thread asks within its own moment
+                yield partial(_rows_or_fixed, self._within)  # the same thread asks within its own snapshot
                 return
             self._within = connection = self._begun()
             try:

@@ -61,7 +61,7 @@ class Copy:
 
 
 @contextmanager
-def place_of(policy: Policy) -> Iterator[tuple[Path, Lease | None]]:
+def home_of(policy: Policy) -> Iterator[tuple[Path, Lease | None]]:
     """Where the copy of this policy lies, for one process at a time; a fresh private folder for a copy in memory."""
     path = kept_at(policy)
     if path is not None:

@@ -121,7 +121,7 @@ class SparkEngine:
         try:
             # Taken first: a source that changes from here on is noticed, at the latest when a question is asked.
             fingerprint = sources.fingerprint(policy)
-            with working_copy.place_of(policy) as (path, memory):
+            with working_copy.home_of(policy) as (path, memory):
                 copy = None if anew else working_copy.current(policy, path)
                 if copy is None:
                     if secret is None:
@@ -186,7 +186,7 @@ class SparkEngine:
             "measures": list(query.measure_columns),
         }
 
-    def moment(self) -> AbstractContextManager[Run]:
+    def snapshot(self) -> AbstractContextManager[Run]:
         """Runs queries that all see the rows of one moment: those of the copy, which never changes."""
         return nullcontext(self.run)
 

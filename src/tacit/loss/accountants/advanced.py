@@ -22,7 +22,7 @@ from tacit.loss.accountants import basic
 from tacit.loss.accountants.basic import Priced
 from tacit.loss.accountants.conversion import left_after
 from tacit.loss.curves.repeated_response import all_told
-from tacit.loss.numbers.outward import ULPS, UNIT, exp_up, float_up, log_down, product_up, sum_up, up
+from tacit.loss.numbers.outward import STEP_AT_ONE, ULPS, exp_up, float_up, log_down, product_up, sum_up, up
 from tacit.loss.simplify import Entries
 
 SHARES = tuple(10.0**-power for power in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30))
@@ -71,7 +71,7 @@ def best_delta(entries: Entries, epsilon: float, left_of: Callable[[Sequence[Pri
     for share in SHARES if released else (0.0,):
         parts = basic.priced(entries, share / max(1, released))
         aside = told(parts)
-        found = min(found, (aside + (1 - aside) * left_of(parts, epsilon)) * (1 + 8 * UNIT))
+        found = min(found, (aside + (1 - aside) * left_of(parts, epsilon)) * (1 + 8 * STEP_AT_ONE))
     return found
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.loss.numbers.outward import UNIT, Floats, Real
+from tacit.loss.numbers.outward import STEP_AT_ONE, Floats, Real
 
 
 def log_constant(gap: Real) -> Real:
@@ -24,7 +24,7 @@ def log_constant(gap: Real) -> Real:
     cut where 1/c would overflow makes it larger.
     """
     value: Real = -(gap * np.log1p(1 / np.maximum(gap, 1e-300)) + np.log1p(gap))
-    return value * (1 - 16 * UNIT)
+    return value * (1 - 16 * STEP_AT_ONE)
 
 
 def log_deltas(divergence: Floats, order: Floats, epsilon: float | Floats) -> Floats:
@@ -32,7 +32,7 @@ def log_deltas(divergence: Floats, order: Floats, epsilon: float | Floats) -> Fl
     gap = order - 1
     with np.errstate(over="ignore", invalid="ignore"):
         value = gap * (divergence - epsilon) + log_constant(gap)
-        value = value + 8 * UNIT * (gap * (divergence + epsilon) + np.abs(value))
+        value = value + 8 * STEP_AT_ONE * (gap * (divergence + epsilon) + np.abs(value))
     return np.where(np.isfinite(divergence), np.minimum(value, 0.0), 0.0)
 
 
@@ -42,7 +42,7 @@ def epsilons(divergence: Floats, order: Floats, log_delta: float) -> Floats:
     with np.errstate(over="ignore", invalid="ignore"):
         rest = log_constant(gap) - log_delta
         value = divergence + rest / gap
-        value = value + 8 * UNIT * (divergence + np.abs(rest / gap) + (np.abs(log_delta) + np.abs(rest)) / gap)
+        value = value + 8 * STEP_AT_ONE * (divergence + np.abs(rest / gap) + (np.abs(log_delta) + np.abs(rest)) / gap)
     return np.where(np.isfinite(divergence), np.maximum(value, 0.0), np.inf)
 
 
@@ -50,5 +50,5 @@ def left_after(aside: float, delta: float) -> float | None:
     """What of `delta` remains once `aside` is spent: aside + (1 - aside) left <= delta."""
     if delta >= 1:
         return 1.0
-    left = (delta - aside) / (1 - aside) * (1 - 8 * UNIT) - 4 * UNIT * aside if aside < 1 else 0.0
+    left = (delta - aside) / (1 - aside) * (1 - 8 * STEP_AT_ONE) - 4 * STEP_AT_ONE * aside if aside < 1 else 0.0
     return left if left > 0 else (0.0 if aside == 0 and delta == 0 else None)

@@ -30,7 +30,7 @@ from tacit.loss.accountants.attained import attained
 from tacit.loss.curves.directions import OTHER, Direction
 from tacit.loss.events import Event
 from tacit.loss.guarantees import guarantee
-from tacit.loss.numbers.outward import UNIT, Floats, float_up
+from tacit.loss.numbers.outward import STEP_AT_ONE, Floats, float_up
 
 _OVERSTATED = 2.0**-26
 _FAR = 1e6
@@ -115,7 +115,7 @@ def _jumps(values: Floats, growth: float, sign: int) -> Floats:
     after = np.append(falls[1:], 0.0)
     exact: Floats = (falls * (1 + growth) - after) / growth
     # The values are what they are; only differences and quotients round, each relative to itself.
-    error: Floats = 8 * UNIT * (np.abs(falls) * (1 + growth) + np.abs(after)) / growth
+    error: Floats = 8 * STEP_AT_ONE * (np.abs(falls) * (1 + growth) + np.abs(after)) / growth
     return exact + sign * error
 
 
@@ -124,7 +124,7 @@ def _connected(right: Floats, left: Floats, step: float, infinite: float, sign: 
     above = _jumps(right, growth, sign)
     with np.errstate(under="ignore"):
         shrink = np.exp(-step * np.arange(1, len(left)))
-    below = _jumps(left, growth, sign) * shrink * (1 + sign * 8 * UNIT)
+    below = _jumps(left, growth, sign) * shrink * (1 + sign * 8 * STEP_AT_ONE)
     masses = np.concatenate([below[::-1], [_middle(right, left, growth, sign)], above])
     if sign > 0:
         masses = np.maximum(masses, 0.0)
@@ -138,7 +138,7 @@ def _made_up_higher(masses: Floats) -> Floats:
     owed = 0.0
     kept = masses.tolist()
     for index, mass in enumerate(kept):
-        owed = -min(rest := mass - owed * (1 + 4 * UNIT), 0.0)
+        owed = -min(rest := mass - owed * (1 + 4 * STEP_AT_ONE), 0.0)
         kept[index] = max(rest, 0.0)
     if owed > 0:  # nothing is left: a tiny mass on the lowest loss is below every curve
         kept = [1e-300, *[0.0] * (len(kept) - 1)]
@@ -157,7 +157,7 @@ def _middle(right: Floats, left: Floats, growth: float, sign: int) -> float:
     """The mass on the loss 0, where the two sides meet; rounded by sign."""
     exact = 1 - ((right[0] - right[1]) + (right[0] - left[1])) / growth - right[0]
     size = 1 + (abs(right[0] - right[1]) + abs(right[0] - left[1])) / growth
-    return float(exact + sign * 16 * UNIT * size)
+    return float(exact + sign * 16 * STEP_AT_ONE * size)
 
 
 def _gap(masses: Floats, growth: float) -> Floats:
@@ -189,7 +189,7 @@ def _hull(values: Floats, step: float) -> Floats:
     share = np.where(right > left, share, 0.0)
     joined = values[left] + share * (values[right] - values[left])
     # Interpolation may round up; slightly lower values stay below, and lost convexity is repaired.
-    return np.where(points == left, values, joined * (1 - 8 * UNIT))
+    return np.where(points == left, values, joined * (1 - 8 * STEP_AT_ONE))
 
 
 def _expm1(value: float) -> float:

@@ -38,10 +38,10 @@ from tacit.loss.curves.shuffled_bits import shuffled_bits
 from tacit.loss.curves.shuffling import Clones, shuffled
 from tacit.loss.events import Event
 from tacit.loss.guarantees import adds_or_removes, guarantee, replaces
-from tacit.loss.numbers.outward import UNIT, Floats, float_down, float_up
+from tacit.loss.numbers.outward import STEP_AT_ONE, Floats, float_down, float_up
 from tacit.loss.simplify import flatten
 
-_ROUND = 1 + 32 * UNIT
+_ROUND = 1 + 32 * STEP_AT_ONE
 
 
 def delta_curve(event: Event, epsilons: Floats, direction: Direction = "remove") -> Floats:
@@ -144,11 +144,11 @@ def _(event: events.PoissonSampled, epsilons: Floats, direction: Direction) -> F
         return rate * delta_curve(event.event, _before_sampling(epsilons, rate), direction) * _ROUND
     with np.errstate(over="ignore", invalid="ignore"):
         grown, plus = rate * np.exp(epsilons), np.expm1(epsilons)
-        weight = grown - plus + 16 * UNIT * (grown + plus)
+        weight = grown - plus + 16 * STEP_AT_ONE * (grown + plus)
     inside = np.isfinite(weight) & (weight > 0)
     at, some = epsilons[inside], np.minimum(weight[inside], rate)
     inner = at + np.log(rate) - np.log(some)
-    inner -= 16 * UNIT * (at + np.abs(np.log(rate)) + np.abs(np.log(some)))
+    inner -= 16 * STEP_AT_ONE * (at + np.abs(np.log(rate)) + np.abs(np.log(some)))
     result = np.zeros_like(epsilons)
     result[inside] = some * delta_curve(event.event, inner, direction) * _ROUND
     return result
@@ -160,7 +160,7 @@ def _before_sampling(epsilons: Floats, rate: float) -> Floats:
         small = np.log1p(np.expm1(np.minimum(epsilons, 30.0)) / rate)
         # Beyond 30 the ones no longer matter: log((exp(x) - (1 - q))/q) >= x - log q - 2 exp(-x).
         large = epsilons - math.log(rate) - 2 * np.exp(-np.minimum(epsilons, 700.0))
-    return np.where(epsilons < 30, small, large) * (1 - 32 * UNIT)
+    return np.where(epsilons < 30, small, large) * (1 - 32 * STEP_AT_ONE)
 
 
 @above.register
@@ -209,7 +209,7 @@ def _(event: events.Group, epsilons: Floats, direction: Direction) -> Floats:
     leaves = flatten(event, 1)
     if event not in leaves:
         return _composed(leaves, epsilons, direction)
-    each = epsilons / event.size * (1 - 2 * UNIT)
+    each = epsilons / event.size * (1 - 2 * STEP_AT_ONE)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         steps = np.where(epsilons > 0, np.expm1(epsilons) / np.expm1(each), event.size)
         value = delta_curve(event.event, each, direction) * steps * _ROUND

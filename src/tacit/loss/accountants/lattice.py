@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.loss.accountants.discretise import Measure
-from tacit.loss.numbers.outward import UNIT, Floats
+from tacit.loss.numbers.outward import STEP_AT_ONE, Floats
 
 Parts = Sequence[tuple[Measure, int]]
 
@@ -41,7 +41,7 @@ def _log_moment(part: Measure, tilt: float) -> tuple[float, float]:
     peak = float(np.max(exponents))
     with np.errstate(under="ignore"):
         weight = float(np.sum(part.masses * np.exp(exponents - peak)))
-    size = 8 * UNIT * (max(abs(peak), abs(float(np.min(exponents)))) + 32)
+    size = 8 * STEP_AT_ONE * (max(abs(peak), abs(float(np.min(exponents)))) + 32)
     return (peak + math.log(weight), size) if weight > 0 else (-math.inf, size)
 
 
@@ -56,7 +56,7 @@ def infinite_mass(parts: Parts) -> float:
     grown = math.fsum(c * math.log(max(f + p.infinite, 1.0)) for f, (p, c) in zip(finite, parts, strict=True))
     spared = math.fsum(-c * math.log1p(-min(p.infinite, 1 - 1e-16)) for p, c in parts)
     # Measures that were rounded up may weigh a little more than one in all.
-    return min(1.0, -math.expm1(-spared) * math.exp(grown) * (1 + 64 * UNIT))
+    return min(1.0, -math.expm1(-spared) * math.exp(grown) * (1 + 64 * STEP_AT_ONE))
 
 
 def infinite_mass_down(parts: Parts) -> float:
@@ -69,7 +69,7 @@ def infinite_mass_down(parts: Parts) -> float:
     whole = math.fsum(c * math.log(f + p.infinite) for f, (p, c) in zip(finite, parts, strict=True))
     spared = math.fsum(c * math.log1p(p.infinite / f) for f, (p, c) in zip(finite, parts, strict=True))
     total = sum(count for _, count in parts)
-    return max(0.0, math.exp(whole) * -math.expm1(-spared) * (1 - 64 * UNIT * total))
+    return max(0.0, math.exp(whole) * -math.expm1(-spared) * (1 - 64 * STEP_AT_ONE * total))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def compose(parts: Parts, tilt: float, size: int) -> Composition:
     """The composition tilted by `tilt`, on a circle of `size` = 2^m cells."""
     stages = math.log2(size)
     spectrum = np.ones(size // 2 + 1, dtype=np.complex128)
-    log_scale, first, error, relative = 0.0, 0, 8 * stages * UNIT, 64 * UNIT
+    log_scale, first, error, relative = 0.0, 0, 8 * stages * STEP_AT_ONE, 64 * STEP_AT_ONE
     for part, count in parts:
         scale, size_error = _log_moment(part, tilt)
         with np.errstate(under="ignore"):
@@ -114,11 +114,11 @@ def compose(parts: Parts, tilt: float, size: int) -> Composition:
         folded = np.zeros(size)
         np.add.at(folded, np.arange(len(tilted)) % size, tilted)
         spectrum *= _power(np.fft.rfft(folded), count)
-        error += count * UNIT * (8 * stages * float(np.sqrt(np.sum(folded * folded))) + 4)
+        error += count * STEP_AT_ONE * (8 * stages * float(np.sqrt(np.sum(folded * folded))) + 4)
         log_scale += count * scale
         first += count * part.start
         relative += count * size_error
-    relative += 8 * UNIT * (len(parts) + 1) * (abs(log_scale) + 1)
+    relative += 8 * STEP_AT_ONE * (len(parts) + 1) * (abs(log_scale) + 1)
     if error > 0.01 or relative > 0.01:
         relative = math.inf
     cells = np.fft.irfft(spectrum, size)
@@ -152,7 +152,7 @@ class Tails:
 
     def above(self, top: float) -> float:
         """P(finite loss > top)."""
-        return math.exp(min(700.0, float(np.min(self.upper - self.tilts * top)))) * (1 + 16 * UNIT)
+        return math.exp(min(700.0, float(np.min(self.upper - self.tilts * top)))) * (1 + 16 * STEP_AT_ONE)
 
     def folded(self, tilt: float, epsilon: float, top: float, circle: float) -> float:
         """How much folding may have added to delta(epsilon)."""
@@ -164,4 +164,4 @@ class Tails:
         above = min((math.exp(min(700.0, log)) / -math.expm1(-decay) for log, decay in high), default=math.inf)
         low = min(0.0, float(np.min(self.lower + self.tilts * (top - circle))))
         below = math.exp(low - tilt * circle) / -math.expm1(-tilt * circle)
-        return (above + below) * (1 + 16 * UNIT)
+        return (above + below) * (1 + 16 * STEP_AT_ONE)

@@ -25,7 +25,7 @@ from tacit.loss.accountants.event_curve import is_symmetric
 from tacit.loss.accountants.planning import Plan, pure_epsilon
 from tacit.loss.curves.directions import Direction
 from tacit.loss.events import Event
-from tacit.loss.numbers.outward import UNIT, Floats, log_up, up
+from tacit.loss.numbers.outward import STEP_AT_ONE, Floats, log_up, up
 from tacit.loss.numbers.rounding import sqrt_up
 from tacit.loss.simplify import Entries
 
@@ -110,7 +110,7 @@ class _Upper:
 
     def delta(self, epsilon: float) -> float:
         value, error = self.composed.delta(epsilon, self.top)
-        return min(1.0, (value + error + self.fixed) * (1 + 16 * UNIT))
+        return min(1.0, (value + error + self.fixed) * (1 + 16 * STEP_AT_ONE))
 
     def deltas(self, epsilons: Floats) -> Floats:
         """At many epsilons, by running sums."""
@@ -130,8 +130,8 @@ class _Upper:
             start = np.clip(np.floor(epsilons / step).astype(np.int64) + 1 - lowest, 0, len(index))
             lost = np.exp(np.minimum(epsilons, 700.0)) * second[start]
             spread = np.append(weights, 0.0)[start] / math.sqrt(-math.expm1(-2 * composed.tilt * step))
-            value = first[start] - lost + (composed.relative + 8 * len(index) * UNIT) * (first[start] + lost)
-            bound = np.clip((value + spread * composed.error + self.fixed) * (1 + 16 * UNIT), 0.0, 1.0)
+            value = first[start] - lost + (composed.relative + 8 * len(index) * STEP_AT_ONE) * (first[start] + lost)
+            bound = np.clip((value + spread * composed.error + self.fixed) * (1 + 16 * STEP_AT_ONE), 0.0, 1.0)
         # where a weight overflowed, nothing is known: a bound that is NaN is replaced by 1
         return np.where((epsilons < step * lowest) | np.isnan(bound), 1.0, bound)
 
@@ -176,7 +176,7 @@ class _Lower:
         value, error = self.composed.delta(epsilon, self.top)
         circle, top = len(self.composed.cells) * self.composed.step, self.top * self.composed.step
         folded = self.tails.folded(self.composed.tilt, epsilon, top, circle)
-        return max(0.0, (value - error - folded) * (1 - 16 * UNIT)) + self.told
+        return max(0.0, (value - error - folded) * (1 - 16 * STEP_AT_ONE)) + self.told
 
     def epsilon(self, delta: float) -> float:
         """The bound is good near the tilt's own epsilon only, so walk down from the top until it is above `delta`."""

@@ -32,7 +32,7 @@ from tacit.loss.accountants.renyi_sampled import adding, is_mirrored, removing
 from tacit.loss.curves.repeated_response import all_told
 from tacit.loss.events import Event
 from tacit.loss.guarantees import adds_or_removes, guarantee, replaces
-from tacit.loss.numbers.outward import UNIT, Floats, float_up, sum_up
+from tacit.loss.numbers.outward import STEP_AT_ONE, Floats, float_up, sum_up
 from tacit.loss.simplify import Entries, flatten
 from tacit.parameters import refuse
 
@@ -57,7 +57,7 @@ def at_order(event: Event, order: float) -> tuple[float, float]:
 def curve(event: Event, orders: Floats) -> Curve:
     """(divergences, delta) of one event at each of `orders`, rounded up."""
     rho, aside = zcdp.cost(event)
-    by_rho = rho * orders * (1 + 4 * UNIT)
+    by_rho = rho * orders * (1 + 4 * STEP_AT_ONE)
     epsilon, delta = guarantee(event)
     if not isinstance(epsilon, Fraction):
         return by_rho, aside
@@ -73,12 +73,14 @@ def pure(epsilon: float, orders: Floats) -> Floats:
     with np.errstate(under="ignore"):
         # log cosh x = x + log(1 + exp(-2 x)) - log 2
         moment = gap * epsilon + np.log1p(np.exp(-2 * wide)) - math.log1p(math.exp(-epsilon))
-    return np.minimum(_rounded(moment, gap, wide), np.minimum(zcdp.rho_of_pure(epsilon) * orders * (1 + UNIT), epsilon))
+    return np.minimum(
+        _rounded(moment, gap, wide), np.minimum(zcdp.rho_of_pure(epsilon) * orders * (1 + STEP_AT_ONE), epsilon)
+    )
 
 
 def _rounded(moment: Floats, gap: Floats, size: Floats) -> Floats:
     """moment/gap, with 16 units of the numbers it was computed from."""
-    return (np.maximum(moment, 0.0) + 16 * UNIT * (size + 2)) / gap * (1 + 2 * UNIT)
+    return (np.maximum(moment, 0.0) + 16 * STEP_AT_ONE * (size + 2)) / gap * (1 + 2 * STEP_AT_ONE)
 
 
 @curve.register
@@ -95,7 +97,7 @@ def _(event: events.Laplace, orders: Floats) -> Curve:
     ratio, gap, twice = float_up(event.sensitivity / event.scale), orders - 1, 2 * orders - 1
     with np.errstate(under="ignore"):
         moment = gap * ratio + np.log1p(gap / twice * np.expm1(-twice * ratio))
-    by_rho = zcdp.cost(event)[0] * orders * (1 + UNIT)
+    by_rho = zcdp.cost(event)[0] * orders * (1 + STEP_AT_ONE)
     return np.minimum(_rounded(moment, gap, orders * ratio), np.minimum(by_rho, ratio)), 0.0
 
 
@@ -121,7 +123,7 @@ def _(event: events.Exponential, orders: Floats) -> Curve:
         moment = gap * (np.log(gap) - np.log(orders)) - np.log(orders)
         moment += orders * log_a - gap * log_b + gap * width - math.log(-math.expm1(-width))
     size = orders * (width + np.abs(log_a) + np.abs(log_b) + np.log(orders) + np.abs(np.log(gap)))
-    by_rho = zcdp.cost(event)[0] * orders * (1 + UNIT)
+    by_rho = zcdp.cost(event)[0] * orders * (1 + STEP_AT_ONE)
     return np.minimum(_rounded(moment, gap, size), np.minimum(by_rho, width)), 0.0
 
 
@@ -181,7 +183,7 @@ def total(entries: Entries, orders: Floats) -> Curve:
             each, aside = curve(event, orders)
             divergence = divergence + count * each
             spared.append(-count * math.log1p(-aside) if aside < 1 else math.inf)
-    return divergence * (1 + 2 * (len(entries) + 1) * UNIT), all_told(-math.expm1(-sum_up(spared)), 1)
+    return divergence * (1 + 2 * (len(entries) + 1) * STEP_AT_ONE), all_told(-math.expm1(-sum_up(spared)), 1)
 
 
 def epsilon(entries: Entries, delta: float) -> float:
@@ -195,7 +197,7 @@ def epsilon(entries: Entries, delta: float) -> float:
     if left == 0:  # only the order infinity, whose divergence is the pure epsilon, says something about delta 0
         pairs = [(guarantee(event)[0], count) for event, count in entries.items()]
         return sum_up(count * float_up(part) if isinstance(part, Fraction) else math.inf for part, count in pairs)
-    log_delta = math.log(left) * (1 + 4 * UNIT)
+    log_delta = math.log(left) * (1 + 4 * STEP_AT_ONE)
     return _over_orders(lambda orders: conversion.epsilons(total(entries, orders)[0], orders, log_delta))
 
 
@@ -204,7 +206,7 @@ def delta(entries: Entries, epsilon: float) -> float:
     aside = total(entries, np.array([2.0]))[1]
     least = max(epsilon, 0.0)
     log_delta = _over_orders(lambda orders: conversion.log_deltas(total(entries, orders)[0], orders, least))
-    return min(1.0, (aside + (1 - aside) * math.exp(log_delta)) * (1 + 16 * UNIT) + 1e-300)
+    return min(1.0, (aside + (1 - aside) * math.exp(log_delta)) * (1 + 16 * STEP_AT_ONE) + 1e-300)
 
 
 def _over_orders(bound: Callable[[Floats], Floats]) -> float:

@@ -26,7 +26,7 @@ import numpy as np
 from tacit.loss import events
 from tacit.loss.events import Event
 from tacit.loss.guarantees import inside
-from tacit.loss.numbers.outward import UNIT, Floats, special
+from tacit.loss.numbers.outward import STEP_AT_ONE, Floats, special
 
 _HIGHEST = 512  # whole orders above this one are not summed: the caller has the unsampled divergence for them
 
@@ -62,12 +62,12 @@ def removing(own: Callable[[Floats], Floats], rate: float, orders: Floats) -> Fl
     part = orders - lower
     with np.errstate(invalid="ignore"):
         between = np.where(part > 0, (1 - part) * at_floor + part * at_next, at_floor)
-    return between / (orders - 1) * (1 + 16 * UNIT)
+    return between / (orders - 1) * (1 + 16 * STEP_AT_ONE)
 
 
 def adding(own: Floats, rate: float) -> Floats:
     """The divergence for adding a unit, whatever the mechanism: its own, or -log(1 - rate)."""
-    return np.minimum(own, -math.log1p(-rate) * (1 + 16 * UNIT)) if rate < 1 else own
+    return np.minimum(own, -math.log1p(-rate) * (1 + 16 * STEP_AT_ONE)) if rate < 1 else own
 
 
 def _log_moment(order: int, rate: float, exponents: Floats) -> float:
@@ -85,5 +85,9 @@ def _log_moment(order: int, rate: float, exponents: Floats) -> float:
     if not math.isfinite(peak):
         return math.inf if peak > 0 else 0.0
     size = 3 * float(parts[0]) + order * abs(math.log(rate)) + float(np.max(np.abs(exponents)))
-    log_sum = peak + math.log(math.fsum(np.exp(logs - peak))) + 16 * UNIT * (size + order + 8)
-    return float(np.logaddexp(0.0, log_sum)) * (1 + 8 * UNIT) if log_sum > -30 else math.exp(log_sum) * (1 + 16 * UNIT)
+    log_sum = peak + math.log(math.fsum(np.exp(logs - peak))) + 16 * STEP_AT_ONE * (size + order + 8)
+    return (
+        float(np.logaddexp(0.0, log_sum)) * (1 + 8 * STEP_AT_ONE)
+        if log_sum > -30
+        else math.exp(log_sum) * (1 + 16 * STEP_AT_ONE)
+    )

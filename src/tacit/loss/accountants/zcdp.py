@@ -32,7 +32,7 @@ from tacit.loss.curves.repeated_response import all_told
 from tacit.loss.events import Event
 from tacit.loss.guarantees import adds_or_removes, guarantee, replaces
 from tacit.loss.numbers import outward
-from tacit.loss.numbers.outward import UNIT, Floats, float_up, product_up, sum_up, up
+from tacit.loss.numbers.outward import STEP_AT_ONE, Floats, float_up, product_up, sum_up, up
 from tacit.loss.simplify import Entries, flatten
 
 Cost = tuple[float, float]
@@ -121,7 +121,7 @@ def _(event: events.Group) -> Cost:
         return total(leaves)
     rho, delta = cost(event.event)
     if delta == 0:
-        return product_up(float(event.size) ** 2, rho) * (1 + UNIT), 0.0
+        return product_up(float(event.size) ** 2, rho) * (1 + STEP_AT_ONE), 0.0
     pure, told = guarantee(event)
     return (rho_of_pure(float_up(pure)) if isinstance(pure, Fraction) else math.inf), float_up(told)
 
@@ -147,7 +147,7 @@ def delta(entries: Entries, epsilon: float) -> float:
     """The least delta at `epsilon`, by the best Renyi order."""
     rho, aside = total(entries)
     inner = float(delta_curve(rho, np.array([max(epsilon, 0.0)]))[0]) if math.isfinite(rho) else 1.0
-    return min(1.0, (aside + (1 - aside) * inner) * (1 + 8 * UNIT))
+    return min(1.0, (aside + (1 - aside) * inner) * (1 + 8 * STEP_AT_ONE))
 
 
 def of_rho(rho: float, delta: float) -> float:
@@ -162,7 +162,7 @@ def of_rho(rho: float, delta: float) -> float:
     centre = max(math.sqrt(-math.log(delta) / rho), 1e-3)
     gaps = centre * np.geomspace(0.05, 20.0, 257)
     for _ in range(6):
-        found = conversion.epsilons(rho * (1 + gaps) * (1 + 4 * UNIT), 1 + gaps, math.log(delta))
+        found = conversion.epsilons(rho * (1 + gaps) * (1 + 4 * STEP_AT_ONE), 1 + gaps, math.log(delta))
         best = int(np.argmin(found))
         gaps = np.geomspace(gaps[max(best - 1, 0)], gaps[min(best + 1, 256)], 257)
     return float(np.min(found))
@@ -181,7 +181,7 @@ def delta_curve(rho: float, epsilons: Floats) -> Floats:
         slope = (2 * gap + 1) * rho - epsilons - np.log1p(1 / gap)
         low, high = np.where(slope < 0, middle, low), np.where(slope < 0, high, middle)
     order = 1 + np.maximum(np.exp(high), 1e-6)
-    logs = conversion.log_deltas(rho * order * (1 + 4 * UNIT), order, epsilons)
-    variation = math.sqrt(rho / 2) * (1 + 4 * UNIT)
+    logs = conversion.log_deltas(rho * order * (1 + 4 * STEP_AT_ONE), order, epsilons)
+    variation = math.sqrt(rho / 2) * (1 + 4 * STEP_AT_ONE)
     with np.errstate(under="ignore"):
-        return np.minimum(np.minimum(np.exp(logs) * (1 + 16 * UNIT) + 1e-300, variation), 1.0)
+        return np.minimum(np.minimum(np.exp(logs) * (1 + 16 * STEP_AT_ONE) + 1e-300, variation), 1.0)

@@ -37,7 +37,7 @@ import numpy as np
 from tacit.loss.curves import gaussian, lattice_vectors
 from tacit.loss.curves.gaussian import UNDERFLOW
 from tacit.loss.numbers.edge import least
-from tacit.loss.numbers.outward import UNIT, Floats
+from tacit.loss.numbers.outward import STEP_AT_ONE, Floats
 from tacit.loss.numbers.rounding import float_down, float_up, sqrt_up
 
 LATTICE_SIGMA = 256.0
@@ -73,11 +73,11 @@ def log_delta_of_shift(sigma: float, shift: int, epsilon: float) -> float:
     weights = np.exp(-(points - heaviest) * (points + heaviest) / (2 * variance))
     # Where the loss barely passes epsilon the gain is all cancellation: the exponent is lowered by its own error.
     losses = shift * (2 * points + shift) / (2 * variance)
-    gains = -np.expm1(np.minimum(epsilon - losses - 4 * UNIT * (epsilon + np.abs(losses)), 0.0))
+    gains = -np.expm1(np.minimum(epsilon - losses - 4 * STEP_AT_ONE * (epsilon + np.abs(losses)), 0.0))
     ratio = math.exp(-stop / variance)
     beyond = float(weights[-1]) * ratio / -math.expm1(-stop / variance)
     total = float(weights @ gains) + beyond + (len(steps) + 1) * sys.float_info.min  # of weights that became zero
-    slack = 4 * UNIT * (64 + len(steps) + start * start / (2 * variance))
+    slack = 4 * STEP_AT_ONE * (64 + len(steps) + start * start / (2 * variance))
     skipped = math.exp(-49.0) if start == -math.floor(spread) else 0.0
     log_sum = math.log(total) - heaviest * heaviest / (2 * variance)
     return min(0.0, log_sum - math.log(_normaliser_down(sigma)) + slack + skipped)
@@ -93,7 +93,7 @@ def delta_curve_of_shift(sigma: Fraction, shift: int, epsilons: Floats) -> Float
     # Written from the other end: x stands in the half line when its loss (shift^2 - 2 shift x)/(2 variance) passes.
     edge = np.ceil(shift / 2 - epsilons * variance / shift)
     # Error of the weights: exponents up to 38^2/2 with a relative error of four units; of the running sums: n units.
-    slack = (4 * _REACH * _REACH + len(points) + 64 + epsilons) * UNIT
+    slack = (4 * _REACH * _REACH + len(points) + 64 + epsilons) * STEP_AT_ONE
     value = np.zeros_like(epsilons)
     # Rounding may move the edge past a point with a tiny gain, which may still outweigh all points beyond it.
     for end in (edge, edge + 1):
@@ -108,8 +108,8 @@ def delta_curve_of_shift(sigma: Fraction, shift: int, epsilons: Floats) -> Float
 def _normaliser_down(sigma: float) -> float:
     """At most the sum of exp(-x^2/(2 sigma^2)) over the integers: the first terms of it, or of its Poisson dual."""
     if sigma >= 1:
-        return sigma * math.sqrt(2 * math.pi) * (1 + 2 * math.exp(-2 * (math.pi * sigma) ** 2)) * (1 - 8 * UNIT)
-    return 1 + 2 * math.fsum(math.exp(-x * x / (2 * sigma * sigma)) for x in range(1, 9)) * (1 - 8 * UNIT)
+        return sigma * math.sqrt(2 * math.pi) * (1 + 2 * math.exp(-2 * (math.pi * sigma) ** 2)) * (1 - 8 * STEP_AT_ONE)
+    return 1 + 2 * math.fsum(math.exp(-x * x / (2 * sigma * sigma)) for x in range(1, 9)) * (1 - 8 * STEP_AT_ONE)
 
 
 def log_delta_by_rounding(sigma: float, squared: int, epsilon: float, dimensions: int) -> float:
@@ -120,8 +120,8 @@ def log_delta_by_rounding(sigma: float, squared: int, epsilon: float, dimensions
         mu = _mu_before_rounding(sigma, squared, theta)
         if mu is None:
             continue
-        value = gaussian.log_delta(mu, epsilon * (1 - share) * (1 - 4 * UNIT))
-        best = min(best, value + dimensions * theta * (1 + 4 * UNIT))
+        value = gaussian.log_delta(mu, epsilon * (1 - share) * (1 - 4 * STEP_AT_ONE))
+        best = min(best, value + dimensions * theta * (1 + 4 * STEP_AT_ONE))
     return best
 
 
@@ -132,13 +132,13 @@ def delta_curve_by_rounding(sigma: Fraction, squared: int, epsilons: Floats, dim
         mu = _mu_before_rounding(float_down(sigma), squared, theta)
         if mu is None:
             continue
-        loss = dimensions * (math.log1p(theta) - math.log1p(-theta)) * (1 + 16 * UNIT)
+        loss = dimensions * (math.log1p(theta) - math.log1p(-theta)) * (1 + 16 * STEP_AT_ONE)
         shifted = epsilons - loss
         bound = np.where(shifted >= 0, gaussian.delta_curve(mu, np.maximum(shifted, 0.0)), 1.0)
         # Below zero the curve is at most its value at zero plus 1 - exp(epsilon).
         at_zero = gaussian.delta_curve(mu, np.zeros(1))[0]
         bound = np.where(shifted < 0, at_zero - np.expm1(np.minimum(shifted, 0.0)), bound)
-        best = np.minimum(best, bound * math.exp(dimensions * theta) * (1 + 16 * UNIT))
+        best = np.minimum(best, bound * math.exp(dimensions * theta) * (1 + 16 * STEP_AT_ONE))
     return np.minimum(best, 1.0)
 
 
@@ -147,8 +147,8 @@ def sigma_by_rounding(squared: int, epsilon: float, log_target: float, dimension
     candidates = []
     for share in _SHARES:
         theta = _theta(epsilon * share, dimensions)
-        left = epsilon * (1 - share) * (1 - 4 * UNIT)
-        mu = gaussian.largest_mu(left, log_target - dimensions * theta * (1 + 4 * UNIT))
+        left = epsilon * (1 - share) * (1 - 4 * STEP_AT_ONE)
+        mu = gaussian.largest_mu(left, log_target - dimensions * theta * (1 + 4 * STEP_AT_ONE))
         candidates.append(Fraction(squared) / Fraction(mu) ** 2 + Fraction(rounding_variance(theta)))
     return sqrt_up(min(candidates))
 
@@ -158,17 +158,17 @@ _SHARES = tuple(2.0**-j for j in (1, 3, 6, 10, 14, 18, 22))
 
 def rounding_variance(theta: float) -> float:
     """A sigma1^2, rounded up, that rounds to integers within the second theorem's `theta`, which is at most 0.7."""
-    return math.log(_ROUNDED / theta) / (2 * math.pi**2) * (1 + 16 * UNIT)
+    return math.log(_ROUNDED / theta) / (2 * math.pi**2) * (1 + 16 * STEP_AT_ONE)
 
 
 def _theta(loss: float, dimensions: int) -> float:
     """The theta for which d log((1 + theta)/(1 - theta)) is at most `loss`."""
-    return min(math.tanh(loss / (2 * dimensions)) * (1 - 8 * UNIT), _MOST_THETA)
+    return min(math.tanh(loss / (2 * dimensions)) * (1 - 8 * STEP_AT_ONE), _MOST_THETA)
 
 
 def _mu_before_rounding(sigma: float, squared: int, theta: float) -> float | None:
     """The mu of the Gaussian noise that is rounded, rounded up; None where rounding takes all of the variance."""
-    rest = min(sigma * sigma, sys.float_info.max) * (1 - 4 * UNIT) - rounding_variance(theta)
+    rest = min(sigma * sigma, sys.float_info.max) * (1 - 4 * STEP_AT_ONE) - rounding_variance(theta)
     return float_up(sqrt_up(Fraction(squared) / Fraction(rest))) if rest > 0 else None
 
 
@@ -205,7 +205,7 @@ def _log_delta_of_several(sigma: float, squared: int, epsilon: float, dimensions
     if not lattice_vectors.applies(squared, sigma):
         return rounded
     (exact,) = lattice_vectors.delta(squared, sigma, dimensions, np.array([epsilon]))
-    return min(rounded, math.log(exact) + 4 * UNIT) if exact > 0 else rounded
+    return min(rounded, math.log(exact) + 4 * STEP_AT_ONE) if exact > 0 else rounded
 
 
 def smallest_sigma(squared: int, epsilon: float, log_target: float, dimensions: int) -> Fraction:

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.loss.numbers.outward import UNIT, Floats, Real, special
+from tacit.loss.numbers.outward import STEP_AT_ONE, Floats, Real, special
 
 UNDERFLOW = 1e-300
 """Added to a curve: covers what became zero in it."""
@@ -47,7 +47,7 @@ def log_delta(mu: float, epsilon: float) -> float:
     a = centre - mu / 2
     if a > 1e7:
         # delta <= Phi(-a) <= phi(a)/a, and nothing finer is of use for such small values.
-        return -a * a / 2 * (1 - 16 * UNIT * (1 + mu / a))
+        return -a * a / 2 * (1 - 16 * STEP_AT_ONE * (1 + mu / a))
     b = a + mu
     slack = _slack(a, centre, mu)
     log_phi = -a * a / 2 - _LOG_ROOT_TWO_PI
@@ -83,7 +83,7 @@ def _slack(a: Real, centre: Real, mu: float) -> Real:
 
     |d log delta / d a| <= 2 |a| + 2, because delta is the integral of phi(a + t)(1 - exp(-mu t)) over t > 0.
     """
-    return 4 * UNIT * ((2 * abs(a) + 2) * (centre + mu) + a * a + 16)
+    return 4 * STEP_AT_ONE * ((2 * abs(a) + 2) * (centre + mu) + a * a + 16)
 
 
 def _difference_up(larger: Real, smaller: Real) -> Real:
@@ -100,7 +100,7 @@ def _slope_up(x: Real) -> Real:
     """An upper bound of g(x) = 1 - x M(x), for x above -1. For large x it cancels, and 1/(1 + x^2) is above it."""
     product = x * mills(x)
     computed = 1 - product + _SPECIAL * (1 + abs(product))
-    least: Any = np.where(x > 0, np.minimum(computed, 1 / (1 + x * x) * (1 + 4 * UNIT)), computed)
+    least: Any = np.where(x > 0, np.minimum(computed, 1 / (1 + x * x) * (1 + 4 * STEP_AT_ONE)), computed)
     bound: Real = least
     return bound
 

@@ -25,14 +25,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.loss.numbers.outward import UNIT, Floats, float_down, float_up
+from tacit.loss.numbers.outward import STEP_AT_ONE, Floats, float_down, float_up
 
 
 def delta_curve(sensitivity: Fraction, scale: Fraction, epsilons: Floats) -> Floats:
     """The first theorem's delta at each of `epsilons` >= 0, rounded up."""
     top = float_up(sensitivity / scale)
     exponent = np.minimum(epsilons - top, 0.0) / 2
-    return -np.expm1(exponent - UNIT * top * (exponent < 0)) * (1 + 16 * UNIT)
+    return -np.expm1(exponent - STEP_AT_ONE * top * (exponent < 0)) * (1 + 16 * STEP_AT_ONE)
 
 
 def discrete_delta_curve(shift: int, scale: Fraction, epsilons: Floats) -> Floats:
@@ -44,13 +44,13 @@ def discrete_delta_curve(shift: int, scale: Fraction, epsilons: Floats) -> Float
     # exp(epsilon) up to that rounding.
     last = np.clip(np.ceil((shift - epsilons * wide) / 2) - 1, -1, shift)
     inside = -np.expm1(-(last + 1) * rate) - ratio * np.expm1(np.minimum(epsilons - (shift - last - 1) * rate, rate))
-    slack = 16 * UNIT * (inside + top * (1 + ratio))
+    slack = 16 * STEP_AT_ONE * (inside + top * (1 + ratio))
     return np.where(epsilons < top, np.maximum(inside + slack, 0.0) / (1 + ratio), 0.0)
 
 
 def largest_ratio(epsilon: Fraction, delta: Fraction) -> Fraction:
     """A lower bound of the largest S/scale of continuous noise; exactly epsilon when delta is 0."""
-    return epsilon + Fraction(-2 * math.log1p(-float_down(delta)) * (1 - 4 * UNIT))
+    return epsilon + Fraction(-2 * math.log1p(-float_down(delta)) * (1 - 4 * STEP_AT_ONE))
 
 
 def largest_rate(shift: int, epsilon: Fraction, delta: Fraction) -> Fraction:
@@ -60,7 +60,7 @@ def largest_rate(shift: int, epsilon: Fraction, delta: Fraction) -> Fraction:
     at_least = float_down(epsilon)
     # For one step: q = (1 - delta)/(exp(eps) + delta), solved for 1/scale.
     gain = (math.log1p(allowed * math.exp(-at_least) if at_least < 700 else 0.0) - math.log1p(-allowed)) * (
-        1 - 16 * UNIT
+        1 - 16 * STEP_AT_ONE
     )
     if shift == 1:
         return pure + Fraction(gain)
@@ -84,5 +84,5 @@ def _enough(rate: Fraction, shift: int, epsilon: Fraction, delta: float) -> bool
     tail = float(epsilon - rate * (shift - 2 * passing - 1))
     softplus = max(tail, 0.0) + math.log1p(math.exp(-abs(tail)))
     log_kept = -slow * (passing + 1) + softplus - math.log1p(math.exp(-slow))
-    slack = 8 * UNIT * (slow * (passing + 1) + abs(tail) + 2)
+    slack = 8 * STEP_AT_ONE * (slow * (passing + 1) + abs(tail) + 2)
     return log_kept - slack >= math.log1p(-delta)

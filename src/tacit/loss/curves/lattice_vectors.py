@@ -24,7 +24,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from tacit.loss.numbers.outward import UNIT, Floats
+from tacit.loss.numbers.outward import STEP_AT_ONE, Floats
 
 MOST_SQUARED = 16
 """Squared distances up to which all vectors are tried: 57 of them."""
@@ -71,7 +71,7 @@ def _laws(squared: int, sigma: float, parts: int) -> tuple[Vector, ...]:
     found = []
     for length, masses in _vectors(squared, sigma, parts):
         above = np.append(np.cumsum(masses[::-1])[::-1], 0.0)
-        relative = 4 * UNIT * (64 + masses.size + parts * (2 * exponent + 64))
+        relative = 4 * STEP_AT_ONE * (64 + masses.size + parts * (2 * exponent + 64))
         found.append(Vector(length, (masses.size - 1) // 2, above, relative))
     return tuple(found)
 

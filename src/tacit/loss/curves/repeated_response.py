@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.loss.numbers.outward import UNIT, Floats, log_up, special, up
+from tacit.loss.numbers.outward import STEP_AT_ONE, Floats, log_up, special, up
 
 _TINY = 1e-300
 
@@ -45,7 +45,7 @@ class RepeatedResponse:
         log_second = ways + count * log_truth - (count - lies) * epsilon
         scale = 3 * float(parts[0]) + count * (epsilon - log_truth)
         running = np.logaddexp.accumulate(log_second)
-        slack = 8 * UNIT * (scale + len(lies) * (1 + float(np.max(np.abs(running)))) + 8)
+        slack = 8 * STEP_AT_ONE * (scale + len(lies) * (1 + float(np.max(np.abs(running)))) + 8)
         with np.errstate(under="ignore"):
             first = np.concatenate([[0.0], np.cumsum(np.exp(log_first))])
         # Rounded up: an atom that is wrongly taken to be above epsilon adds nothing, one taken to be below would be
@@ -74,7 +74,7 @@ class RepeatedResponse:
         first, log_second = float(self.under_first[last + 1]), float(self.log_under_second[last + 1])
         wanted = first * (1 + self.slack) + _TINY - delta
         epsilon = max(0.0, log_up(wanted) - log_second) if wanted > 0 else 0.0
-        step = UNIT
+        step = STEP_AT_ONE
         while epsilon < self.losses[last] and self.delta(np.array([epsilon]))[0] > delta:
             epsilon = max(up(epsilon), epsilon * (1 + step))
             step *= 2
@@ -84,11 +84,11 @@ class RepeatedResponse:
 def with_delta(inner: Floats, delta: float, count: int) -> Floats:
     """1 - (1 - d)^k (1 - inner), rounded up."""
     told = all_told(delta, count)
-    return np.minimum(1.0, (told + (1 - told) * inner) * (1 + 8 * UNIT))
+    return np.minimum(1.0, (told + (1 - told) * inner) * (1 + 8 * STEP_AT_ONE))
 
 
 def all_told(delta: float, count: float) -> float:
     """1 - (1 - d)^k, rounded up."""
     if delta <= 0 or count == 0:
         return 0.0
-    return min(1.0, -math.expm1(count * math.log1p(-delta)) * (1 + 32 * UNIT)) if delta < 1 else 1.0
+    return min(1.0, -math.expm1(count * math.log1p(-delta)) * (1 + 32 * STEP_AT_ONE)) if delta < 1 else 1.0

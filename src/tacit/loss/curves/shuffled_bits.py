@@ -33,7 +33,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from tacit.loss.numbers.outward import UNIT, Floats, special
+from tacit.loss.numbers.outward import STEP_AT_ONE, Floats, special
 
 _MOST_OTHERS = 10**6
 _BLOCKS, _FEW_BLOCKS, _MANY_OTHERS = 100, 32, 10**4
@@ -101,7 +101,7 @@ def _crowd(local: float, ones: int, zeros: int) -> Crowd:
         size = one.size + other.size - 1
         length = 1 << (size - 1).bit_length()
         masses = np.maximum(np.fft.irfft(np.fft.rfft(one, length) * np.fft.rfft(other, length), length)[:size], 0.0)
-        absolute = 16 * math.log2(length) * UNIT * float(np.linalg.norm(one) * np.linalg.norm(other))
+        absolute = 16 * math.log2(length) * STEP_AT_ONE * float(np.linalg.norm(one) * np.linalg.norm(other))
         absolute_above = absolute * math.sqrt(size)
     masses = np.concatenate([[0.0], masses, [0.0]])
     above = np.cumsum(masses[::-1])[::-1]
@@ -111,7 +111,7 @@ def _crowd(local: float, ones: int, zeros: int) -> Crowd:
     steps[shown[-1] + 1 :] = np.inf
     steps[shown[1:]] = masses[shown[1:] - 1] / masses[shown[1:]]
     factorials = 3 * float(special().gammaln(ones + zeros + 2.0)) + (ones + zeros) * (local + 1)
-    relative = 8 * UNIT * (factorials + masses.size + 64)
+    relative = 8 * STEP_AT_ONE * (factorials + masses.size + 64)
     return Crowd(masses, above, np.maximum.accumulate(steps), relative, absolute, absolute_above)
 
 

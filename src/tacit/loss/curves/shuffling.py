@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.loss.numbers.outward import UNIT, Floats, special
+from tacit.loss.numbers.outward import STEP_AT_ONE, Floats, special
 
 _TAIL = 2.0**-33
 _UNFAIR_TAIL = 2.0**-26
@@ -41,7 +41,7 @@ class Clones:
 
     @classmethod
     def of_pure(cls, epsilon: float) -> Clones:
-        return cls(epsilon, math.exp(-epsilon) * (1 - 4 * UNIT))
+        return cls(epsilon, math.exp(-epsilon) * (1 - 4 * STEP_AT_ONE))
 
     @classmethod
     def of_response(cls, epsilon: float, options: int) -> Clones:
@@ -49,7 +49,11 @@ class Clones:
         weight = math.exp(epsilon) + options - 1
         if not math.isfinite(weight):
             return cls.of_pure(epsilon)
-        return cls(epsilon, 2 / weight * (1 - 16 * UNIT), min(1.0, (math.exp(epsilon) + 1) / weight * (1 + 16 * UNIT)))
+        return cls(
+            epsilon,
+            2 / weight * (1 - 16 * STEP_AT_ONE),
+            min(1.0, (math.exp(epsilon) + 1) / weight * (1 + 16 * STEP_AT_ONE)),
+        )
 
 
 def shuffled(clones: Clones, population: int, epsilon: Floats) -> Floats:
@@ -59,7 +63,7 @@ def shuffled(clones: Clones, population: int, epsilon: Floats) -> Floats:
     # Abel summation: delta falls with the number of clones, and every weight below a value was rounded up.
     falls = np.maximum(curves[:-1] - curves[1:], 0.0)
     total = curves[-1] + np.tensordot(weight_up_to, falls, axes=1)
-    bound: Floats = np.clip(clones.involved * total * (1 + 4 * _BLOCKS * UNIT) + _TINY, 0.0, 1.0)
+    bound: Floats = np.clip(clones.involved * total * (1 + 4 * _BLOCKS * STEP_AT_ONE) + _TINY, 0.0, 1.0)
     return bound
 
 

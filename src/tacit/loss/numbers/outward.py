@@ -17,11 +17,11 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.loss.numbers.rounding import UNIT, float_down, float_up
+from tacit.loss.numbers.rounding import STEP_AT_ONE, float_down, float_up
 
 __all__ = [
+    "STEP_AT_ONE",
     "ULPS",
-    "UNIT",
     "Floats",
     "Real",
     "down",

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from tacit.parameters import ROUNDOFF, refuse
 
-UNIT = 2 * ROUNDOFF
+STEP_AT_ONE = 2 * ROUNDOFF
 """One step of a double near 1."""
 
 
@@ -47,9 +47,9 @@ def _log(exact: Fraction) -> tuple[float, float]:
     if 2 * exact > 1 and exact < 2:
         # Near one the difference of two logarithms would cancel.
         value = math.log1p(float(exact - 1))
-        return value, 8 * UNIT * abs(value)
+        return value, 8 * STEP_AT_ONE * abs(value)
     top, bottom = math.log(exact.numerator), math.log(exact.denominator)
-    return top - bottom, 4 * UNIT * (top + bottom + 1)
+    return top - bottom, 4 * STEP_AT_ONE * (top + bottom + 1)
 
 
 def dyadic_up(exact: Fraction, bits: int = 53) -> Fraction:

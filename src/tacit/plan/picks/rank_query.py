@@ -7,7 +7,7 @@ side by side are returned as one. So what is returned has the size of the window
 rows there are.
 
 How. A first pass counts rows in about 500 equal stretches of the grid; running sums of these few numbers tell which
-stretches reach into a window around a wanted rank. Those likely to be chosen from (`Window.likely`) with more than
+stretches reach into a window around a wanted rank. Those likely to be chosen from (`RankWindow.likely`) with more than
 three times the rows of the grain are counted again in stretches 32 times as short, and so on, down to single points. No
 pass sorts rows, none writes them down, and each reads them, also one for which nothing is left: how often they are read
 depends on the grid alone. A stretch that is left
@@ -46,7 +46,7 @@ to where the others are."""
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class RankWindow:
     """Ranks within `reach` of p n/d, or (`capped`) of min(cap, n)/2, counted from the greatest where `from_top`.
 
     Only within `likely` of it (all of `reach` where that is None) stretches are counted again.
@@ -88,7 +88,7 @@ class Keyed:
         return found
 
 
-def rank_query(table: Keyed, windows: Sequence[Window], grain: int) -> exp.Select:
+def rank_query(table: Keyed, windows: Sequence[RankWindow], grain: int) -> exp.Select:
     """The leaves that reach into the windows."""
     # few windows have few rows, so that the passes after the first are cheap
     finer = len(windows) > 2 and table.points > 1 << _SMALL
@@ -131,7 +131,7 @@ def _shifts(points: int, finer: bool) -> list[int]:
 class _Builder:
     table: Keyed
     keys: list[str]
-    windows: Sequence[Window]
+    windows: Sequence[RankWindow]
     grain: int
     shifts: list[int]
     finer: bool
@@ -329,7 +329,7 @@ def _again(times: int) -> exp.Expr:
     return exp.EQ(this=name_of(_AGAIN), expression=bare(times))
 
 
-def _reaches(window: Window) -> exp.Expr:
+def _reaches(window: RankWindow) -> exp.Expr:
     """Whether the ranks from `below` to `below + rows` come within reach of the wanted one (all times d)."""
     times = window.denominator
     wanted: exp.Expr

@@ -15,7 +15,7 @@ from tacit.plan.sources.anchors import put_together
 from tacit.plan.values.scope import UNIT
 from tacit.plan.values.value import cast_to
 
-UNITS = "tacit_units"
+UNIT_COUNT = "tacit_units"
 
 
 def build_query(draft: Draft) -> Draft:
@@ -25,7 +25,7 @@ def build_query(draft: Draft) -> Draft:
     selected = [_called(key_column(place), sql.copy()) for place, sql in enumerate(draft.key_sql)]
     selected += _measures(draft, 0)
     if draft.cells is None:
-        selected.append(exp.alias_(_units(draft), UNITS))
+        selected.append(exp.alias_(_units(draft), UNIT_COUNT))
     if not selected:
         selected.append(exp.alias_(cast_to(exp.Literal.number(0), "BIGINT"), measure_column(0)))
     query = from_sources(draft, selected)
@@ -64,7 +64,7 @@ def _by_unit(draft: Draft) -> exp.Select:
         selected.append(exp.alias_(exp.Min(this=rank), LEAST))
     pairs = from_sources(draft, selected)
     pairs = pairs.group_by(*(exp.Literal.number(place + 1) for place in range(len(keys) + 1)), copy=False)
-    return by_unit(draft, pairs, keys, [name for name, _ in measures], UNITS if draft.cells is None else None)
+    return by_unit(draft, pairs, keys, [name for name, _ in measures], UNIT_COUNT if draft.cells is None else None)
 
 
 def _measures(draft: Draft, block: int) -> list[exp.Expr]:

@@ -23,7 +23,7 @@ from tacit.plan.answers.listing import Listing
 from tacit.plan.columns import KeyColumn, RawKey
 from tacit.plan.draft import Draft, changed
 from tacit.plan.picks.part import PickMechanism, PickPart
-from tacit.plan.picks.rank_query import LEAF, POINT, ROWS, Keyed, Window, rank_query
+from tacit.plan.picks.rank_query import LEAF, POINT, ROWS, Keyed, RankWindow, rank_query
 from tacit.plan.plan import Pick, Query
 from tacit.plan.rules.build_query import from_sources, key_column
 from tacit.plan.rules.measure import PICKS, aggregates_of
@@ -175,11 +175,11 @@ def _planned(part: PickPart, mechanism: PickMechanism, draft: Draft) -> Pick:
     return Pick(mechanism, query, ranked, part.columns, part.low, part.stride, None, part.step)
 
 
-def _windows(mechanism: Quantiles | Extreme) -> list[Window]:
+def _windows(mechanism: Quantiles | Extreme) -> list[RankWindow]:
     if isinstance(mechanism, Extreme):
         cap, likely = 2 * mechanism.rank, mechanism.likely
-        return [Window(1, 2, mechanism.reach, cap=cap, from_top=mechanism.greatest, likely=likely)]
+        return [RankWindow(1, 2, mechanism.reach, cap=cap, from_top=mechanism.greatest, likely=likely)]
     return [
-        Window(share.numerator, share.denominator, reach, likely=likely)
+        RankWindow(share.numerator, share.denominator, reach, likely=likely)
         for (share, reach), likely in zip(mechanism.windows(), mechanism.likely(), strict=True)
     ]

@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 
 from tacit.errors import QuestionError
 
-MOST_ROWS = 2**31 - 1
+MOST_JOINED = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,9 @@ class Bound:
 
 def few(rows: int) -> int:
     """The number, or a refusal where no sum could hold this many rows."""
-    if rows > MOST_ROWS:
+    if rows > MOST_JOINED:
         raise QuestionError(
-            f"The sources let one unit have {rows:,} rows, more than {MOST_ROWS:,}. Ask for fewer: tacit_rows_per_unit."
+            f"The sources let one unit have {rows:,} rows, more than {MOST_JOINED:,}. "
+            "Ask for fewer: tacit_rows_per_unit."
         )
     return rows

@@ -64,7 +64,7 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _Joining:
     """One join to do: the alias that was written, its place, and the parts of its condition."""
 
     alias: str
@@ -153,17 +153,17 @@ def join_tables(
 
 def _ordered(
     names: Names, sources: Sequence[tree.Source], joins: Sequence[tree.Join], where: tree.Scalar | None
-) -> tuple[_Step, list[_Step]]:
+) -> tuple[_Joining, list[_Joining]]:
     """The first source and the joins in order. A private source comes first: public ones are joined to it."""
     aliases = list(names.places)
     places = list(names.places.values())
-    steps = [_Step(aliases[0], places[0], sources[0], (), "inner")]
+    steps = [_Joining(aliases[0], places[0], sources[0], (), "inner")]
     for number, join in enumerate(joins, start=1):
         parts = _parts(joins, aliases, number, names)
         implied = not parts and join.kind == "inner"
         if implied:
             parts = _implied(aliases, number, where)
-        steps.append(_Step(aliases[number], places[number], sources[number], parts, join.kind, implied))
+        steps.append(_Joining(aliases[number], places[number], sources[number], parts, join.kind, implied))
     _refuse_late_conditions(steps)
     private = next((number for number, step in enumerate(steps) if not step.place.public), 0)
     if private == 0:
@@ -185,7 +185,7 @@ def _ordered(
     return replace(main, parts=(), kind="inner"), [turned, *rest]
 
 
-def _refuse_late_conditions(steps: Sequence[_Step]) -> None:
+def _refuse_late_conditions(steps: Sequence[_Joining]) -> None:
     """WHERE holds after all joins: what it says of a join without ON cannot be said before a RIGHT JOIN adds rows."""
     first = next((number for number, step in enumerate(steps) if step.from_where), None)
     after = [] if first is None else [step.kind.upper() for step in steps[first:] if step.kind in ("right", "full")]
@@ -231,7 +231,7 @@ def _has(place: Place, column: str) -> bool:
 # -- public sources ----------------------------------------------------------------------------------------
 
 
-def _public(step: _Step, names: Names, seen: set[str], notes: list[str]) -> tuple[list[tree.Scalar], exp.Expr, int]:
+def _public(step: _Joining, names: Names, seen: set[str], notes: list[str]) -> tuple[list[tree.Scalar], exp.Expr, int]:
     if step.kind in ("right", "full"):
         instead = "JOIN" if step.kind == "right" else "LEFT JOIN"
         raise QuestionError(
@@ -260,7 +260,7 @@ def _key_column(part: tree.Scalar, place: Place, known: set[str]) -> str | None:
 
 
 def _private(
-    step: _Step, names: Names, kind: str | None, bound: Bound
+    step: _Joining, names: Names, kind: str | None, bound: Bound
 ) -> tuple[list[tree.Scalar], exp.Expr, Bound, str | None, set[str]]:
     """The conditions, the source, the bound with it, what leads to it, and what it leads to.
 
@@ -327,7 +327,7 @@ def _linked(links: Sequence[tree.Scalar], names: Names) -> Iterator[str]:
     return (alias for alias, place in names.places.items() if place.alias in ends)
 
 
-def _unit_using(joins: Sequence[tree.Join], step: _Step, names: Names) -> bool:
+def _unit_using(joins: Sequence[tree.Join], step: _Joining, names: Names) -> bool:
     """Whether USING names the unit, so that its bare name stands for whichever side is there."""
     number = list(names.places).index(step.alias)
     unit = (step.place.unit or "").casefold()

@@ -57,7 +57,7 @@ def as_moment(value: Value, beside: Value) -> Value:
     return value
 
 
-def listed(operand: Value, values: Sequence[Value]) -> Truth:
+def is_one_of(operand: Value, values: Sequence[Value]) -> Truth:
     """Whether the operand is one of these constants."""
     checks = [compared("=", operand, value) for value in values]
     first = checks[0].sql

@@ -20,7 +20,7 @@ from tacit.plan.functions import MEANINGS
 from tacit.plan.values import arithmetic, dates
 from tacit.plan.values.choices import choice
 from tacit.plan.values.clock import shifted
-from tacit.plan.values.comparisons import chained, compared, listed
+from tacit.plan.values.comparisons import chained, compared, is_one_of
 from tacit.plan.values.date_arithmetic import date_arithmetic, interval_of
 from tacit.plan.values.in_select import in_rows, unit_in_rows
 from tacit.plan.values.magnitude import magnitude, with_bounds
@@ -196,7 +196,7 @@ def _(node: tree.In, scope: Scope) -> Value:
         operand = truth_as_number(operand)
     # compared with a column in its place, which is one word: a large operand is copied where it stands in the end
     stand_in = replace(operand, sql=exp.column("tacit_operand"))
-    found = listed(stand_in, [value_of(value, scope) for value in node.values])
+    found = is_one_of(stand_in, [value_of(value, scope) for value in node.values])
     places = list(found.sql.find_all(exp.Column))
     _held(len(places) * _size(operand))
     for place in places:
