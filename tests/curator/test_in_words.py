@@ -40,7 +40,7 @@ def test_words_and_the_value_they_make_are_the_same_question(shared: Curator) ->
 def test_nothing_can_be_said_besides_the_value(shared: Curator, word: str) -> None:
     said = {"analyst": "ana", "weights": {"n": 1}}.get(word, 0)
     with pytest.raises(ParameterError, match="a number where other parameters are given"):
-        shared.plan(COUNT, Asked.of(1), **{word: said})  # type: ignore[arg-type]
+        Planner(shared.policy).plan(COUNT, Asked.of(1), **{word: said})  # type: ignore[arg-type]
 
 
 def test_what_is_no_word_is_refused(shared: Curator) -> None:

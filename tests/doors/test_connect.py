@@ -103,6 +103,8 @@ def test_an_answer_is_the_same_object(remote: RemoteCurator, local: Curator) -> 
     assert there.to_bytes() == local.ask(BY_SEX, 0.05).to_bytes()
     assert there.intervals() == local.ask(BY_SEX, 0.05).intervals()
     assert remote.ask(BY_SEX, "0.05").repeated
+    both = f"{COUNT} UNION ALL {COUNT}"
+    assert (there.united, remote.ask(both, 0.05).united) == (False, True)
     assert remote.stored(int(there.facts["entry"])) == local.stored(int(there.facts["entry"]))
     assert remote.number_of(there.facts["entry"]) == local.number_of(there.facts["entry"])
 

@@ -38,12 +38,4 @@ def _in_words_of(
 
 
 in_words = _in_words_of(Asked.of)
-"""The same method, with the words of `Asked.of` in the place of its last parameter.
-
->>> class Echo:
-...     @in_words
-...     def price(self, sql: object, asked: Asked) -> object:
-...         return asked.epsilon
->>> Echo().price("SELECT count(*) FROM visits", 0.1)
-Fraction(1, 10)
-"""
+"""The same method, with the words of `Asked.of` in the place of its last parameter."""

@@ -12,13 +12,14 @@ tree and its plans itself, by the same pure functions as everybody: nobody hands
 made up. A tree depends on the text alone. A plan depends on the policy too, and a curator takes plans for its own
 policy alone, which must be the very same object: the policy of a file and the policy of an open database differ where
 tables are public, and then what was read is planned anew (`under`). What is charged is the event of that plan, and only
-the curator brings it to the till.
+the curator brings it to the till. Code that would reach into a walk runs in the owner's process, where it could reach
+into the till as well; what comes from outside comes as text.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, final
 
 from tacit.answer import reasons
 from tacit.curator.expressions import sql_of
@@ -32,6 +33,7 @@ from tacit.question import Question, United, one_question, read_asked
 from tacit.question.stack import room
 
 
+@final
 class Walk:
     """One question under one policy, as far as its plans."""
 

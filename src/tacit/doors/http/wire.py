@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final
 
@@ -30,13 +31,14 @@ _OTHER: Final = "What the server sent is not what this version of tacit reads. U
 
 
 def answer_out(answer: Answer) -> dict[str, Any]:
-    """An answer as the ledger stores it, and whether it was stored before."""
-    return {"stored": json.loads(answer.to_bytes()), "repeated": answer.repeated}
+    """An answer as the ledger stores it, whether it was stored before, and whether it is several put together."""
+    return {"stored": json.loads(answer.to_bytes()), "repeated": answer.repeated, "united": answer.united}
 
 
 def answer_in(content: Mapping[str, Any]) -> Answer:
     """The same answer."""
-    return Answer.from_bytes(json.dumps(content["stored"]).encode(), repeated=bool(content["repeated"]))
+    answer = Answer.from_bytes(json.dumps(content["stored"]).encode(), repeated=bool(content["repeated"]))
+    return replace(answer, united=bool(content["united"]))
 
 
 # -- budgets -------------------------------------------------------------------------------------------
