@@ -60,6 +60,33 @@ def _call(text: str) -> tree.Scalar:
     return found.argument
 
 
+@pytest.mark.parametrize(
+    ("word", "same"),
+    [
+        ("coalesce(x, y)", "CASE WHEN NOT x IS NULL THEN x ELSE y END"),
+        ("nullif(x, y)", "CASE WHEN x = y THEN NULL ELSE x END"),
+        ("if(x > 1, x, y)", "CASE WHEN x > 1 THEN x ELSE y END"),
+        ("iff(x > 1, x, y)", "CASE WHEN x > 1 THEN x ELSE y END"),
+        ("power(x, 3)", "x * x * x"),
+        ("log(x)", "log10(x)"),
+        ("try_cast(x AS DOUBLE)", "CAST(x AS DOUBLE)"),
+        ("CAST(x AS DECIMAL(9, 2))", "round(x, 2)"),
+        ("x BETWEEN 1 AND 2", "x >= 1 AND x <= 2"),
+        ("left(t, 2)", "substring(t, 1, 2)"),
+        ("starts_with(t, 'a')", "t LIKE 'a%'"),
+        ("contains(t, 'a')", "t LIKE '%a%'"),
+        ("suffix(t, 'a')", "t LIKE '%a'"),
+        ("date_add(d, INTERVAL 2 DAY)", "d + INTERVAL 2 DAY"),
+        ("datetrunc('month', d)", "date_trunc('month', d)"),
+        ("make_date(2024, 5, 31)", "DATE '2024-05-31'"),
+        ("make_timestamp(2024, 5, 31, 12, 0, 0)", "TIMESTAMP '2024-05-31 12:00:00'"),
+    ],
+)
+def test_another_word_is_read_as_what_is_there_already(word: str, same: str) -> None:
+    """So whatever holds of the one on rows and on answers holds of the other."""
+    assert _call(word) == _call(same)
+
+
 def test_parts_of_a_date_are_known_by_their_names_and_by_the_words_of_sql() -> None:
     for word, name in {
         "dow": "dayofweek",

@@ -4,7 +4,9 @@ Promise: a function not listed here does not exist. Its record says all there is
 a row, and what it is on an answer, where it is computed from finished numbers and keys. Dates and most texts are
 keys by then and mean nothing there (None). Most records hold the whole mathematics (`forms`), so one record is all
 that a new curve needs. What takes more is computed in the plan by the name that stands here (`InPlan`), or read in
-the file of this room that stands here (`ReadIn`).
+the file of this room that stands here (`ReadIn`). What is only another word (COALESCE, NULLIF, IF, power, left,
+date_add, ...) is written out as it is read, in `scalars`, `dates`, `texts` and `rewritten`, and no plan ever sees it;
+a cast is a node of the tree by itself.
 """
 
 from __future__ import annotations
