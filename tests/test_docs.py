@@ -29,6 +29,7 @@ from tacit.policy.columns import KINDS, OUTSIDE
 from tacit.policy.policy import FORMATS
 from tacit.policy.read import parse
 from tacit.policy.reading import ENCODINGS
+from tacit.question.functions import FUNCTIONS
 from tests.walk import FENCE, WALKED, Block, Stumble, Walk, blocks, commands, differs, execute
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -141,6 +142,11 @@ def test_every_refusal_is_documented() -> None:
 
 def test_every_kind_of_event_is_documented() -> None:
     assert set(events.kinds()) - documented("events.md") == set()
+
+
+def test_every_function_of_a_question_is_documented() -> None:
+    words = {word.lower() for word in documented("questions.md") | documented("asking.md")}
+    assert set(FUNCTIONS) - words == set()
 
 
 # -- the policy file ---------------------------------------------------------------------------------------

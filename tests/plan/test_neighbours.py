@@ -20,6 +20,7 @@ from tacit.errors import QuestionError
 from tacit.plan import make_plan
 from tacit.policy import Column, Policy, Table
 from tacit.question import read
+from tacit.question.functions import CURVES
 from tests.plan.changes import check_neighbours
 from tests.plan.copies import clinic, public, table
 from tests.plan.worlds import Store
@@ -125,9 +126,7 @@ NUMBERS = st.recursive(
             lambda p: f"{p[0]}({p[1]})"
         ),
         inner.map(lambda one: f"round({one}, 1)"),
-        st.tuples(st.sampled_from(["sqrt", "ln", "log10", "log2", "exp", "trunc"]), inner).map(
-            lambda p: f"{p[0]}({p[1]})"
-        ),
+        st.tuples(st.sampled_from([*CURVES, "trunc"]), inner).map(lambda p: f"{p[0]}({p[1]})"),
         inner.map(lambda one: f"exp(least({one}, 3))"),
         inner.map(lambda one: f"width_bucket({one}, -1, 2.5, 4)"),
         inner.map(lambda one: f"power({one}, 2)"),

@@ -1,14 +1,15 @@
-"""What each function of `question.functions` is: on a row of the working copy, and on an answer.
+"""What a function of `question.functions` is here: a value on a row of the working copy, a formula on an answer.
 
-One line for each function, in the order of that table. On a row it is a value with exact bounds (`values`); on an
-answer it is a formula over noisy numbers and released keys (`answers`), which costs nothing. Most have no meaning
-there: dates and texts are keys by then, and a noisy number is no date.
+Promise: this is the one place where the descriptions of that table become values with exact bounds (`values`), and
+formulas over noisy numbers and released keys (`answers`), which cost nothing. What a description tells in full is made
+for every function of its kind alike; what the table leaves to the plan is listed here by the name that stands there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import singledispatch
 from types import MappingProxyType
 from typing import Protocol, TypeAlias
 
@@ -21,9 +22,11 @@ from tacit.plan.values import arithmetic, clock, dates, float_functions, texts
 from tacit.plan.values.choices import extreme
 from tacit.plan.values.magnitude import magnitude
 from tacit.plan.values.value import Number, Text, Truth, Value, described, truth_as_number
-from tacit.question import tree
+from tacit.question import forms, tree
+from tacit.question.functions import FUNCTIONS, TABLE
 
-OnRow: TypeAlias = Callable[[list[Value]], Value]
+Row: TypeAlias = Callable[[str, list[Value]], Value]
+"""What a function of this name is of values, which are not NULL constants."""
 
 
 class Reads(Protocol):
@@ -36,25 +39,21 @@ class Reads(Protocol):
         """A key or a constant, as a text."""
 
 
-OnAnswer: TypeAlias = Callable[[tree.Call, Reads], Formula]
+Answer: TypeAlias = Callable[[tree.Call, Reads], Formula]
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """What a function is on a row (its arguments are not NULL constants), and on an answer if it is anything there."""
-
-    name: str
-    on_row: OnRow
-    on_answer: OnAnswer | None = None
+def on_row(function: str, given: list[Value]) -> Value:
+    """The value of a call; its arguments are not NULL constants."""
+    return _value(FUNCTIONS[function].on_row, function, given)
 
 
 def on_answer(node: tree.Call, reads: Reads) -> Formula:
     """The formula of a call; refused where the function has no meaning on an answer."""
-    found = MEANINGS[node.function].on_answer
-    if found is None:
+    form = FUNCTIONS[node.function].on_answer
+    if form is None:
         known = ", ".join(each.name for each in TABLE if each.on_answer is not None)
         raise QuestionError(f"{node.function} is not understood on aggregates and keys. Known: {known}.")
-    return found(node, reads)
+    return _formula(form, node, reads)
 
 
 # -- arguments on a row ------------------------------------------------------------------------------------
@@ -97,86 +96,150 @@ def _whole(function: str, value: Value, least: int, most: int) -> int:
 # -- on a row ----------------------------------------------------------------------------------------------
 
 
-def _of_number(function: str, value: Callable[[Number], Value]) -> OnRow:
-    return lambda given: value(_plain(function, given[0]))
+@singledispatch
+def _value(form: forms.OnRow, function: str, given: list[Value]) -> Value:
+    raise NotImplementedError(type(form).__name__)
 
 
-def _of_time(function: str, value: Callable[[Number], Value]) -> OnRow:
-    return lambda given: value(_number(function, given[0]))
+@_value.register
+def _(form: forms.Curve, function: str, given: list[Value]) -> Value:
+    return float_functions.curved(function, form, _plain(function, given[0]))
 
 
-def _of_text(function: str, value: Callable[[Text], Value]) -> OnRow:
-    return lambda given: value(_text(function, given[0]))
+@_value.register
+def _(form: forms.Outermost, function: str, given: list[Value]) -> Value:
+    return extreme(form.node, given)
 
 
-def _part(function: str) -> OnRow:
-    return _of_time(function, lambda moment: dates.part(function, moment))
+@_value.register(forms.CalendarPart)
+@_value.register(forms.ClockPart)
+def _(form: forms.OnRow, function: str, given: list[Value]) -> Value:
+    return dates.part(function, _number(function, given[0]))
 
 
-def _rising(function: str) -> OnRow:
-    return _of_number(function, lambda number: float_functions.rising(function, number))
+@_value.register
+def _(form: forms.Letters, function: str, given: list[Value]) -> Value:
+    return texts.letters(form, _text(function, given[0]))
 
 
-def _letters(function: str) -> OnRow:
-    return _of_text(function, lambda text: texts.letters(function, text))
+@_value.register
+def _(form: forms.Trimmed, function: str, given: list[Value]) -> Value:
+    characters = _text(function, given[1]) if len(given) > 1 else None
+    return texts.trimmed(function, form, _text(function, given[0]), characters)
 
 
-def _trim(function: str) -> OnRow:
-    def trim(given: list[Value]) -> Value:
-        characters = _text(function, given[1]) if len(given) > 1 else None
-        return texts.trimmed(function, _text(function, given[0]), characters)
-
-    return trim
+@_value.register
+def _(form: forms.InPlan, function: str, given: list[Value]) -> Value:
+    return ROWS[form.name](function, given)
 
 
-def _round(given: list[Value]) -> Value:
-    decimals = _whole("round", given[1], -12, 12) if len(given) > 1 else 0
-    return arithmetic.rounded_to(_plain("round", given[0]), decimals)
+def _of_number(value: Callable[[Number], Value]) -> Row:
+    return lambda function, given: value(_plain(function, given[0]))
 
 
-def _date_trunc(given: list[Value]) -> Value:
-    unit, moment = _word(given[0]), _number("date_trunc", given[1])
+def _of_time(value: Callable[[Number], Value]) -> Row:
+    return lambda function, given: value(_number(function, given[0]))
+
+
+def _of_texts(value: Callable[..., Value]) -> Row:
+    return lambda function, given: value(*(_text(function, each) for each in given))
+
+
+def _rounded(function: str, given: list[Value]) -> Value:
+    decimals = _whole(function, given[1], -12, 12) if len(given) > 1 else 0
+    return arithmetic.rounded_to(_plain(function, given[0]), decimals)
+
+
+def _truncated(function: str, given: list[Value]) -> Value:
+    unit, moment = _word(given[0]), _number(function, given[1])
     return clock.truncated_time(unit, moment) if unit in clock.CLOCK else dates.truncated(unit, moment)
 
 
-def _date_diff(given: list[Value]) -> Value:
-    return clock.difference(_word(given[0]), *(_number("date_diff", moment) for moment in given[1:]))
+def _difference(function: str, given: list[Value]) -> Value:
+    return clock.difference(_word(given[0]), *(_number(function, moment) for moment in given[1:]))
 
 
-def _width_bucket(given: list[Value]) -> Value:
-    x, low, high, count = (_plain("width_bucket", value) for value in given)
+def _width_bucket(function: str, given: list[Value]) -> Value:
+    x, low, high, count = (_plain(function, value) for value in given)
     return float_functions.width_bucket(x, low, high, count)
 
 
-def _interval(given: list[Value]) -> Value:
+def _interval(function: str, given: list[Value]) -> Value:
     raise QuestionError("An interval goes with a date or a time: day + INTERVAL 7 DAY.")
 
 
-def _substring(given: list[Value]) -> Value:
-    start = _whole("substring", given[1], 1, texts.LONGEST)
-    length = _whole("substring", given[2], 0, texts.LONGEST) if len(given) > 2 else texts.LONGEST
-    return texts.substring(_text("substring", given[0]), start, length)
+def _substring(function: str, given: list[Value]) -> Value:
+    start = _whole(function, given[1], 1, texts.LONGEST)
+    length = _whole(function, given[2], 0, texts.LONGEST) if len(given) > 2 else texts.LONGEST
+    return texts.substring(_text(function, given[0]), start, length)
 
+
+def _right(function: str, given: list[Value]) -> Value:
+    return texts.right(_text(function, given[0]), _whole(function, given[1], 0, texts.LONGEST))
+
+
+ROWS: Mapping[str, Row] = MappingProxyType(
+    {
+        "arithmetic.absolute": _of_number(arithmetic.absolute),
+        "arithmetic.sign": _of_number(arithmetic.sign),
+        "arithmetic.whole_floor": _of_number(arithmetic.whole_floor),
+        "arithmetic.whole_ceil": _of_number(arithmetic.whole_ceil),
+        "arithmetic.whole_part": _of_number(arithmetic.whole_part),
+        "arithmetic.rounded_to": _rounded,
+        "float_functions.width_bucket": _width_bucket,
+        "magnitude.magnitude": lambda _, given: magnitude(given[0]),
+        "dates.truncated": _truncated,
+        "date_arithmetic.interval_of": _interval,
+        "clock.difference": _difference,
+        "clock.last_day": _of_time(clock.last_day),
+        "clock.epoch": _of_time(clock.epoch),
+        "texts.formatted": lambda function, given: texts.formatted(_number(function, given[0]), _word(given[1])),
+        "texts.length": _of_texts(texts.length),
+        "texts.substring": _substring,
+        "texts.right": _right,
+        "texts.concat": lambda _, given: texts.concat(given),
+        "texts.replaced": _of_texts(texts.replaced),
+        "texts.position": _of_texts(texts.position),
+    }
+)
 
 # -- on an answer ------------------------------------------------------------------------------------------
 
 
-def _bent(node: tree.Call, reads: Reads) -> Formula:
+@singledispatch
+def _formula(form: forms.OnAnswer, node: tree.Call, reads: Reads) -> Formula:
+    raise NotImplementedError(type(form).__name__)
+
+
+@_formula.register
+def _(form: forms.Curve, node: tree.Call, reads: Reads) -> Formula:
     return Rising(node.function, reads.number(node.arguments[0]))
 
 
-def _stepped(node: tree.Call, reads: Reads) -> Formula:
+@_formula.register
+def _(form: forms.Straight, node: tree.Call, reads: Reads) -> Formula:
     decimals = 0
     if len(node.arguments) > 1:
         second = node.arguments[1]
         if not isinstance(second, tree.Literal) or type(second.value) is not int or abs(second.value) > 12:
-            raise QuestionError("round needs a constant number of decimals from -12 to 12.")
+            raise QuestionError(f"{node.function} needs a constant number of decimals from -12 to 12.")
         decimals = second.value
     return Apply(node.function, reads.number(node.arguments[0]), decimals)
 
 
-def _extreme(node: tree.Call, reads: Reads) -> Formula:
-    return Extreme(node.function == "least", tuple(map(reads.number, node.arguments)))
+@_formula.register
+def _(form: forms.Outermost, node: tree.Call, reads: Reads) -> Formula:
+    return Extreme(form.node is exp.Least, tuple(map(reads.number, node.arguments)))
+
+
+@_formula.register
+def _(form: forms.Letters, node: tree.Call, reads: Reads) -> Formula:
+    return _worded(node, reads)
+
+
+@_formula.register
+def _(form: forms.InPlan, node: tree.Call, reads: Reads) -> Formula:
+    return ANSWERS[form.name](node, reads)
 
 
 def _worded(node: tree.Call, reads: Reads) -> Formula:
@@ -192,49 +255,4 @@ def _cut(node: tree.Call, reads: Reads) -> Formula:
     return Wording(node.function, (reads.word(text),), chosen)
 
 
-TABLE: tuple[Meaning, ...] = (
-    Meaning("abs", _of_number("abs", arithmetic.absolute), _stepped),
-    Meaning("sign", _of_number("sign", arithmetic.sign), _stepped),
-    Meaning("floor", _of_number("floor", arithmetic.whole_floor), _stepped),
-    Meaning("ceil", _of_number("ceil", arithmetic.whole_ceil), _stepped),
-    Meaning("round", _round, _stepped),
-    Meaning("least", lambda given: extreme(exp.Least, given), _extreme),
-    Meaning("greatest", lambda given: extreme(exp.Greatest, given), _extreme),
-    Meaning("year", _part("year")),
-    Meaning("quarter", _part("quarter")),
-    Meaning("month", _part("month")),
-    Meaning("day", _part("day")),
-    Meaning("dayofweek", _part("dayofweek")),
-    Meaning("isodow", _part("isodow")),
-    Meaning("dayofyear", _part("dayofyear")),
-    Meaning("hour", _part("hour")),
-    Meaning("minute", _part("minute")),
-    Meaning("second", _part("second")),
-    Meaning("week", _part("week")),
-    Meaning("date_trunc", _date_trunc),
-    Meaning("date_diff", _date_diff),
-    Meaning("last_day", _of_time("last_day", clock.last_day)),
-    Meaning("epoch", _of_time("epoch", clock.epoch)),
-    Meaning("strftime", lambda given: texts.formatted(_number("strftime", given[0]), _word(given[1]))),
-    Meaning("interval", _interval),
-    Meaning("width_bucket", _width_bucket),
-    Meaning("trunc", _of_number("trunc", arithmetic.whole_part), _bent),
-    Meaning("sqrt", _rising("sqrt"), _bent),
-    Meaning("ln", _rising("ln"), _bent),
-    Meaning("log10", _rising("log10"), _bent),
-    Meaning("log2", _rising("log2"), _bent),
-    Meaning("exp", _rising("exp"), _bent),
-    Meaning("magnitude", lambda given: magnitude(given[0])),
-    Meaning("lower", _letters("lower"), _worded),
-    Meaning("upper", _letters("upper"), _worded),
-    Meaning("length", _of_text("length", texts.length)),
-    Meaning("substring", _substring, _cut),
-    Meaning("right", lambda given: texts.right(_text("right", given[0]), _whole("right", given[1], 0, texts.LONGEST))),
-    Meaning("concat", texts.concat, _worded),
-    Meaning("trim", _trim("trim")),
-    Meaning("ltrim", _trim("ltrim")),
-    Meaning("rtrim", _trim("rtrim")),
-    Meaning("replace", lambda given: texts.replaced(*(_text("replace", value) for value in given))),
-    Meaning("position", lambda given: texts.position(*(_text("position", value) for value in given))),
-)
-MEANINGS: Mapping[str, Meaning] = MappingProxyType({each.name: each for each in TABLE})
+ANSWERS: Mapping[str, Answer] = MappingProxyType({"applied.Wording": _worded, "applied.Wording.places": _cut})

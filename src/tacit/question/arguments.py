@@ -11,19 +11,17 @@ from types import MappingProxyType
 from sqlglot.tokenizer_core import Token, TokenType
 
 from tacit.errors import QuestionError
+from tacit.question.functions import TABLE
 
 _MOST: Mapping[str, int] = MappingProxyType(
     {
+        **{word: each.most for each in TABLE for word in each.counted},
         **dict.fromkeys(("quantile", "quantile_cont", "quantile_disc", "percentile"), 2),
-        **dict.fromkeys(("date_diff", "datediff", "timestamp_diff", "timestampdiff", "datetime_diff"), 3),
-        **dict.fromkeys(("date_trunc", "datetrunc", "timestamp_trunc", "datetime_trunc", "trunc"), 2),
-        **dict.fromkeys(("strftime", "format_date", "format_timestamp", "to_char", "date_format"), 2),
-        **dict.fromkeys(("mod", "div", "ltrim", "rtrim", "trim", "btrim"), 2),
-        **dict.fromkeys(("log10", "log2"), 1),
+        **dict.fromkeys(("mod", "div"), 2),
         **dict.fromkeys(("date_to_date_str", "time_to_time_str", "ts_or_ds_to_date_str"), 1),
     }
 )
-"""How many arguments these take at most, in any dialect."""
+"""How many arguments these take at most, in any dialect: words for listed functions, and for others."""
 
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})

@@ -14,9 +14,8 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from tacit.question import tree
-from tacit.question.functions import DATE_PARTS
 from tacit.question.refusals import only, refused, shown
-from tacit.question.scalars import Reader, call, scalar
+from tacit.question.scalars import Reader, call, part_of, scalar
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _MONTHS = (
@@ -107,11 +106,7 @@ def date_part(node: exp.Expr) -> tree.Scalar:
     """date_part('month', day)."""
     if len(node.expressions) != 2 or not isinstance(node.expressions[0], exp.Literal):
         raise refused(node, f"{shown(node)!r} needs a part in quotes and a date", "Write date_part('month', day).")
-    part = node.expressions[0].name.lower()
-    name = {"dow": "dayofweek", "doy": "dayofyear"}.get(part, part)
-    if name not in (*DATE_PARTS, "epoch"):
-        raise refused(node, f"The date part {part!r} is not understood", f"Known: {', '.join(sorted(DATE_PARTS))}.")
-    return call(node, name, (scalar(node.expressions[1]),))
+    return part_of(node, node.expressions[0].name.lower(), node.expressions[1])
 
 
 def _moment(node: exp.Expr) -> tree.Scalar:

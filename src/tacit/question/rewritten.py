@@ -13,6 +13,8 @@ from sqlglot import exp
 from tacit.question import tree
 from tacit.question.aggregates import NAMED_AGGREGATES, count_different
 from tacit.question.dates import date_part
+from tacit.question.forms import ByName
+from tacit.question.functions import FUNCTIONS, LOGARITHMS
 from tacit.question.histograms import read_histogram
 from tacit.question.picks import percentile
 from tacit.question.refusals import histogram, is_histogram, only, refused, shown
@@ -26,12 +28,11 @@ def _logarithm(node: exp.Expr) -> tree.Scalar:
     """log(x) and log10(x); log2(x). (A dialect whose log is the natural one is parsed as ln.)"""
     only(node, "this", "expression")
     if node.args.get("expression") is None:
-        return call(node, "log10", (scalar(node.this),))
+        return call(node, LOGARITHMS[10], (scalar(node.this),))
     base = scalar(node.this)
-    names = {10: "log10", 2: "log2"}
-    if not isinstance(base, tree.Literal) or base.value not in names:
+    if not isinstance(base, tree.Literal) or base.value not in LOGARITHMS:
         raise refused(node, f"{shown(node)!r} has a base that is not understood", "Use ln, log10 or log2.")
-    return call(node, names[base.value], (scalar(node.expression),))  # type: ignore[index]
+    return call(node, LOGARITHMS[base.value], (scalar(node.expression),))
 
 
 def _same(node: exp.Expr) -> tree.Scalar:
@@ -81,16 +82,17 @@ _NAMED: Mapping[str, Reader] = MappingProxyType(
 
 
 def _anonymous(node: exp.Expr) -> tree.Scalar:
-    """suffix(x, 'a') is DuckDB's ends_with; magnitude is our own."""
+    """What the parser knows by its name alone: suffix(x, 'a') is how DuckDB calls ends_with, magnitude is our own."""
     if str(node.this).upper() in _NAMED:
         only(node, "this", "expressions")
         return _NAMED[str(node.this).upper()](node)
     if str(node.this).upper() == "SUFFIX" and len(node.expressions) == 2:
         only(node, "this", "expressions")
         return part_of_text(exp.EndsWith(this=node.expressions[0], expression=node.expressions[1]))
-    if str(node.this).upper() == "MAGNITUDE":
+    function = FUNCTIONS.get(str(node.this).lower())
+    if function is not None and isinstance(function.read, ByName):
         only(node, "this", "expressions")
-        return call(node, "magnitude", tuple(map(scalar, node.expressions)))
+        return call(node, function.name, tuple(map(scalar, node.expressions)))
     assert isinstance(node, exp.Anonymous)
     only(node, "this", "expressions")
     if str(node.this).upper() == "HISTOGRAM":

@@ -15,7 +15,7 @@ from typing import cast
 from sqlglot import exp
 
 from tacit.question import tree
-from tacit.question.functions import DATE_PARTS, FUNCTIONS, OF_NODES, TRUNCATIONS
+from tacit.question.functions import DATE_PARTS, FUNCTIONS, OF_NODES, PARTS_BY_WORD, TRUNCATIONS
 from tacit.question.refusals import only, refused, shown
 
 _LONGEST_TEXT = 1_000
@@ -260,10 +260,10 @@ def _nullif(node: exp.Expr) -> tree.Scalar:
 
 def _call(node: exp.Expr) -> tree.Scalar:
     """A function whose node and arguments stand in the table."""
-    function = OF_NODES[type(node)]
-    only(node, *function.arguments, "ignore_nulls")  # least and greatest always ignore NULL
+    function, written = OF_NODES[type(node)]
+    only(node, *written.arguments, "ignore_nulls")  # least and greatest always ignore NULL
     given: list[exp.Expr] = []
-    for part in function.arguments:
+    for part in written.arguments:
         value = node.args.get(part)
         given += value if isinstance(value, list) else [] if value is None else [value]
     return call(node, function.name, tuple(map(scalar, given)))
@@ -279,12 +279,14 @@ def call(node: exp.Expr, name: str, arguments: tuple[tree.Scalar, ...]) -> tree.
 
 def _extract(node: exp.Expr) -> tree.Scalar:
     only(node, "this", "expression")
-    part = str(node.this.name).lower()
-    names = {"dow": "dayofweek", "doy": "dayofyear"}
-    name = names.get(part, part)
-    if name not in (*DATE_PARTS, "epoch"):
-        raise refused(node, f"The date part {part!r} is not understood", f"Known: {', '.join(sorted(DATE_PARTS))}.")
-    return call(node, name, (scalar(node.expression),))
+    return part_of(node, str(node.this.name).lower(), node.expression)
+
+
+def part_of(node: exp.Expr, word: str, moment: exp.Expr) -> tree.Scalar:
+    """The year, the month, ... of a date or a time."""
+    if word not in PARTS_BY_WORD:
+        raise refused(node, f"The date part {word!r} is not understood", f"Known: {', '.join(sorted(DATE_PARTS))}.")
+    return call(node, PARTS_BY_WORD[word], (scalar(moment),))
 
 
 def _truncate(node: exp.Expr) -> tree.Scalar:

@@ -11,11 +11,12 @@ import pytest
 
 from tacit.errors import QuestionError
 from tacit.plan import make_plan
-from tacit.plan.answers.applied import RISING, Extreme, Rising
+from tacit.plan.answers.applied import Extreme, Rising
 from tacit.plan.answers.cases import Choice
 from tacit.plan.answers.conditions import Test as Condition
-from tacit.plan.answers.formulas import Cells, Constant, Formula, KeyFormula, Linear
+from tacit.plan.answers.formulas import Apply, Cells, Constant, Formula, KeyFormula, Linear
 from tacit.question import read
+from tacit.question.functions import CURVES
 from tests.plan.copies import clinic
 
 FIRST, SECOND = Linear(((0, Fraction(1)),)), Linear(((1, Fraction(2)),))
@@ -29,7 +30,7 @@ def cells(first: list[float], second: list[float], keys: list[Any] | None = None
 @pytest.mark.parametrize(
     "formula",
     [
-        *(Rising(name, FIRST) for name in RISING if name != "trunc"),
+        *(Rising(name, FIRST) for name in CURVES),
         LARGE,
         Extreme(True, (FIRST, SECOND)),
         Extreme(False, (FIRST, SECOND)),
@@ -53,7 +54,7 @@ def test_a_curve_without_a_value_is_missing_and_never_infinite() -> None:
         assert np.isnan(found.value).all()
         assert np.isfinite(found.slopes[0]).all()
     assert Rising("log10", FIRST).of(cells([1000.0], [0.0])).value[0] == pytest.approx(3)
-    assert Rising("trunc", FIRST).of(cells([-2.5], [0.0])).value[0] == -2
+    assert Apply("trunc", FIRST).of(cells([-2.5], [0.0])).value[0] == -2
 
 
 def test_an_extreme_passes_over_what_is_missing() -> None:

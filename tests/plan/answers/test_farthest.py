@@ -73,6 +73,7 @@ def test_what_is_made_of_such_values_lies_in_a_range_too(rows: np.ndarray) -> No
         assert wanted[0] - 1e-9 <= truth <= wanted[1] + 1e-9
     assert range_of(Choice((Condition("null", (mean,)),), (Linear(()), mean))) is None
     assert range_of(Apply("sign", mean)) is None
+    assert range_of(Apply("trunc", mean)) is None
 
 
 def test_the_ranges_are_reached() -> None:

@@ -6,34 +6,21 @@ raises. Where a function has no value (the logarithm of a noisy number below zer
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from tacit.plan.answers.bends import FARTHEST, reach_of, reaching, stepped
+from tacit.plan.answers.bends import FARTHEST, reach_of, reaching
 from tacit.plan.answers.cases import mixed
 from tacit.plan.answers.formulas import Cells, Constant, Estimate, Floats, Formula, KeyFormula, as_it_reads, either
-from tacit.plan.answers.roots import LEAST_ROOT
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """A function that rises: its value, its slope, and what is special about it."""
-
-    value: Callable[[Floats], Floats]
-    slope: Callable[[Floats], Floats]
-    from_zero: bool = False  # it has a value at zero, and none below
-    everywhere: bool = False  # it has a value at every number
-    jumps: bool = False  # its values are whole numbers, with nothing between them
+from tacit.question.forms import Curve
+from tacit.question.functions import CURVES, LETTERS
 
 
 @dataclass(frozen=True, slots=True)
 class Rising:
-    """A function of `RISING` (sqrt, ln, log10, log2, exp or trunc) of a number, with its slope."""
+    """A curve (sqrt, ln, exp, ...) of a number, with its slope."""
 
     function: str
     inside: Formula
@@ -43,18 +30,15 @@ class Rising:
         return self.inside.measures
 
     @property
-    def shape(self) -> Shape:
-        return RISING[self.function]
+    def curve(self) -> Curve:
+        return CURVES[self.function]
 
     def of(self, cells: Cells) -> Estimate:
         inner = self.inside.of(cells)
         with np.errstate(all="ignore"):
-            value, slope = self.shape.value(inner.value), self.shape.slope(inner.value)
+            value, slope = self.curve.values(inner.value), self.curve.slopes(inner.value)
         value = np.where(np.isfinite(value), value, np.nan)
         slope = np.where(np.isfinite(slope), slope, 0.0)
-        if self.shape.jumps:
-            far = stepped((inner.slopes, inner.far), 1.0, cells.spreads, cells.within, cells.steps)
-            return Estimate(value, inner.slopes, far, doubtful=inner.doubtful, decided=inner.decided)
         if not cells.spreads or not cells.within or not inner.noisy:
             return inner.carried(value, slope)
         noise = (cells.spreads, cells.within, cells.steps)
@@ -63,7 +47,7 @@ class Rising:
         with np.errstate(all="ignore"):  # near zero the slope of a root has no bound, and what it reaches has one
             found = inner.carried(value, np.where(off > 0, np.minimum(slope, reached / off), slope))
         far = reaching((found.slopes, found.far), reached, *noise)
-        doubtful = None if self.shape.everywhere else np.abs(inner.value) <= off
+        doubtful = None if self.curve.domain == "every number" else np.abs(inner.value) <= off
         return Estimate(value, found.slopes, far, doubtful=either(found.doubtful, doubtful), decided=inner.decided)
 
     def _reached(self, inside: Floats, value: Floats, slope: Floats, off: Floats) -> Floats:
@@ -73,28 +57,11 @@ class Rising:
         has no bound; a root of it is taken as that of zero.
         """
         with np.errstate(all="ignore"):
-            low = np.maximum(inside - off, 0.0) if self.shape.from_zero else inside - off
-            ends = [np.abs(self.shape.value(end) - value) for end in (low, inside + off)]
+            low = np.maximum(inside - off, 0.0) if self.curve.domain == "from zero" else inside - off
+            ends = [np.abs(self.curve.values(end) - value) for end in (low, inside + off)]
             farthest = np.where(np.isfinite(ends), ends, FARTHEST).max(axis=0)
         # far from where it bends the chord is the function, and differences are rounding
         return np.where(off > 1e-9 * np.abs(inside), farthest, slope * off)
-
-
-def _logarithm(base: float) -> Shape:
-    scale = 1.0 / math.log(base)
-    return Shape(lambda x: np.log(x) * scale, lambda x: scale / np.where(x > 0, x, np.nan))
-
-
-RISING: Mapping[str, Shape] = MappingProxyType(
-    {
-        "sqrt": Shape(np.sqrt, lambda x: 0.5 / np.maximum(np.sqrt(x), LEAST_ROOT), from_zero=True),
-        "ln": _logarithm(math.e),
-        "log10": _logarithm(10.0),
-        "log2": _logarithm(2.0),
-        "exp": Shape(np.exp, np.exp, everywhere=True),
-        "trunc": Shape(np.trunc, np.ones_like, everywhere=True, jumps=True),
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,10 +129,10 @@ class Wording:
         if any(word is None for word in row):
             return None
         text = "".join(word for word in row if word is not None)
-        if self.function == "substring":
+        if self.places:
             start, length = self.places
             return text[start - 1 : start - 1 + length]
-        return {"lower": text.lower, "upper": text.upper}.get(self.function, lambda: text)()
+        return LETTERS[self.function].word(text) if self.function in LETTERS else text
 
 
 def _words(part: Formula, cells: Cells) -> list[str | None]:

@@ -28,7 +28,7 @@ Theorem (a product). (a + A)(b + B) - a b = a B + b A + A B, and the last is lik
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -160,11 +160,7 @@ def stepped(
     of: Moves, step: float, spreads: Sequence[float | Floats], within: float, steps: Sequence[float | Floats] = ()
 ) -> dict[int, Floats]:
     """The `far` of a value that is rounded to multiples of a step."""
-    if not spreads or not within:
-        return dict(of[1])
-    with np.errstate(all="ignore"):
-        rounded = np.ceil(reach_of(of, spreads, within, steps) / step) * step
-    return reaching(of, rounded, spreads, within, steps)
+    return _following(of, lambda reach: np.ceil(reach / step) * step, spreads, within, steps)
 
 
 def wrapped(
@@ -176,12 +172,13 @@ def wrapped(
     steps: Sequence[float | Floats] = (),
 ) -> dict[int, Floats]:
     """The `far` of a remainder."""
-    if not spreads or not within:
-        return dict(of[1])
-    with np.errstate(all="ignore"):
-        reach, size = reach_of(of, spreads, within, steps), np.abs(divisor)
+
+    def remainder(reach: Floats) -> Floats:
+        size = np.abs(divisor)
         same = np.trunc((dividend - reach) / size) == np.trunc((dividend + reach) / size)
-    return reaching(of, np.where(same, reach, np.maximum(reach, size)), spreads, within, steps)
+        return np.where(same, reach, np.maximum(reach, size))
+
+    return _following(of, remainder, spreads, within, steps)
 
 
 def flipped(
@@ -192,10 +189,24 @@ def flipped(
     steps: Sequence[float | Floats] = (),
 ) -> dict[int, Floats]:
     """The `far` of a sign: it may be the other one where noise reaches zero."""
+    return _following(
+        of, lambda reach: np.where(np.abs(value) > reach, reach, np.maximum(reach, 2.0)), spreads, within, steps
+    )
+
+
+def _following(
+    of: Moves,
+    reached: Callable[[Floats], Floats],
+    spreads: Sequence[float | Floats],
+    within: float,
+    steps: Sequence[float | Floats],
+) -> dict[int, Floats]:
+    """The `far` of a value whose reach follows from that of the number which it is made of."""
     if not spreads or not within:
         return dict(of[1])
-    reach = reach_of(of, spreads, within, steps)
-    return reaching(of, np.where(np.abs(value) > reach, reach, np.maximum(reach, 2.0)), spreads, within, steps)
+    with np.errstate(all="ignore"):
+        reach = reached(reach_of(of, spreads, within, steps))
+    return reaching(of, reach, spreads, within, steps)
 
 
 def _added(far: Slopes, measure: int, variance: Floats, spreads: Sequence[float | Floats]) -> dict[int, Floats]:

@@ -49,12 +49,12 @@ def range_of(formula: Formula) -> tuple[float, float] | None:
         return None
     if isinstance(formula, Root):
         return float(np.sqrt(max(inside[0], 0.0))), float(np.sqrt(max(inside[1], 0.0)))
-    if isinstance(formula, Rising) and formula.shape.from_zero:
-        low, high = formula.shape.value(np.maximum(inside, 0.0)).tolist()
+    if isinstance(formula, Rising) and formula.curve.domain == "from zero":
+        low, high = formula.curve.values(np.maximum(inside, 0.0)).tolist()
         return low, high
     if isinstance(formula, Squared):
         return 0.0, max(inside[0] ** 2, inside[1] ** 2)
-    if isinstance(formula, Apply) and formula.function in ("floor", "ceil", "round"):  # to a step beyond at the most
+    if isinstance(formula, Apply) and formula.form.ranged:  # to a step beyond at the most
         step = 10.0**-formula.decimals
         return float(np.floor(inside[0] / step) * step), float(np.ceil(inside[1] / step) * step)
     return None

@@ -11,7 +11,7 @@ A value that does not exist is NaN. Nothing raises, whatever the noise was; what
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol
@@ -23,6 +23,8 @@ from tacit.plan.answers.bends import UNBOUNDED, Moves, flipped, product, quotien
 from tacit.plan.answers.floats import as_float
 from tacit.plan.answers.no_rows import unless_empty
 from tacit.plan.answers.operations import OPERATIONS
+from tacit.question.forms import Straight
+from tacit.question.functions import STRAIGHT
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -335,7 +337,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """A function of one number: abs, sign, floor, ceil, round. Steps keep the slope of what they round."""
+    """A function of one number that is straight but for jumps. Steps keep the slope of what they round."""
 
     function: str
     inside: Formula
@@ -345,23 +347,19 @@ class Apply:
     def measures(self) -> frozenset[int]:
         return self.inside.measures
 
+    @property
+    def form(self) -> Straight:
+        return STRAIGHT[self.function]
+
     def of(self, cells: Cells) -> Estimate:
         inner = self.inside.of(cells)
         scale = 10.0**self.decimals
-        functions: Mapping[str, Callable[[Floats], Floats]] = {
-            "abs": np.abs,
-            "sign": np.sign,
-            "floor": np.floor,
-            "ceil": np.ceil,
-            # a number whose digits no float holds is round already
-            "round": lambda x: np.where(np.abs(x) < 2.0**52, np.floor(x * scale + 0.5) / scale, x),
-        }
-        value, moves = functions[self.function](inner.value), (inner.slopes, inner.far)
-        if self.function == "sign":
-            far = flipped(moves, inner.value, cells.spreads, cells.within, cells.steps)
-        else:
-            within = 0.0 if self.function == "abs" else cells.within
-            far = stepped(moves, 1 / scale, cells.spreads, within, cells.steps)
+        value, far = self.form.values(inner.value, scale), inner.far
+        noise = (cells.spreads, cells.within, cells.steps)
+        if self.form.moves == "flips":
+            far = flipped((inner.slopes, inner.far), inner.value, *noise)
+        elif self.form.moves == "steps":
+            far = stepped((inner.slopes, inner.far), 1 / scale, *noise)
         return Estimate(value, inner.slopes, far, doubtful=inner.doubtful, decided=inner.decided)
 
 

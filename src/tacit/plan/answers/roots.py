@@ -13,9 +13,7 @@ import numpy as np
 
 from tacit.plan.answers.bends import WITHIN_95, WITHIN_99
 from tacit.plan.answers.formulas import Cells, Estimate, Floats, Formula
-
-LEAST_ROOT = 1e-9
-"""Below this a root is taken for this much where its slope is asked for."""
+from tacit.question.forms import LEAST_ROOT
 
 
 @dataclass(frozen=True, slots=True)

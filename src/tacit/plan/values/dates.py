@@ -10,7 +10,6 @@ import datetime
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from types import MappingProxyType
 
 from sqlglot import exp
 
@@ -18,21 +17,10 @@ from tacit.errors import QuestionError
 from tacit.plan.values.intervals import Interval
 from tacit.plan.values.value import Number, bare, cast_to, enclosed, floor_division
 from tacit.policy.dates import DAY, EPOCH, FIRST_DAY, LAST_DAY
+from tacit.question.forms import ClockPart
+from tacit.question.functions import DATE_PARTS
 
 _MOST_POINTS = 2_000
-_RANGES: Mapping[str, Interval] = MappingProxyType(
-    {
-        "quarter": Interval(1, 4),
-        "month": Interval(1, 12),
-        "day": Interval(1, 31),
-        "dayofweek": Interval(0, 6),
-        "isodow": Interval(1, 7),
-        "dayofyear": Interval(1, 366),
-        "week": Interval(1, 53),
-    }
-)
-_ENGINE_NAMES = {"dayofweek": "DOW", "dayofyear": "DOY"}
-_TIMES = {"hour": (3_600_000_000, 24), "minute": (60_000_000, 60), "second": (1_000_000, 60)}
 
 
 def days(moment: datetime.date) -> int:
@@ -74,27 +62,28 @@ def as_timestamp(number: Number) -> Number:
 
 def part(name: str, number: Number) -> Number:
     """The year, month, hour ... of a date or time."""
-    if name in _TIMES:
-        return _time_part(name, number)
+    form = DATE_PARTS[name]
+    if isinstance(form, ClockPart):
+        return _time_part(name, form, number)
     dated = as_date(number, name)
-    engine_name = exp.Var(this=_ENGINE_NAMES.get(name, name.upper()))
-    sql = cast_to(exp.Extract(this=engine_name, expression=engine_date(dated)), "BIGINT")
-    low, high = calendar_date(dated.bounds.low), calendar_date(dated.bounds.high)
-    bounds = Interval(low.year, high.year) if name == "year" else _RANGES[name]
-    return Number(sql, bounds, nullable=number.nullable)
+    sql = cast_to(exp.Extract(this=exp.Var(this=form.word), expression=engine_date(dated)), "BIGINT")
+    first, last = (calendar_date(day).year for day in (dated.bounds.low, dated.bounds.high))
+    least, most = first if form.least is None else form.least, last if form.most is None else form.most
+    return Number(sql, Interval(least, most), nullable=number.nullable)
 
 
-def _time_part(name: str, number: Number) -> Number:
+def _time_part(name: str, form: ClockPart, number: Number) -> Number:
     if number.meaning != "timestamp":
         raise QuestionError(f"{name} needs a time. It was given a {number.meaning}.")
     if not number.stated:
         raise QuestionError(f"{name} needs a time with bounds in the policy.")
-    unit, turns = _TIMES[name]
     # moved by whole days so that it is not negative: then remainders and quotients are those of the clock
     lift = -(number.bounds.low // DAY) * DAY
     lifted = enclosed(exp.Add(this=enclosed(number.sql), expression=bare(lift)))
-    whole = enclosed(exp.IntDiv(this=lifted, expression=bare(unit)))
-    return Number(exp.Mod(this=whole, expression=bare(turns)), Interval(0, turns - 1), nullable=number.nullable)
+    whole = enclosed(exp.IntDiv(this=lifted, expression=bare(form.microseconds)))
+    return Number(
+        exp.Mod(this=whole, expression=bare(form.turns)), Interval(0, form.turns - 1), nullable=number.nullable
+    )
 
 
 def truncated(unit: str, number: Number) -> Number:

@@ -1,4 +1,4 @@
-"""sqrt, ln, log10, log2 and exp of a row's number, and width_bucket.
+"""Curves (sqrt, ln, exp, ...) of a row's number, and width_bucket.
 
 Promise: every function keeps the invariants of `value`. The engine computes the curve in floating point, of an
 argument that was first held to where the curve is defined and finite, so it cannot fail; the result is rounded to a
@@ -20,60 +20,69 @@ from tacit.plan.values import arithmetic
 from tacit.plan.values.hints import top_here
 from tacit.plan.values.intervals import Interval
 from tacit.plan.values.value import Number, bare, cast_to, constant, enclosed, widened
+from tacit.question.forms import Curve
 
 _FINEST = 24
 _MOST_BITS = 52  # whole numbers up to 2**53 are exact in floating point
-_LARGEST_POWER = 34  # exp(34) is below 2**50
-_LEAST_POWER = -40  # exp(-40) is below the grid
 _MOST_BUCKETS = 10_000
-_LOGARITHMS = {"ln": math.e, "log10": 10.0, "log2": 2.0}
+_FIRST = {"every number": None, "from zero": 0, "above zero": 1}
+"""The first place of a grid at which a curve has a value."""
 
 
-def rising(function: str, number: Number) -> Number:
-    """sqrt, exp, or a logarithm."""
+def curved(function: str, curve: Curve, number: Number) -> Number:
+    """The curve of a row's number; NULL outside its domain."""
     try:
-        if function == "sqrt":
-            return _root(number)
-        return _power(number) if function == "exp" else _logarithm(number, _LOGARITHMS[function])
+        _check_size(function, curve, number)
+        first = _FIRST[curve.domain]
+        places = (end if first is None else max(end, first) for end in (number.bounds.low, number.bounds.high))
+        low, high = (_at(curve, place, number.step) for place in places)
+        return _on_grid(number, _taken(curve, number), low, high, least=first)
     except OverflowError:  # of the public bounds, before anything is asked
         raise QuestionError(
             f"{function} is asked of numbers beyond what a float can hold. Use narrower bounds."
         ) from None
 
 
-def _root(number: Number) -> Number:
-    low, high = (math.sqrt(max(end, 0) * number.step) for end in (number.bounds.low, number.bounds.high))
-    inside = _double(_at_least(number, 0))
-    value = exp.Mul(this=exp.Sqrt(this=inside), expression=_real(math.sqrt(number.step)))
-    return _on_grid(number, value, low, high, least=0)
-
-
-def _logarithm(number: Number, base: float) -> Number:
-    scale = 1.0 if base == math.e else 1.0 / math.log(base)
-    moved = _log(number.step) * scale
-    low, high = (_log(Fraction(max(end, 1))) * scale + moved for end in (number.bounds.low, number.bounds.high))
-    inside = _double(_at_least(number, 1))
-    value = exp.Add(this=exp.Mul(this=exp.Ln(this=inside), expression=_real(scale)), expression=_real(moved))
-    return _on_grid(number, value, low, high, least=1)
-
-
-def _log(exact: Fraction) -> float:
-    """The natural logarithm, also of fractions too large or small for a float."""
-    return math.log(exact.numerator) - math.log(exact.denominator)
-
-
-def _power(number: Number) -> Number:
-    low, high = (float(end * number.step) for end in (number.bounds.low, number.bounds.high))
-    if high > _LARGEST_POWER:
+def _check_size(function: str, curve: Curve, number: Number) -> None:
+    if curve.most is None:
+        return
+    _, high = (float(end * number.step) for end in (number.bounds.low, number.bounds.high))
+    if high > curve.most:
         raise QuestionError(
-            f"exp is understood of numbers up to {_LARGEST_POWER}, and this one can be {high:,.6g}. "
-            f"Use {top_here(_LARGEST_POWER)}, or narrower bounds."
+            f"{function} is understood of numbers up to {curve.most}, and this one can be {high:,.6g}. "
+            f"Use {top_here(curve.most)}, or narrower bounds."
         )
+
+
+def _at(curve: Curve, place: int, step: Fraction) -> float:
+    """The curve at a place of the grid."""
+    if curve.step == "added":  # each by itself may be too large or small for a float
+        return curve.of(Fraction(place)) + curve.of(step)
+    number = float(place * step)
+    return curve.of(number if curve.flat is None else max(number, float(curve.flat)))
+
+
+def _taken(curve: Curve, number: Number) -> exp.Expr:
+    """The curve as the engine computes it, of an argument that it cannot fail on."""
+    inside = _double(_held(curve, number))
+    if curve.step == "inside":
+        return curve.node(this=exp.Mul(this=inside, expression=_real(float(number.step))))
+    of_step = _real(curve.of(number.step))
+    if curve.step == "multiplied":
+        return exp.Mul(this=curve.node(this=inside), expression=of_step)
+    return exp.Add(this=exp.Mul(this=curve.node(this=inside), expression=_real(curve.times)), expression=of_step)
+
+
+def _held(curve: Curve, number: Number) -> exp.Expr:
+    """The number, held to where the curve is defined and moves."""
+    first = _FIRST[curve.domain]
+    if first is not None:
+        return _at_least(number, first)
+    if curve.flat is None:
+        return number.sql
     # never below its own bounds: a constant beyond them could be one that the engine cannot hold
-    floor = max(math.ceil(_LEAST_POWER / number.step), number.bounds.low)
-    inside = _double(_at_least(number, floor, number.bounds.high))
-    value = exp.Exp(this=exp.Mul(this=inside, expression=_real(float(number.step))))
-    return _on_grid(number, value, math.exp(max(low, float(_LEAST_POWER))), math.exp(high), least=None)
+    floor = max(math.ceil(curve.flat / number.step), number.bounds.low)
+    return _at_least(number, floor, number.bounds.high)
 
 
 def _on_grid(number: Number, value: exp.Expr, low: float, high: float, *, least: int | None) -> Number:

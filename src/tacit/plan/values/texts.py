@@ -21,6 +21,7 @@ from tacit.plan.values.intervals import Interval
 from tacit.plan.values.value import Number, Text, Truth, Value, bare, cast_to, constant, described, enclosed, scaled
 from tacit.plan.values.value import truth_as_number as numbered
 from tacit.policy.columns import LONGEST_TEXT
+from tacit.question.forms import Letters, Trimmed
 
 LONGEST = LONGEST_TEXT
 _MOST_VALUES = 2_000
@@ -43,18 +44,13 @@ def concat(values: list[Value]) -> Text:
     return Text(first, nullable, known, None if nullable else only)
 
 
-def trimmed(function: str, text: Text, characters: Text | None) -> Text:
+def trimmed(function: str, form: Trimmed, text: Text, characters: Text | None) -> Text:
     """trim, ltrim, rtrim."""
     taken = " " if characters is None else _constant("trim", characters)
     if len(taken) != 1:
         raise QuestionError(f"{function} takes off one character, written in quotes. Nest it for several.")
-    side = {"ltrim": "LEADING", "rtrim": "TRAILING"}.get(function)
-    cut: dict[str, Callable[[str], str]] = {
-        "ltrim": lambda value: value.lstrip(taken),
-        "rtrim": lambda v: v.rstrip(taken),
-    }
-    sql = exp.Trim(this=text.sql, expression=exp.Literal.string(taken), position=side)
-    return _mapped(text, sql, cut.get(function, lambda value: value.strip(taken)))
+    sql = exp.Trim(this=text.sql, expression=exp.Literal.string(taken), position=form.side)
+    return _mapped(text, sql, lambda value: form.word(value, taken))
 
 
 def right(text: Text, count: int) -> Text:
@@ -84,14 +80,13 @@ def position(text: Text, part: Text) -> Number:
     return Number(sql, Interval(0, LONGEST), nullable=text.nullable)
 
 
-def letters(function: str, text: Text) -> Text:
+def letters(form: Letters, text: Text) -> Text:
     """lower and upper."""
-    kind = exp.Lower if function == "lower" else exp.Upper
     known = None
     # outside ASCII the engine's letters may differ from Python's, so what comes out is not claimed to be known
     if text.values is not None and all(value.isascii() for value in text.values):
-        known = tuple(dict.fromkeys(value.lower() if function == "lower" else value.upper() for value in text.values))
-    return Text(kind(this=text.sql), text.nullable, known)
+        known = tuple(dict.fromkeys(map(form.word, text.values)))
+    return Text(form.node(this=text.sql), text.nullable, known)
 
 
 def length(text: Text) -> Number:

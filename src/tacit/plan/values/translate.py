@@ -16,7 +16,7 @@ from functools import singledispatch
 from sqlglot import exp
 
 from tacit.errors import QuestionError
-from tacit.plan.functions import MEANINGS
+from tacit.plan.functions import on_row
 from tacit.plan.values import arithmetic, dates
 from tacit.plan.values.choices import choice
 from tacit.plan.values.clock import shifted
@@ -255,7 +255,7 @@ def _(node: tree.Call, scope: Scope) -> Value:
     arguments = _values_of(node.arguments, scope)
     if any(isinstance(argument, Nothing) for argument in arguments):
         return null()
-    return MEANINGS[node.function].on_row(arguments)
+    return on_row(node.function, arguments)
 
 
 @_value.register
