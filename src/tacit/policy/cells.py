@@ -49,17 +49,17 @@ def cells_between(low: int, high: int, step: Fraction = Fraction(1)) -> tuple[in
 
 
 def lower_end(cell: int) -> Fraction:
-    """The greatest number that is not above anything in the cell. The outermost cells are taken as if they ended."""
+    """The greatest lower bound of the cell's numbers. The outermost cells count as if they ended."""
     return -upper_end(-cell) if cell < 0 else Fraction(0) if cell <= 1 else Fraction(2) ** (LEAST + cell - 1)
 
 
 def upper_end(cell: int) -> Fraction:
-    """The least number that is not below anything in the cell."""
+    """The least upper bound of the cell's numbers."""
     return -lower_end(-cell) if cell < 0 else Fraction(0) if cell == 0 else Fraction(2) ** (LEAST + cell)
 
 
 def edge(cell: int) -> tuple[bool, Fraction]:
-    """Where a cell begins: x lies in it or above where x > the number, if the first is true, or else x >= it."""
+    """Where a cell begins: x lies in it or above if x > the number (where the first is true), otherwise if x >= it."""
     if cell == 0:
         return False, Fraction(0)
     return (True, lower_end(cell)) if cell <= 1 else (False, lower_end(cell))

@@ -1,4 +1,4 @@
-"""Checking: does the policy speak of tables and columns that are there, of a kind that can hold what it states?
+"""Checking: do the policy's tables and columns exist, and can their kinds hold what the policy states?
 
 Promise: only names and kinds are looked at, never a value. Every problem is found, each with its key path, what was
 found, what is allowed, and the nearest name there is.

@@ -1,7 +1,7 @@
 """Columns: the public facts an owner states about a column, and the integer grid that follows from them.
 
-Promise: a column's facts are exact, and from them alone follows a grid on which every value of the column is a whole
-number. The working copy holds these whole numbers, so that sums are exact and their sensitivities are too.
+Promise: a column's facts are exact, and a grid follows from them alone, on which every value of the column is a whole
+number. The working copy holds these whole numbers, so that sums and their sensitivities are exact.
 
     kind        on the grid                                            step
     integer     the number itself                                      1
@@ -14,8 +14,8 @@ number. The working copy holds these whole numbers, so that sums are exact and t
 
 A real column must be bounded, because its grid follows from its bounds: 2**24 to 2**25 steps between them, but never
 so fine that a bound needs more than 53 bits. The bounds themselves are rounded outwards to the grid, so a value inside
-the stated range stays inside the range on the grid. Where nobody knows the bounds yet, `auto` says so: then only how
-large a number is, to a power of two, is held, and bounds can be bought from that (`Curator.suggest`).
+the stated range stays inside the range on the grid. Where the bounds are not known yet, `auto` says so: then the copy
+only holds how large a number is, to a power of two, and bounds can be bought from that (`Curator.suggest`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _REAL_STEPS: Final = 24
 _DOUBLE_BITS: Final = 52
 
 
-@dataclass(frozen=True)  # without slots: what follows from the facts is kept once it is computed
+@dataclass(frozen=True)  # without slots, so that computed properties can be kept
 class Column:
     """What the owner states about one column.
 
@@ -97,7 +97,7 @@ class Column:
 
             e = max(floor(log2(upper - lower)) - 24, floor(log2(max(|lower|, |upper|))) - 52)
 
-        The second part matters only far from zero, where doubles themselves are no finer than that.
+        The second part matters only far from zero, where doubles themselves are not finer.
         """
         if self.kind != "real" or self.auto:
             return Fraction(1)
@@ -117,7 +117,7 @@ class Column:
 
     @cached_property
     def grid_values(self) -> tuple[int | str, ...] | None:
-        """The stated values as they stand in the working copy."""
+        """The stated values as the working copy holds them."""
         if self.kind == "boolean" and self.values is None:
             return (0, 1)
         return None if self.values is None else tuple(self.to_grid(value) for value in self.values)
@@ -129,7 +129,7 @@ class Column:
         return tuple(cell for cell in range(-cells.LAST, cells.LAST + 1) if cell == 0 or abs(cell) >= least)
 
     def to_grid(self, value: Scalar) -> int | str:
-        """A value of this column as it stands in the working copy (not clamped)."""
+        """A value of this column as the working copy holds it (not clamped)."""
         exact = typed(self.kind, value)
         if isinstance(exact, str):
             return exact
@@ -144,7 +144,7 @@ class Column:
         return int(exact)
 
     def from_grid(self, value: int | str) -> Scalar:
-        """The value that stands as `value` in the working copy."""
+        """The value that the working copy holds as `value`."""
         if isinstance(value, str):
             return value
         if self.auto:
@@ -249,7 +249,7 @@ def anything(*, nullable: bool = True) -> Facts:
 
 
 def auto(*, outside: Outside = "clamp", nullable: bool = True) -> Facts:
-    """A column of numbers whose bounds nobody knows yet. Buy them with `Curator.suggest`, and state them.
+    """A column of numbers whose bounds are not known yet. Buy them with `Curator.suggest`, and state them.
 
     >>> auto().auto
     True

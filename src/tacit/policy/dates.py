@@ -6,7 +6,7 @@ import datetime
 from typing import Final
 
 EPOCH: Final = datetime.datetime(1970, 1, 1)
-"""Where both begin. It has no zone, as no time has that leaves; what is UTC says so where it comes in."""
+"""Where both begin. Like every time that leaves it has no zone; times that come in as UTC say so."""
 DAY: Final = 86_400_000_000
 """A day in microseconds."""
 FIRST_DAY: Final = (datetime.date.min - EPOCH.date()).days

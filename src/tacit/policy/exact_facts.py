@@ -1,4 +1,4 @@
-"""What stands above and below exact facts about private rows, whichever room shows them to the owner."""
+"""The warning above and below exact facts about private rows, for every room that shows them to the owner."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class Table:
 
     `key` is a column that no two rows of a unit share: the working copy keeps one row of each. `fan_out` is for public
     tables: how many of its rows, at most, one row of a private table may meet in a join; None leaves it to the table.
-    `meets` says of a public table that was read how many of its rows agree in these columns, at most.
+    For a public table that was read, `meets` says how many of its rows agree in these columns, at most.
 
     >>> age = Column("age", "integer", 0, 110)
     >>> Table("visits", Source("csv", "visits.csv"), ColumnUnit("patient"), 3, {"age": age}).public
@@ -171,7 +171,7 @@ def _table_problems(table: Table) -> Iterator[str]:
 
 
 def _auto_problems(table: Table) -> Iterator[str]:
-    """Cells stand for numbers in a working copy that DuckDB makes; elsewhere, and in public, they have no use yet."""
+    """Cells stand for numbers in DuckDB's working copies; other engines, and public tables, have no use for them."""
     for name, column in table.columns.items():
         if not column.auto:
             continue
@@ -247,7 +247,7 @@ def _engine_problems(policy: Policy) -> Iterator[str]:
 
 
 def _check_address(address: str) -> None:
-    """A connection string with a password would stand in a file that is passed around."""
+    """Refuse a password in a connection string: policy files are passed around."""
     if address.startswith("postgres:$"):
         if not address.removeprefix("postgres:$").isidentifier():
             raise PolicyError(f"After 'postgres:$' the name of an environment variable is wanted. Got {address!r}.")
@@ -263,7 +263,7 @@ def _check_address(address: str) -> None:
 
 
 def _path_problems(name: str, table: Table, end: Resolved) -> Iterator[str]:
-    """A path may only step onto private tables, and a row unit reached by a path has one row there, many here."""
+    """A path may only lead to private tables; a row unit at its end has one row there, and many here."""
     if isinstance(table.unit, PathUnit) and not table.unit.key:
         yield f"tables.{name}.unit: a path needs the column of this table that it starts from."
     if isinstance(end.unit, ColumnUnit) and not end.unit.column:

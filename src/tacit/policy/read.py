@@ -47,7 +47,7 @@ T = TypeVar("T")
 MEMORY: Final = "memory"
 AUTO: Final = "auto"
 FILL_IN: Final = "FILL IN"
-"""What a written policy says where only the owner knows."""
+"""The mark in a written policy where only the owner knows what to say."""
 
 _TOP: Final = ("name", "source", "working_copy", "ledger", "timing", "budget", "questions", "analysts", "tables")
 _TABLE: Final = ("source", "format", "table", "unit", "rows_per_unit", "public", "columns", "key", "fan_out", *READING)
@@ -74,7 +74,7 @@ class Place:
     path: tuple[str, ...] = ()
 
     def at(self, key: str) -> Place:
-        """One key further in."""
+        """The place one key further in."""
         return Place(self.file, (*self.path, key))
 
     def refuse(self, sentence: str) -> PolicyError:
@@ -87,7 +87,7 @@ class Place:
         raise self.refuse(f"{allowed} is wanted. Got {_shown(found)} instead.{hint}")
 
     def make(self, build: Callable[[], T]) -> T:
-        """What `build` makes; a refusal of its own gets this place."""
+        """What `build` makes; its refusals get this place."""
         try:
             return build()
         except (PolicyError, ParameterError) as bad:

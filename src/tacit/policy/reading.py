@@ -1,6 +1,6 @@
 """How a CSV file is read: every parameter of it, stated by the owner or one of the fixed defaults below.
 
-Promise: nothing is found out from the rows. What a line means depends on these values and on that line alone, so that
+Promise: nothing is detected from the rows. What a line means depends on these values and on that line alone, so that
 one person's row cannot change how another's is read. `tacit init` looks at a file once, for the owner, and writes what
 it found into the policy, where it can be seen and corrected.
 
@@ -32,7 +32,7 @@ THOUSANDS: Final = ("", ",", ".", "'", "’", "_", " ", "\u00a0", "\u2009", "\u2
 
 @dataclass(frozen=True, slots=True)
 class CsvReading:
-    """All that decides how the bytes of a CSV file become texts, and its texts numbers.
+    """Everything that decides how the bytes of a CSV file become texts, and how its texts become numbers.
 
     >>> CsvReading(delimiter=";", decimal=",").escape
     '"'
@@ -65,7 +65,7 @@ class CsvReading:
         return self.decimal == "." and self.thousands == ""
 
     def stated(self) -> dict[str, str | bool | list[str]]:
-        """What differs from the defaults, by key: what a policy has to say."""
+        """What differs from the defaults, by key: a policy must state this."""
         plain = CsvReading(quote=self.quote)
         found = {key: getattr(self, key) for key in KEYS if getattr(self, key) != getattr(plain, key)}
         if self.quote != PLAIN.quote:
@@ -106,4 +106,4 @@ def _marks(character: str) -> bool:
 
 
 PLAIN: Final = CsvReading()
-"""A file of which nothing was stated."""
+"""The reading of a file about which nothing was stated."""

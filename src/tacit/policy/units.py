@@ -1,7 +1,8 @@
 """Units: whose row is this? The answer decides what one person can change, and so how much noise is needed.
 
-Promise: neighbours are two databases of which one has all the rows of one unit more. A row belongs to exactly one unit
-or is left out of the working copy: a row whose unit is missing, or whose path leads to no unit or to several.
+Promise: neighbours are two databases that differ in all the rows of one unit: one has them, the other has not. A row
+belongs to exactly one unit or is left out of the working copy: a row whose unit is missing, or whose path leads to no
+unit or to several.
 A value of a unit column means the same unit in every table of the policy.
 """
 
@@ -36,7 +37,7 @@ class ColumnUnit:
 
 @dataclass(frozen=True, slots=True)
 class PathUnit:
-    """The row belongs to whoever the row of `table` belongs to whose `their_key` equals this row's `key`.
+    """The row belongs to the unit of the row of `table` whose `their_key` equals this row's `key`.
 
     >>> bills = PathUnit("visit", "visits", "id")
     >>> resolve("bills", {"bills": bills, "visits": ColumnUnit("patient")}).table

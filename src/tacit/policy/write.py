@@ -107,7 +107,7 @@ def _tables(sources: Mapping[str, Source], schema: Schema) -> Iterator[str]:
 
 
 def _reading(source: Source) -> Iterator[str]:
-    """How a CSV file is read. Everything that is not as usual was found in the file, and the owner may correct it."""
+    """How a CSV file is read. Unusual settings were found in the file, and the owner may correct them."""
     if not source.is_csv:
         return
     stated = source.reading.stated()
@@ -131,7 +131,7 @@ def _line(column: str, kind: Kind | None, source: Source) -> str:
 
 
 def fact_line(column: Column, lower: int | float, upper: int | float) -> str:
-    """The line of a policy that states these bounds of a column, and what else was stated about it."""
+    """The line of a policy that states these bounds of a column, and the other facts that were stated about it."""
     facts = [f'type = "{column.kind}"', f"between = [{lower!r}, {upper!r}]"]
     facts += [] if column.outside == "clamp" else [f'outside = "{column.outside}"']
     facts += [] if column.nullable else ["nullable = false"]
