@@ -4,9 +4,9 @@ Each is a value that was fully prepared outside (checked, priced, hashed) and wh
 refuses or appends. All of them refuse before they append, because a refusal must leave nothing behind.
 
 A failure is something sent. Of one key there is one charge and then an answer or a failure, whichever is stored first;
-so what failed is never drawn again. Whether something fails may depend on the rows, and a failed answer tells that for
-nothing but its price: therefore the analyst pays for nothing more until the owner has looked. Where no analysts are
-enrolled anyone may use any name, so that a failure stops everyone.
+so what failed is never drawn again. Whether something fails may depend on the rows, and a failure reveals that for the
+price of one question: therefore the analyst is charged for nothing more until the owner has looked. Where no analysts
+are enrolled anyone may use any name, so a failure stops everyone.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Charge:
         unit = self.dataset.rule.filter.unit
         paid = store.find(Kind.CHARGED, self.key)
         if paid is not None:
-            if paid.event != self.event:  # answering a larger event on the receipt of a smaller would be unpaid for
+            if paid.event != self.event:  # an answer for a larger event on the receipt of a smaller one would be unpaid
                 raise LedgerError(f"The key {self.key!r} was charged for another event. A key stands for one question.")
             return Receipt.of(paid, unit, repeated=True)
         if self.own is None and store.any_of(Kind.ENROLLED):
@@ -78,13 +78,13 @@ class Charge:
 
 @dataclass(frozen=True, slots=True)
 class StoreAnswer:
-    """An answer that is to be kept under the key that paid for it."""
+    """An answer to be kept under the key that paid for it."""
 
     receipt: Receipt
     payload: bytes
 
     def record(self, store: Store) -> bytes | Failed:
-        """What is kept: this one, or the answer or the failure that was stored before."""
+        """What is kept: this answer, or the answer or failure that was stored before."""
         paid = store.find(Kind.CHARGED, self.receipt.key)
         if paid is None or (paid.sequence, paid.hash) != (self.receipt.sequence, self.receipt.hash):
             raise LedgerError(f"The receipt for the key {self.receipt.key!r} is not from this ledger.")
@@ -99,13 +99,13 @@ class StoreAnswer:
 
 @dataclass(frozen=True, slots=True)
 class StoreFailure:
-    """That a question which was paid for has no answer and will have none. Its words are the same for every cause."""
+    """A failure: a question that was paid for will never have an answer. Its words are the same for every cause."""
 
     key: str
     interrupted: bool
 
     def record(self, store: Store) -> bytes | Failed | None:
-        """What is kept: the failure, or what was stored before; None if nobody paid for this key."""
+        """What is kept: the failure, or what was stored before; None if this key was never paid for."""
         paid = store.find(Kind.CHARGED, self.key)
         if paid is None:
             return None
@@ -119,13 +119,13 @@ class StoreFailure:
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """The owner looked at what failed, up to an entry or (None) at everything: for one analyst, or (None) for all."""
+    """The owner looked at failures, up to an entry or (None) at all: for one analyst, or (None) for everyone."""
 
     analyst: str | None
     entry: int | None = None
 
     def record(self, store: Store) -> tuple[Entry, ...]:
-        """A new entry for each failure that stopped somebody; none where nobody was stopped."""
+        """A new entry for each failure that stopped an analyst; none where no one was stopped."""
         failures = open_failures(store, self.analyst)
         newest = max((each.sequence for each in failures), default=0)
         if self.entry is not None and newest > self.entry:
@@ -143,7 +143,7 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class Enrol:
-    """An analyst's own filter that is to be committed to; nothing happens if the same budget was committed before."""
+    """An analyst's own filter, to be committed to; nothing happens if the same budget was committed before."""
 
     analyst: str
     filter: Filter
@@ -204,7 +204,7 @@ def open_failures(store: Store, analyst: str | None) -> list[Entry]:
     enrolled = store.any_of(Kind.ENROLLED)
     for entry in store.all_of(Kind.FAILED):
         if not enrolled:
-            newest[None] = entry  # one failure stops everyone, and one word of the owner is enough
+            newest[None] = entry  # one failure stops everyone, and one entry of the owner is enough
         elif analyst in (None, entry.analyst):
             newest[entry.analyst] = entry
     return [each for each in newest.values() if each.key and store.find(Kind.RESUMED, each.key) is None]
@@ -221,7 +221,7 @@ def _stopped(failure: Entry, enrolled: bool) -> Stopped:
 
 
 def outcome(store: Store, key: str) -> Entry | None:
-    """The entry that says what came of a charge, if there is one."""
+    """The entry with the outcome of a charge, if there is one."""
     return store.find_one(OUTCOMES, key)
 
 

@@ -45,7 +45,7 @@ class Report:
 
 
 def examine(site: Site, store: Store, head: Head, place: Place) -> Report:
-    """The check. `head` must have been read before: it may lag behind what is in the table by now."""
+    """The check. `head` must have been read before: it may lag behind the present table."""
     scan = _Scan(store, head)
     try:
         with site.failures(), store.reading():
@@ -157,7 +157,7 @@ def _wrong_payload(entry: Entry, payload: bytes | None) -> Iterator[str]:
 
 
 class _Sums:
-    """Adds up the recorded amounts along the chain and compares with the recorded sums."""
+    """Adds up the recorded amounts along the chain and compares them with the recorded sums."""
 
     def __init__(self) -> None:
         self._spent: dict[str | None, Spent] = {}

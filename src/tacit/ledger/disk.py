@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 PRIVATE = 0o600
-"""Owner only: what was asked is nobody else's business."""
+"""Owner only: others must not see what was asked."""
 
 
 def open_file(path: Path, flags: int) -> int:
@@ -33,7 +33,7 @@ def write(descriptor: int, data: bytes, offset: int) -> None:
 
 
 def sync(descriptor: int) -> None:
-    """Down to the disk: the bytes and what is needed to find them."""
+    """Flush to disk: the bytes, and what is needed to find them."""
     os.fdatasync(descriptor)
 
 
@@ -43,7 +43,7 @@ def rename(source: Path, target: Path) -> None:
 
 
 def sync_file(path: Path) -> None:
-    """Down to the disk, for a file that someone else wrote."""
+    """Flush to disk, for a file that another program wrote."""
     descriptor = open_file(path, os.O_RDONLY)
     try:
         sync(descriptor)
@@ -52,7 +52,7 @@ def sync_file(path: Path) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Down to the disk: which files are in the folder, and under which names."""
+    """Flush to disk: which files are in the folder, and under which names."""
     descriptor = open_file(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -1,9 +1,9 @@
 """Entries: what the ledger holds, one frozen value each, chained by their hashes.
 
-Promise: an entry's hash covers every other field of it and the hash of the entry before, so whoever knows the last
-hash can tell whether any earlier entry was changed, removed, added or moved. The text that is hashed is canonical
-(ASCII JSON, no white space): equal entries have equal hashes on every machine and in every version. Amounts stand in
-it as exact rationals ("1/10"), so ten times a tenth is one.
+Promise: an entry's hash covers every other field of it and the hash of the entry before, so the last hash is enough to
+detect whether any earlier entry was changed, removed, added or moved. The text that is hashed is canonical (ASCII JSON,
+no white space): equal entries have equal hashes on every machine and in every version. Amounts stand in it as exact
+rationals ("1/10"), so ten times a tenth is one.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Kind(StrEnum):
 
 
 OUTCOMES = (Kind.ANSWERED, Kind.FAILED, Kind.INTERRUPTED)
-"""What may come of a charge. One of them, and never two."""
+"""The outcomes of a charge. It has one of them, and never two."""
 
 
 def canonical(value: object) -> str:
@@ -55,7 +55,7 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_asci
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of the ledger. `content` is canonical JSON; what is in it depends on the kind.
+    """One line of the ledger. `content` is canonical JSON; its fields depend on the kind.
 
     >>> entry = Entry.after(None, Kind.MOVED, {"to": "here"})
     >>> entry.true_hash() == entry.hash, replace(entry, content='{"to":"there"}').true_hash() == entry.hash
@@ -96,7 +96,7 @@ class Entry:
         )
 
     def true_hash(self) -> str:
-        """The hash that these fields have; equal to `hash` unless something was edited."""
+        """The hash that these fields have; it equals `hash` unless something was edited."""
         return _hash(self.sequence, self.kind, self.when, self.analyst, self.key, self.content, self.previous)
 
     @property
@@ -127,7 +127,7 @@ class Entry:
     def asked(self) -> Asked | None:
         """The price of a charge as it was asked for; None for other kinds.
 
-        Earlier versions did not write it down; then, and where a rho was asked for, it is read off the event.
+        Earlier versions did not record it; then, and where a rho was asked for, it follows from the event.
         """
         details = self.details
         if "event" not in details:
@@ -140,7 +140,7 @@ class Entry:
 
     @property
     def goes_on(self) -> bool:
-        """Whether a charge is for a study that asks one thing after another, of which nothing is stored at the end."""
+        """Whether a charge is for a study that asks one thing after another, so that no answer is stored at the end."""
         content = self.details
         if "goes_on" in content:
             return bool(content["goes_on"])
@@ -148,7 +148,7 @@ class Entry:
 
     @property
     def holds_a_turn(self) -> bool:
-        """Whether whoever made this charge holds its turn until it has an outcome. Earlier versions took none."""
+        """Whether the maker of this charge holds its turn until it has an outcome. Earlier versions took no turn."""
         return "goes_on" in self.details
 
     def to_dict(self) -> dict[str, Any]:
@@ -176,7 +176,7 @@ def _asked_of(text: str) -> Asked:
     return Asked.of(_event_of(text))
 
 
-@lru_cache(maxsize=256, typed=True)  # by type: 1.0 in the place of 1 is an edit
+@lru_cache(maxsize=256, typed=True)  # by type: 1.0 in place of 1 is an edit
 def _hash(*fields: object) -> str:
     """The hash of these fields. The entries about a charge and about the end of the chain are read several times."""
     return hashlib.sha256(canonical(fields).encode("ascii")).hexdigest()

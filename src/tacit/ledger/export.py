@@ -1,4 +1,4 @@
-"""The ledger as text for other programs. JSON is complete: the chain can be checked from it. CSV is for looking at."""
+"""The ledger as text for other programs. JSON is complete: the chain can be checked from it. CSV is for people."""
 
 from __future__ import annotations
 

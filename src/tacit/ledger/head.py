@@ -2,15 +2,15 @@
 
 A hash chain shows that a file is *a* history, not that it is *the* history: an older copy is as consistent as the
 newest. The head says which entry the file must at least reach. It lies elsewhere (another folder, disk or machine), so
-that whoever puts the file back from a copy does not put the head back with it.
+that restoring the file from a copy does not restore the head with it.
 
 Promise and order of writes. A charge is (1) committed to the file, durable; (2) written to the head, durable; only then
 (3) acknowledged. Hence always
 
     acknowledged entries  <=  head  <=  entries of the file.
 
-The head may lag behind the file, by entries that nobody was told of, after a crash between (1) and (2); then the file
-extends the head and the head catches up. It can never lead an honest file: a file that ends before its head is an
+The head may lag behind the file, by entries that were not acknowledged, after a crash between (1) and (2); then the
+file extends the head and the head catches up. It can never lead an honest file: a file that ends before its head is an
 older copy or was cut. A file whose entry at the head's sequence has another hash has another history. A file at another
 place than the head says (path or inode) is a copy.
 
@@ -29,9 +29,9 @@ A host joins by a copy of the head of one that takes part, so even its first loo
 
 The head is two slots of a file, written in turn, each with a checksum. A write that is torn by a crash spoils the slot
 being written; the other still holds the head before, which may lag but is true. One flush of bytes already allocated
-is a third of the cost of replacing a file (four milliseconds against sixteen on the disk this was measured on).
+costs a third of replacing a file (four milliseconds against sixteen on the disk this was measured on).
 
-What it is not: a signature. Whoever can write both file and head can forge both.
+The head is not a signature: anyone who can write both file and head can forge both.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class HeadFile:
         return self._newest()[1]
 
     def _newest(self) -> tuple[int, Head]:
-        """The head and its turn. Both slots torn can only be seen while others write, so a few looks are enough."""
+        """The head and its turn. Both slots can look torn only while others write, so a few looks are enough."""
         for _ in range(_READ_ATTEMPTS):
             try:
                 descriptor = disk.open_file(self.path, os.O_RDONLY)
@@ -128,7 +128,7 @@ class HeadFile:
 
     def create(self, head: Head) -> None:
         """The first head. Call it with the lock held, and only where there is none."""
-        self._lock.write_bytes(b"")  # no note of an earlier head may stay
+        self._lock.write_bytes(b"")  # no note about an earlier head may stay
         fresh = self.path.with_name(self.path.name + ".new")
         descriptor = disk.open_file(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         try:
@@ -142,15 +142,15 @@ class HeadFile:
     def advance(self, sequence: int, hash_: str) -> None:
         """Seal the entries up to this one; durable when it returns.
 
-        If a longer chain is sealed already, the flush of whoever did it served us too. A note in the lock file tells
-        that the flush ended: a writer killed before it leaves a head that can be read but may not be on the disk.
+        If a longer chain is already sealed, its writer's flush served us too. A note in the lock file says that the
+        flush ended: a writer that was killed before that leaves a head that can be read but may not be on the disk.
         """
         with self.locked() as lock:
             turn, head = self._newest()
             if head.sequence < sequence:
                 self._write(turn + 1, replace(head, sequence=sequence, hash=hash_))
             elif _noted(lock) < sequence:
-                # again, in the other slot: a flush that failed may have given up what can be read
+                # again, in the other slot: after a flush that failed, readable bytes may never reach the disk
                 self._write(turn + 1, head)
             else:
                 return
@@ -193,7 +193,7 @@ def _try_lock(descriptor: int) -> bool:
 
 
 def _noted(lock: int) -> int:
-    """The sequence up to which a flush of the head has ended; 0 if nobody noted one."""
+    """The sequence up to which a flush of the head has ended; 0 if none was noted."""
     note = os.pread(lock, 20, 0)
     return int(note) if note.isdigit() else 0
 

@@ -1,20 +1,20 @@
-"""A stream that outlives its process: every step is on the disk before its totals leave, and is drawn once.
+"""A stream that outlives its process: every step is on the disk before its totals leave, and its noise is drawn once.
 
-    journal = Journal("visits.stream", RunningTotals(365, epsilon=1, delta=1e-6))     # made, or gone on with
+    journal = Journal("visits.stream", RunningTotals(365, epsilon=1, delta=1e-6))     # made, or resumed
     journal.step(1, [12])            # the running totals after step 1, counted from 1
-    journal.step(1, [99])            # the same totals: step 1 is over, and what is said of it now is not looked at
+    journal.step(1, [99])            # the same totals: step 1 is over, and new values for it are ignored
 
-Promise. What left for a step is what the file holds for it, for ever. A step's totals and all that the next step needs
+Promise. The totals that left for a step stay in the file for ever. A step's totals and all that the next step needs
 are written in one transaction, down to the disk, before they leave; a process that is killed before that has sent
 nothing, and the draws it made are forgotten with it. A killed process, a full disk or a loss of power can waste a draw;
 none can send two for one step. One process at a time holds a journal.
 
-Whoever reads private rows for a step says so first (`begin`): the mark is on the disk before the rows are read, and
-goes with the step's totals. A journal that is opened with such a mark left (`cut_off`) was in a process that was ended
-on the way, and rows decide how much memory that wanted.
+A caller that reads private rows for a step calls `begin` first: the mark is on the disk before the rows are read, and
+is removed with the step's totals. A journal that is opened with such a mark (`cut_off`) was in a process that ended on
+the way; that may say something about the rows, which decide how much memory a step needs.
 
-The file holds exact numbers: it is for the owner's eyes, as the data are (mode 600). Whoever puts
-back an older copy of it makes steps be drawn again: do not restore one from a backup.
+The file holds exact numbers: it is for the owner alone, as the data are (mode 600). With an older copy in its place,
+steps would be drawn again: do not restore one from a backup.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Journal:
         self.totals = totals
         self._course: Course | None = None
         self.is_new = False
-        """Whether the file was made now."""
+        """Whether this call made the file."""
         self.cut_off = False
         """Whether a step was begun that never ended."""
         self._process = os.getpid()
@@ -98,7 +98,7 @@ class Journal:
 
     @property
     def charge(self) -> str | None:
-        """Which charge the stream was paid by; None as long as nobody said."""
+        """The charge that paid for the stream; None until `bind` names it."""
         found = self._file.execute("SELECT content FROM stream WHERE name = 'charge'").fetchone()
         return None if found is None else str(found[0])
 
@@ -109,7 +109,7 @@ class Journal:
         self._file.execute("INSERT INTO stream VALUES ('charge', ?)", (charge,))
 
     def sent(self, step: int) -> list[float]:
-        """What left for a step that is over."""
+        """The totals that left for a step that is over."""
         found = self._file.execute("SELECT totals FROM sent WHERE step = ?", (step,)).fetchone()
         if found is None:
             raise parameters.refuse("step", f"one that is over, 1 to {self.time:,}", step)
@@ -117,7 +117,7 @@ class Journal:
         return totals
 
     def begin(self) -> None:
-        """Rows are about to be read for the next step."""
+        """Mark that rows are about to be read for the next step."""
         self._open()
         self._file.execute("INSERT OR REPLACE INTO stream VALUES ('begun', '')")
 
@@ -143,8 +143,8 @@ class Journal:
             self._keep(at, totals, course._state())
         except BaseException as failure:
             if isinstance(failure, ParameterError) and course.time == at:
-                raise  # before anything was drawn
-            self.close()  # memory is ahead of the file: whoever opens it again goes on from the file
+                raise  # before any noise was drawn
+            self.close()  # memory is ahead of the file: the next opening goes on from the file
             raise
         return old + totals
 
@@ -164,7 +164,7 @@ class Journal:
         return self._course
 
     def close(self, *, forget: bool = False) -> None:
-        """Let go of the file; `forget` removes one that was made now and never stepped."""
+        """Close the file; `forget` removes one that was just made and never stepped."""
         unused = forget and self.is_new and self._course is not None and self._course.time == 0
         self._course = None
         self._file.close()
@@ -197,7 +197,7 @@ def description(totals: RunningTotals) -> str:
 
 
 def _locked(path: Path) -> int:
-    """A descriptor that holds the lock beside the file."""
+    """A descriptor of the lock file next to the file, which holds the lock."""
     held = os.open(path.with_name(path.name + ".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, _PRIVATE)
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)

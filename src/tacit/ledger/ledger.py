@@ -4,7 +4,7 @@
                          analysts={"ana": Budget(1, 1e-7)})    # or "postgresql://...": several hosts charge at once
     receipt = ledger.charge("ana", key, question, event)       # refused, or on disk when it returns
     payload = ledger.store_answer(receipt, payload)            # on disk before it is sent; send what this returns
-    ledger.store_failure(key)                                  # instead, where none could be made: never drawn again
+    ledger.store_failure(key)                                  # instead, where there is no answer: never drawn again
     ledger.answer(key)                                         # the next time: the stored answer, nothing charged
 
 Promises
@@ -12,9 +12,9 @@ Promises
 - The dataset's committed filter, and the analyst's own, admit every charge. The sum is read inside the transaction that
   adds to it, so concurrent threads, processes and hosts cannot overspend together.
 - A key is charged once, and then answered or failed, whichever is stored first. A second charge returns the first
-  receipt, also to another analyst (analysts may talk to each other); a second answer is dropped and what was stored
-  returned. A receipt that says `repeated` is no right to draw: whoever paid may have drawn and been cut off before
-  anything was stored, and a second draw would not have been paid for. `turn` and `settle` tell who was cut off.
+  receipt, even to another analyst (analysts may talk to each other); a second answer is dropped, and the stored one is
+  returned. A receipt that says `repeated` is no right to draw: the first asker may have drawn and been cut off before
+  anything was stored, and a second draw would not be paid for. `turn` and `settle` show who was cut off.
 - After a failure the analyst (all, where none are enrolled) is charged for nothing new until the owner resumes.
 - Budgets are committed when first named and never change. With analysts enrolled, only they may ask; with none, anyone.
 - A ledger that is not what its head says is refused when it is opened, and again at every charge.
@@ -64,7 +64,7 @@ LONGEST_NAME = 256
 LONGEST_QUESTION = 1 << 20
 LONGEST_EVENT = 1 << 20
 LONGEST_TURN = 900.0
-"""Seconds that somebody waits for another who asks the same."""
+"""Seconds that an asker waits for another who asks the same."""
 FilePath: TypeAlias = str | os.PathLike[str]
 
 
@@ -83,7 +83,7 @@ class Ledger:
     """
 
     def __init__(self, vault: Vault) -> None:
-        """Use `Ledger.open`."""
+        """Use `Ledger.open` instead."""
         self._vault = vault
         self._writer = Writer(vault)
         self._turns = Turns(vault.head.path.with_name(vault.head.path.name + ".turns"), LONGEST_TURN)
@@ -129,7 +129,7 @@ class Ledger:
     def adopt(cls, path: FilePath, *, head: FilePath, patience: float = 30.0) -> Ledger:
         """The owner's word that the ledger now lives at `path` and that no other copy is in use.
 
-        It must hold everything that was sealed. The move is recorded, and a copy at the old place is refused.
+        The ledger must hold everything that was sealed. The move is recorded, and a copy at the old place is refused.
         """
         vault = vault_at(path, head, patience)
         vault.adopt()
@@ -139,8 +139,8 @@ class Ledger:
     def vouch(cls, path: FilePath, *, head: FilePath, patience: float = 30.0) -> Ledger:
         """The owner's word that no entry of the ledger at `path` is missing, after its head was lost for good.
 
-        An older copy would pass: whoever vouches for one lets what was spent since be spent again. So it is never done
-        by itself, and an entry says for ever that it was done, when, and at how many entries.
+        An older copy would pass, and then what was spent since could be spent again. So this is never done
+        automatically, and an entry says for ever that it was done, when, and at how many entries.
         """
         vault = vault_at(path, head, patience)
         vault.vouch()
@@ -158,11 +158,11 @@ class Ledger:
         goes_on: bool = False,
         asked: Mapping[str, str | None] | None = None,
     ) -> Receipt:
-        """Pay for `event`; on disk and sealed when it returns. If it is too much: BudgetExceeded, and nothing charged.
+        """Pay for `event`; on disk and sealed when it returns. Too much raises BudgetExceeded and charges nothing.
 
         `key` stands for the question and everything that shapes its answer: two questions with one key get one answer.
         `goes_on`: it pays for a study that asks one thing after another, so that no one answer will be stored.
-        `asked` is the price in the asker's words (epsilon and delta), kept for readers; what counts is the event.
+        `asked` is the price in the asker's words (epsilon and delta), kept for readers; only the event counts.
         """
         _name("analyst", analyst)
         _name("key", key)
@@ -181,9 +181,9 @@ class Ledger:
         return self._writer.submit(StoreAnswer(receipt, payload).record, receipt.key)
 
     def store_failure(self, key: str, *, interrupted: bool = False) -> bytes | Failed | None:
-        """Keep that the charge of this key has no answer; what is kept now. None, and nothing kept, if it was not paid.
+        """Record that the charge of this key has no answer; returns what is kept. None if the key was not paid for.
 
-        The analyst is stopped, unless whoever asked `interrupted` it.
+        The analyst is stopped, unless the asker `interrupted` it.
         """
         return self._writer.submit(StoreFailure(_name("key", key), interrupted).record, key)
 
@@ -198,22 +198,22 @@ class Ledger:
         found = self._writer.read(look)
         if found is None:
             return None
-        self._writer.seal(found[0])  # else a cut tail could take back an answer that was sent, and it be drawn again
+        self._writer.seal(found[0])  # otherwise a cut tail could undo an answer that was sent
         return found[1]
 
     def blinded(self, state: str) -> str:
-        """A digest of what the data look like from outside, for keys; the same on every host of this ledger.
+        """A digest of facts about the data's files and tables, for keys; the same on every host of this ledger.
 
-        Analysts see the keys of their charges. How large a file is, or how many rows a server has counted, could be
-        guessed and the guess be tried, if the digest were not made with 128 random bits that are in the first entry.
+        Analysts see the keys of their charges. Without the 128 random bits in the first entry, an analyst could guess
+        the size of a file, or a server's count of rows, and test the guess.
         """
         return hmac.new(self._identity.encode(), state.encode(), "sha256").hexdigest()
 
-    # -- who works at what, and what was cut off -----------------------------------------------------------
+    # -- who works on what, and what was cut off -----------------------------------------------------------
 
     @property
     def shared(self) -> bool:
-        """Whether other hosts may charge to this ledger, whose turns are not seen here."""
+        """Whether other hosts may charge to this ledger, whose turns are not visible here."""
         return self._vault.shared
 
     def turn(self, key: str) -> AbstractContextManager[None]:
@@ -221,10 +221,10 @@ class Ledger:
         return self._turns.of(_name("key", key))
 
     def settle(self) -> tuple[Entry, ...]:
-        """Store a failure for each charge that has no outcome and that nobody on this host works at; those charges.
+        """Store a failure for each charge without an outcome on which no one on this host works; returns those charges.
 
-        Where other hosts charge too, it is the owner who knows that none of them still works at one. A charge of an
-        earlier version is left alone: it took no turn, so a free one says nothing, and its maker may still answer it.
+        Where other hosts charge too, only the owner can know that none of them still works on one. A charge of an
+        earlier version is left alone: it took no turn, so a free turn says nothing, and its maker may still answer it.
         """
         settled = []
         unanswered = self._writer.read(lambda store: list(store.unanswered()))
@@ -236,7 +236,7 @@ class Ledger:
         return tuple(settled)
 
     def failures(self, analyst: str | None = None) -> tuple[Entry, ...]:
-        """The failures that stop this analyst, or anyone, until the owner resumes: of each the newest."""
+        """The failures that stop this analyst, or anyone, until the owner resumes: the newest for each."""
         return self._writer.read(lambda store: tuple(open_failures(store, analyst)))
 
     def resume(self, analyst: str | None = None, entry: int | None = None) -> tuple[Entry, ...]:
@@ -286,7 +286,7 @@ class Ledger:
     # -- coming and going --------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Let go of the ledger. Every charge was durable already."""
+        """Close the ledger. Every charge is already durable."""
         self._writer.close()
 
     def __enter__(self) -> Self:
@@ -312,7 +312,7 @@ class Ledger:
                 same_budget(rule.payer, rule.filter, enrolment.filter)
 
     def _rule_of(self, analyst: str) -> Rule | None:
-        """The analyst's own rule; None where anyone may ask (which the charge makes sure of)."""
+        """The analyst's own rule; None where anyone may ask (the charge makes sure of that)."""
         return None if self._anyone else self._enrolled(analyst)
 
     def _enrolled(self, analyst: str) -> Rule:
@@ -358,7 +358,7 @@ def _filter(budget: Budget | Filter) -> Filter:
 
 
 def _recordable(event: object) -> None:
-    """Refuse what could not be written down, before a transaction is begun that others share."""
+    """Refuse what cannot be recorded, before a transaction begins that others share."""
     if not isinstance(event, Event):
         raise refuse("event", "an event of tacit.loss", type(event).__name__, "Pass mechanism.event.")
     try:

@@ -1,4 +1,4 @@
-"""The ledger's table in PostgreSQL: how it is laid out, and whether it still is.
+"""The ledger's table in PostgreSQL: its layout, and the check that it still has it.
 
 Text is compared by its bytes (COLLATE "C"): an index then never depends on a library of the operating system whose
 order of words may change with an upgrade, which would hide entries. The table must be a plain one that is logged (an
@@ -115,7 +115,7 @@ SELECT DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text EN
   FROM pg_class, aclexplode(coalesce(relacl, acldefault('r', relowner)))
  WHERE pg_class.oid = to_regclass(?) AND grantee <> relowner
 """
-"""Who has a right on a new table, besides its owner."""
+"""The roles that have a right on a new table, other than its owner."""
 
 HOLDERS = """
 SELECT bool_and(NOT coalesce(has_table_privilege(usesysid, ?::oid, 'INSERT'), false))
@@ -123,7 +123,7 @@ SELECT bool_and(NOT coalesce(has_table_privilege(usesysid, ?::oid, 'INSERT'), fa
  WHERE locktype = 'advisory' AND granted AND classid = ?::oid AND objid = ?::oid AND objsubid = 2
    AND pg_locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """
-"""Whether every holder of the lock is a stranger; NULL where nobody holds it."""
+"""Whether every holder of the lock is a role that may not charge here; NULL where no one holds it."""
 
 _EXPECTED = {
     ("table", "r p f f f f f"),
@@ -151,7 +151,7 @@ def laid_out(schema: str) -> tuple[str, ...]:
 
 
 def wrong_layout(schema: str, mark: str | None, found: set[tuple[str, str]]) -> Iterator[str]:
-    """What a table with this comment and this description has that it should not, or lacks."""
+    """What a table with this comment and this description has too much, or lacks."""
     if mark is None or not mark.startswith("tacit ledger"):
         yield "The table is not a ledger."
     elif mark != MARK:

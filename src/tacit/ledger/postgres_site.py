@@ -1,6 +1,6 @@
 """Where a ledger in PostgreSQL is kept, before there is a connection: the address, and the failures of the network.
 
-Promise: a password never leaves this file. What a refusal says of the address is the host and the database.
+Promise: a password never leaves this file. Refusals name only the host and the database of the address.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class DatabaseSite:
     def __init__(self, address: str, patience: float) -> None:
         try:
             given = conninfo_to_dict(address)
-        except psycopg.Error:  # whose words repeat the address, password and all
+        except psycopg.Error:  # its words repeat the address with the password
             raise refuse("path", "an address that PostgreSQL can read", "postgresql://...") from None
         self._options = {name: value for name, value in _SIGNS_OF_LIFE.items() if name not in given}
         self._address = address
@@ -72,7 +72,7 @@ class DatabaseSite:
         return session
 
     def _session(self) -> PostgresStore:
-        # A keyword of libpq is what it says, whatever the address holds.
+        # These keywords take effect whatever the address says.
         connection = psycopg.connect(self._address, autocommit=True, client_encoding="utf8", **self._options)  # type: ignore[arg-type]
         try:
             return PostgresStore(connection, self.name, self._patience)

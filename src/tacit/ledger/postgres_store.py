@@ -2,33 +2,33 @@
 
 No overspending, whatever the hosts do at the same time. A writing transaction takes one lock (advisory, named after the
 table) as its first statement and holds it until its commit is visible to everyone: PostgreSQL makes a commit visible
-before it frees the locks. It is READ COMMITTED, so the statement after the lock sees every commit there was, not the
-moment before the wait began. Writing transactions thus run one after another, which is stronger than serialisable and
-never needs a retry. Safety does not hang on the lock alone: a sum is computed from entry n and stored in entry n + 1,
+before it frees the locks. It is READ COMMITTED, so the statement after the lock sees every commit so far, not the state
+before the wait began. Writing transactions thus run one after another, which is stronger than serialisable and never
+needs a retry. Safety does not depend on the lock alone: a sum is computed from entry n and stored in entry n + 1,
 `sequence` is the primary key, and two that read the same n both insert n + 1; one of them fails. Reading transactions
-are REPEATABLE READ; as commits come one by one, the moment they see is a beginning of the chain.
+are REPEATABLE READ; as commits come one by one, what they see is always a beginning of the chain.
 
 An acknowledged charge is durable. Each transaction sets synchronous_commit to on for itself (or leaves remote_apply),
-and refuses, before anything is read, where the server runs with fsync or full_page_writes off: there a commit means
-nothing when the power fails, or a torn page loses what was flushed. With `on`, COMMIT returns after the log is flushed,
+and refuses, before anything is read, where the server runs with fsync or full_page_writes off: there a commit may be
+lost when the power fails, or a torn page loses what was flushed. With `on`, COMMIT returns after the log is flushed,
 and received by the standbys that synchronous_standby_names lists. If that wait is cut short, PostgreSQL commits with a
 warning; a commit with a warning, or one that answers ROLLBACK, counts as failed here. What a reader sees was flushed
-before it became visible, unless somebody committed with weaker settings or the server fell during the wait for a
-standby; before a head speaks of an entry that another connection wrote, `sync` therefore commits a record of its own,
-and the log is flushed (and sent) in order.
+before it became visible, unless another client committed with weaker settings or the server fell during the wait for a
+standby. Before a head names an entry that another connection wrote, `sync` therefore commits a record of its own: the
+log is flushed (and sent) in order.
 
-Anybody who may connect to the database can take an advisory lock, and keep it. So it is waited for only while its
-holder may charge to this ledger; past a stranger's, the next number is taken, and past several none: the primary key
-then decides between two that charge at the same moment, and one of them is refused. Hosts of older versions share the
-first number.
+Anyone who may connect to the database can take an advisory lock, and keep it. So a transaction waits for it only while
+its holder may charge to this ledger. If a stranger holds it, the next number is taken, and after several strangers
+none: then the primary key decides between two that charge at the same moment, and one of them is refused. Hosts of
+older versions share the first number.
 
-A lost connection. Lost before the COMMIT was sent: rolled back. Lost after: unknown, told to nobody as a success, and
-found (or not) when the ledger is opened again. A host that vanishes with the lock in hand is thrown out by the server
-after `ABANDONED` seconds.
+A lost connection. If it was lost before the COMMIT was sent, the transaction is rolled back. If it was lost after, the
+outcome is unknown: it is not reported as a success, and is found (or not) when the ledger is opened again. The server
+throws out a host that vanishes with the lock after `ABANDONED` seconds.
 
 Append-only. Triggers refuse to change or remove entries. They bind a role that does not own the table; SELECT and
-INSERT on it are all that a charge needs (docs/ledger.md has the statements). Against the owner and the superuser there
-is the chain and the head.
+INSERT on it are all that a charge needs (docs/ledger.md has the statements). Against the owner and the superuser the
+chain and the head protect.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ ABANDONED = 15
 
 _LOCK = 0x7AC17000
 _LOCKS = 8
-"""So many numbers are tried before a transaction goes without."""
+"""This many numbers are tried before a transaction goes on without a lock."""
 _SLICE = 1.0
-"""Seconds after which somebody who waits looks at who holds the lock."""
+"""Seconds after which a waiting transaction checks who holds the lock."""
 _PAGE = 1000
 _DURABLE = ("fsync", "full_page_writes", "synchronous_commit")
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -67,10 +67,10 @@ _WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 
 @dataclass(slots=True)
 class _Known:
-    """What a writing transaction has read or will append. Nobody else appends meanwhile, so it stays true.
+    """What a writing transaction has read or will append. No one else appends meanwhile, so it stays true.
 
-    Every look that is spared is a round trip to the server with the lock in hand, and the new entries are sent together
-    at the end; until then they are only here.
+    Every saved look is a saved round trip to the server under the lock. The new entries are sent together at the end;
+    until then they are only here.
     """
 
     place: Place | None
@@ -80,10 +80,10 @@ class _Known:
     fresh: list[tuple[Entry, bytes | None]] = field(default_factory=list)
     named: dict[tuple[str, str], Entry] = field(default_factory=dict)
     looked_for: set[str] = field(default_factory=set)
-    """Keys of which every entry is in `named`."""
+    """Keys whose entries are all in `named`."""
 
     def append(self, entry: Entry, payload: bytes | None) -> None:
-        """There is a new last entry."""
+        """Note a new last entry."""
         self.last = entry
         self.fresh.append((entry, payload))
         if entry.key is not None:
@@ -103,7 +103,7 @@ class PostgresStore(Store):
         self._connection = connection
         self._known: _Known | None = None
         self._warnings: list[str] = []
-        connection.add_notice_handler(partial(_noticed, self._warnings))  # which must not hold on to this object
+        connection.add_notice_handler(partial(_noticed, self._warnings))  # the handler must not keep this object alive
         weakref.finalize(self, connection.close)
         encoding, schema, self._schema = self._needed(
             "SELECT pg_catalog.current_setting('server_encoding'), pg_catalog.current_schema(), "
@@ -122,18 +122,18 @@ class PostgresStore(Store):
             {plain_schema}, {durable} FROM pg_control_system()"""  # noqa: S608
 
     def is_alive(self) -> bool:
-        """A server that was stopped, or threw us out, has said so; one that is well says nothing unasked."""
+        """A server that was stopped, or threw us out, has sent a message; a healthy one sends nothing unasked."""
         return not self._connection.closed and not select.select([self._connection], [], [], 0)[0]
 
     def close(self) -> None:
-        """Let go, also when the network has failed."""
+        """Close the connection, even when the network has failed."""
         with suppress(psycopg.Error):
             self._connection.close()
 
     def place(self) -> Place:
         """Which server (by the number it was given when it was made), database and schema; and the table's number.
 
-        They are the same on a standby that takes over, and others in a copy that was dumped and loaded.
+        They are the same on a standby that takes over, and different in a copy that was dumped and loaded.
         """
         place = self._known.place if self._known else _place(*self._needed(self._where))
         if place is None:
@@ -144,7 +144,7 @@ class PostgresStore(Store):
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Durable together, or not at all; other writers, on whatever host, wait."""
+        """Everything inside becomes durable together, or not at all; other writers wait, on all hosts."""
         with self._transaction(self._begin_writing) as where:
             _demand_durability(self.name, *where)
             self._known = _Known(_place(*where))
@@ -173,12 +173,12 @@ class PostgresStore(Store):
         return self._begun(f"{_WRITE}; {self._guards}; {self._where}")
 
     def _is_strangers(self, number: int) -> bool:
-        """Whether the lock is held by roles that may not charge here. Who they are is what the server says."""
+        """Whether the lock is held by roles that may not charge here, as the server reports them."""
         return self._one(layout.HOLDERS, self.lock, number, self.lock) == (True,)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """One moment of the table."""
+        """Everything inside sees the table at one moment."""
         with self._transaction(lambda: self._begun(_READ)):
             yield
 
@@ -201,7 +201,7 @@ class PostgresStore(Store):
             raise
 
     def _begun(self, statements: str) -> tuple[Any, ...]:
-        """What the last of the statements, which go to the server together, gave."""
+        """The result of the last of these statements, which go to the server together."""
         return self._last_result(self._connection.execute(statements, prepare=False))
 
     def _last_result(self, cursor: psycopg.Cursor[tuple[Any, ...]]) -> tuple[Any, ...]:
@@ -232,9 +232,9 @@ class PostgresStore(Store):
         self._known.append(entry, payload)
 
     def expect(self, keys: Collection[str]) -> None:
-        """Fetch what there is of these keys in one round trip."""
+        """Fetch all entries of these keys in one round trip."""
         if self._known and keys:
-            rest = "WHERE kind = ANY(?) AND key = ANY(?) AND key IS NOT NULL"  # as the index has it
+            rest = "WHERE kind = ANY(?) AND key = ANY(?) AND key IS NOT NULL"  # written as the index has it
             statement = f"SELECT {COLUMNS} FROM {self.table} {rest}"  # noqa: S608
             found = self._connection.execute(_written(statement), ([str(kind) for kind in Kind], list(keys)))
             for entry in map(self._checked, found):
@@ -302,12 +302,12 @@ class PostgresStore(Store):
         return self._one(f"SELECT 1 FROM {self.table} LIMIT 1") is None  # noqa: S608
 
     def create(self) -> None:
-        """Nothing is left to do: the table must exist before its number can stand in the head."""
+        """Nothing is left to do: the table must exist before the head can hold its number."""
 
     def create_table(self) -> None:
         """Lay out an empty ledger; inside `writing`, which then has to be left.
 
-        Default privileges may give others rights on whatever is created: they are taken away, and looked at again.
+        Default privileges may give others rights on whatever is created: they are taken away, and then checked again.
         """
         for statement in layout.laid_out(self._schema):
             self._do(statement)
@@ -321,11 +321,11 @@ class PostgresStore(Store):
                 self._do(f"REVOKE ALL ON TABLE {self.table} FROM {role} CASCADE")
 
     def demand_ours(self, named: bool) -> None:
-        """Refuse, before a row is read, a table that somebody planted. `named`: the address says which schema it is in.
+        """Refuse, before a row is read, a table that an attacker planted. `named`: the address names its schema.
 
-        Reading a view runs its functions, and inserting into a table those of its triggers, with the rights of who
-        charges. So it must be a table of ours, of a superuser's, of the database's owner's, or, where the address
-        names the schema, of that schema's owner's; and nobody else may do more to it than read and insert.
+        Reading a view runs its functions, and inserting into a table those of its triggers, with the rights of the one
+        who charges. So the table must belong to us, to a superuser, to the database's owner or, where the address names
+        the schema, to that schema's owner; and others may only read from it and insert into it.
         """
         number = self.place().inode
         found = self._connection.execute(_written(layout.PLANTED), (named, number)).fetchall()
@@ -377,7 +377,7 @@ def _noticed(warnings: list[str], notice: psycopg.errors.Diagnostic) -> None:
 
 
 def _guards(patience: float) -> str:
-    """What each transaction asks of the server for itself; nothing is left to the settings of a session."""
+    """The settings that each transaction makes for itself; it relies on no setting of the session."""
     return f"""SELECT set_config('lock_timeout', '{max(1, round(1000 * patience))}', true),
         set_config('idle_in_transaction_session_timeout', '{round(1000 * ABANDONED)}', true),
         set_config('synchronous_commit', CASE current_setting('synchronous_commit')

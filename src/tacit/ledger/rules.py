@@ -43,7 +43,7 @@ class Price:
 
 
 def _too_much(rule: Rule, short: Shortage) -> str:
-    """The refusal in words. Only epsilon, where it is what adds up, means something by itself; else shares do."""
+    """The refusal in words. An epsilon is named only where epsilons add up; elsewhere shares of the budget are."""
     budget = rule.filter.budget
     promised = f"epsilon {shown(budget.epsilon)}" + (f", delta {shown(budget.delta)}" if budget.delta else "")
     if short.unit == "epsilon" or (short.unit == "delta" and rule.filter.unit == "epsilon"):
@@ -83,7 +83,7 @@ class Rule:
         return cls(payer, committed, committed.limit)
 
     def price(self, event: Event) -> Price:
-        """What `event` costs, or a hair more; refused when the filter has no finite price for it."""
+        """What `event` costs, or slightly more; refused when the filter has no finite price for it."""
         amount = self.filter.price(event)
         if amount is None:
             raise refuse("event", f"one that the {self.filter.kind} filter of {self.payer} can price", event)

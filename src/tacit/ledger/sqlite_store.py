@@ -3,10 +3,11 @@
 Why the write-ahead log with synchronous=FULL. A commit is then one flush; the rollback journal with synchronous=EXTRA
 takes four, and each is milliseconds. Readers do not hold up the writer. NORMAL would not flush at commit and lose
 acknowledged charges with the power. A known bug could corrupt a file when the log was reset while another process
-checkpointed; it was mended in SQLite 3.51.3, and the interpreter's own sqlite3 module may be older: hence apsw, which
-brings its library along, and a check of its version. The log needs shared memory, so the file must lie on a local disk.
+checkpointed. It was mended in SQLite 3.51.3, and the interpreter's own sqlite3 module may be older. So apsw is used,
+which brings its own library, and its version is checked. The log needs shared memory, so the file must lie on a local
+disk.
 
-Never open the file beside SQLite in the same process, not even to copy it: closing it would drop SQLite's locks on it.
+Never open the file outside SQLite in the same process, not even to copy it: closing it would drop SQLite's locks on it.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class FileSite:
     shared = False
 
     def __init__(self, path: str | os.PathLike[str], patience: float) -> None:
-        self.path = Path(os.path.realpath(path))  # SQLite puts its log beside the real file, not beside a link to it
+        self.path = Path(os.path.realpath(path))  # SQLite puts its log next to the real file, not next to a link to it
         self.name = str(self.path)
         self._patience = patience
 
@@ -68,7 +69,7 @@ class FileSite:
         return self.path.exists() and self.path.stat().st_size > 0
 
     def begin(self) -> Place:
-        """An empty file, of which its folder knows."""
+        """An empty file, recorded durably in its folder."""
         os.close(disk.open_file(self.path, os.O_RDWR | os.O_CREAT))
         disk.sync_folder(self.path.parent)
         return Place.of(self.path)
@@ -108,7 +109,7 @@ class SQLiteStore(Store):
         self.name = str(path)
         self._path = path
         self._writes = False
-        self._last: Entry | None = None  # while we write nobody else does, so what was read as the last stays the last
+        self._last: Entry | None = None  # no one else writes while we write, so the last entry stays the last
         self._connection = apsw.Connection(os.fspath(path), flags=apsw.SQLITE_OPEN_READWRITE)
         try:
             self._prepare(patience)
@@ -127,11 +128,11 @@ class SQLiteStore(Store):
         self._connection.execute("PRAGMA cell_size_check = ON")
 
     def is_alive(self) -> bool:
-        """A file does not hang up."""
+        """Always true: a file does not hang up."""
         return True
 
     def close(self) -> None:
-        """Let go of the file, also when the disk has failed under it."""
+        """Close the file, even when its disk has failed."""
         with suppress(apsw.Error):
             self._connection.close(True)
 
@@ -146,7 +147,7 @@ class SQLiteStore(Store):
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Durable together, or not at all; the file is locked for other writers."""
+        """Everything inside becomes durable together, or not at all; the file is locked for other writers."""
         try:
             with self._transaction("BEGIN IMMEDIATE"):
                 self._writes = True
@@ -155,7 +156,7 @@ class SQLiteStore(Store):
             self._writes, self._last = False, None
 
     def reading(self) -> AbstractContextManager[None]:
-        """One moment of the file."""
+        """Everything inside sees the file at one moment."""
         return self._transaction("BEGIN")
 
     @contextmanager
@@ -172,8 +173,8 @@ class SQLiteStore(Store):
     def sync(self) -> None:
         """Copy the log into the file and flush that, as far as readers are not in the way; then the log and its folder.
 
-        Flushing again is not enough after a flush that failed: the system may have given up the pages and still show
-        them. So what can be read is written again, elsewhere, and that is flushed.
+        Flushing again is not enough after a flush that failed: the system may have dropped the pages and still show
+        them. So what can be read is written again, elsewhere, and flushed there.
         """
         self._one("PRAGMA wal_checkpoint(PASSIVE)")
         log = self._path.with_name(self._path.name + "-wal")  # never the file itself, see above
@@ -200,7 +201,7 @@ class SQLiteStore(Store):
         return self._last
 
     def find(self, kind: Kind, key: str) -> Entry | None:
-        """The only entry of this kind with this key: the last one, mostly, where an answer looks for its charge."""
+        """The only entry of this kind with this key; mostly the last one, when an answer looks for its charge."""
         last = self._last
         if last is not None and last.kind == kind and last.key == key:
             return last
@@ -212,7 +213,7 @@ class SQLiteStore(Store):
         return self._entry(f"WHERE kind IN ({places}) AND key = ?", *map(str, kinds), key)
 
     def expect(self, keys: Collection[str]) -> None:
-        """A look is cheap: nothing is fetched beforehand."""
+        """Looks are cheap here, so nothing is fetched beforehand."""
 
     # -- the file as a file ------------------------------------------------------------------------
 

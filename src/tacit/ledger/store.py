@@ -1,15 +1,15 @@
 """The ledger's table, wherever it lives: one table that only grows.
 
 Promise of every kind of store: what was committed stays, in order, through a crash or a loss of power; entries are
-never changed or removed (triggers refuse it, and the hash chain shows it if somebody goes round them); one writing
+never changed or removed (triggers refuse it, and the hash chain shows it if someone gets round them); one writing
 transaction at a time over all processes and hosts, which sees everything that was committed before it began; nothing
 is read from a table whose layout is not exactly the expected one.
 
 How entries are looked up is the same everywhere and stands here. How a transaction is made, when it is durable, and
 how the layout is checked stands with each kind: `sqlite_store`, `postgres_store`.
 
-A kind is written out in a statement where an index over some rows only may serve: for a question mark in its place
-SQLite plans the statement anew each time, to see whether this value allows the index.
+Statements name a kind directly where a partial index may serve: with a question mark in its place, SQLite would plan
+the statement anew each time, to see whether this value allows the index.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ class Site(Protocol):
     """Where a ledger is or will be kept, before there is a connection to it."""
 
     name: str
-    """What it is called in a refusal. Never holds a password."""
+    """Its name in refusals. It never holds a password."""
 
     shared: bool
-    """Whether other hosts may charge to it, of whom nobody here can tell whether they still work."""
+    """Whether other hosts may charge to it, of which this host cannot tell whether they still work."""
 
     def is_begun(self) -> bool:
         """Whether anything was recorded there."""
 
     def begin(self) -> Place:
-        """Make an empty one, durable, unless there is one; where it lies."""
+        """Make an empty ledger, durably, unless there is one; returns where it lies."""
 
     def connect(self) -> Store:
         """A connection. `Missing` if there is nothing to connect to."""
@@ -75,7 +75,7 @@ class Store(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go, also when the disk or the network has failed under it."""
+        """Close it, even when the disk or the network has failed."""
 
     @abstractmethod
     def place(self) -> Place:
@@ -83,7 +83,7 @@ class Store(ABC):
 
     @abstractmethod
     def sync(self) -> None:
-        """Flush what can be read but may have been written by somebody who was killed before their own flush."""
+        """Flush what can be read but may have been written by a process that was killed before its own flush."""
 
     @abstractmethod
     def is_empty(self) -> bool:
@@ -91,7 +91,7 @@ class Store(ABC):
 
     @abstractmethod
     def create(self) -> None:
-        """Lay out an empty one, as far as `Site.begin` did not; inside `writing`."""
+        """Lay out an empty ledger, as far as `Site.begin` did not; inside `writing`."""
 
     @abstractmethod
     def faults(self) -> Iterator[str]:
@@ -99,7 +99,7 @@ class Store(ABC):
 
     @abstractmethod
     def _do(self, statement: str, values: tuple[object, ...] = ()) -> None:
-        """Carry out a statement. In it, here and below, a question mark stands for a value."""
+        """Carry out a statement. In statements, here and below, a question mark stands for a value."""
 
     @abstractmethod
     def _one(self, statement: str, *values: object) -> tuple[Any, ...] | None:
@@ -113,7 +113,7 @@ class Store(ABC):
 
     @abstractmethod
     def expect(self, keys: Collection[str]) -> None:
-        """Entries with these keys will be read; inside `writing`. All are fetched where a look-up is expensive."""
+        """Says that entries with these keys will be read; inside `writing`. Where looks are dear, all are fetched."""
 
     def append(self, entry: Entry, payload: bytes | None = None) -> None:
         """Add the next entry; inside `writing`."""
@@ -138,7 +138,7 @@ class Store(ABC):
         return self._entry("WHERE kind = ? AND key = ?", str(kind), key)
 
     def find_one(self, kinds: Sequence[Kind], key: str) -> Entry | None:
-        """The entry with this key that is of one of these kinds, of which a key has one."""
+        """The entry with this key of one of these kinds, of which a key has only one."""
         return next((found for kind in kinds if (found := self.find(kind, key)) is not None), None)
 
     def any_of(self, kind: Kind) -> bool:
@@ -148,7 +148,7 @@ class Store(ABC):
 
     def all_of(self, kind: Kind) -> Iterator[Entry]:
         """The entries of this kind that have a key, oldest first."""
-        # the order is that of an expression, so that the index by kind serves and not the whole table
+        # ordered by an expression, so that the index by kind is used and not the whole table
         rest = "WHERE kind = ? AND key IS NOT NULL ORDER BY +sequence"
         rows = list(self._rows(f"SELECT {COLUMNS} FROM {self.table} {rest}", (str(kind),)))  # noqa: S608
         yield from map(self._checked, rows)
@@ -160,7 +160,7 @@ class Store(ABC):
         return self._entry(f"WHERE kind = '{kind}' AND key IS NOT NULL ORDER BY +sequence DESC LIMIT 1")
 
     def unanswered(self) -> Iterator[Entry]:
-        """Charges of which nothing else is known: neither an answer nor a failure."""
+        """Charges that have neither an answer nor a failure."""
         kinds = ", ".join(f"'{kind}'" for kind in OUTCOMES)
         rest = f"""WHERE kind = '{Kind.CHARGED}' AND key IS NOT NULL AND NOT EXISTS (
             SELECT 1 FROM {self.table} AS later WHERE later.kind IN ({kinds}) AND later.key = charges.key
@@ -185,7 +185,7 @@ class Store(ABC):
             yield Entry(*row)
 
     def rows(self) -> Iterator[tuple[Entry, bytes | None]]:
-        """All entries as they stand in the table, with what is stored beside them."""
+        """All entries as the table has them, with their stored answers."""
         for *row, payload in self._rows(f"SELECT {COLUMNS}, payload FROM {self.table} ORDER BY sequence"):  # noqa: S608
             yield Entry(*row), payload
 
@@ -201,13 +201,13 @@ class Store(ABC):
 
 
 def row_of(entry: Entry, payload: bytes | None) -> tuple[object, ...]:
-    """What is inserted for an entry."""
+    """The values that are inserted for an entry."""
     fields = (entry.when, entry.analyst, entry.key, entry.content, entry.previous, entry.hash, payload)
     return (entry.sequence, str(entry.kind), *fields)
 
 
 def locked(name: str) -> LedgerError:
-    """Somebody else had the lock for longer than we wait."""
+    """Another writer held the lock for longer than we wait."""
     return LedgerError(f"The ledger {name} stayed locked by another process. Ask again later.")
 
 

@@ -1,13 +1,13 @@
-"""Turns: of those who ask the same at once, one works and the others wait for what comes of it.
+"""Turns: of several who ask the same at once, one works and the others wait for the result.
 
-Promise: while somebody holds the turn of a key, nobody else on this host gets it, in whatever thread or process; the
-kernel frees the turn of a process that died. So whoever holds a key's turn and finds a charge without an answer knows
-that its asker was cut off.
+Promise: while one thread holds the turn of a key, no other thread or process on this host gets it; the kernel frees the
+turn of a process that died. So a holder of a key's turn who finds a charge without an answer knows that its asker was
+cut off.
 
-How: an "open file description" lock on one byte of a file beside the head. The byte's place is a hash of the key, so
+How: an "open file description" lock on one byte of a file next to the head. The byte's place is a hash of the key, so
 the file stays empty and two keys that share a byte merely wait for each other. Each turn has a descriptor of its own;
-such a lock belongs to it, not to the process, and excludes other threads too. A forked child lets go of the
-descriptors that it inherited, so that it does not hold on to its parent's turns.
+such a lock belongs to it, not to the process, and excludes other threads too. A forked child closes the descriptors
+that it inherited, so that it does not keep its parent's turns.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Turns:
         try:
             yield descriptor
         finally:
-            if descriptor in _held:  # else this is a forked child, where it was closed already
+            if descriptor in _held:  # otherwise this is a forked child, in which it is already closed
                 _held.discard(descriptor)
                 os.close(descriptor)
 

@@ -1,8 +1,8 @@
 """The vault: a ledger's table and its head together, opened, checked and sealed in the right order.
 
 Promise: `connect` gives a connection only to a ledger that passes the whole check against its head. A registration that
-was cut short anywhere is taken up where it stopped, and nothing can be charged before it is complete: the head comes
-first, announcing sequence 0, so that a ledger without a head is never taken for a new one.
+was cut short anywhere goes on where it stopped, and nothing can be charged before it is complete: the head comes first,
+announcing sequence 0, so that a ledger without a head is never taken for a new one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Vault:
 
     @property
     def name(self) -> str:
-        """What the ledger is called in a refusal."""
+        """The ledger's name in refusals."""
         return self._site.name
 
     @property
@@ -75,7 +75,7 @@ class Vault:
             raise self._unusable(finding)
 
     def seal(self, store: Store, entry: Entry, *, flushed: bool) -> None:
-        """Put the head at `entry`, unless it is further. What may not be on disk yet is flushed before."""
+        """Put the head at `entry`, unless it is further. Entries that may not be on disk yet are flushed before."""
         if not flushed and self.head.read().sequence < entry.sequence:
             store.sync()
         self.head.advance(entry.sequence, entry.hash)
@@ -116,8 +116,8 @@ class Vault:
     def vouch(self) -> None:
         """Make a new head for a ledger that lost its own, on the owner's word, and record that word.
 
-        The chain, the sums and the stored answers must hold. That no entry is missing at the end cannot be checked any
-        more: it is what the owner vouches for.
+        The chain, the sums and the stored answers must hold. Whether entries are missing at the end can no longer be
+        checked: the owner vouches that none are.
         """
         with self.failures(), self.head.locked():
             if self.head.exists():
@@ -149,7 +149,7 @@ class Vault:
         self.head.create(Head(secrets.token_hex(16), 0, BEFORE_ALL, place.file, place.inode))
 
     def _moved(self) -> str:
-        """What to do where the ledger's file was moved. A file that is moved keeps its inode, which the head knows."""
+        """Advice for a ledger's file that was moved. A moved file keeps its inode, which the head knows."""
         path = Path(self.name)
         if self.shared or not path.exists():
             return ""
@@ -196,5 +196,5 @@ class Vault:
 
 
 def _wrong_history(store: Store, head: Head) -> Iterator[str]:
-    last = store.last()  # first: the sealed entry is the last one, mostly, and need not be looked up again
+    last = store.last()  # first, because mostly the sealed entry is the last one and need not be looked up again
     return check.wrong_history(head, store.at(1), store.at(head.sequence), last)

@@ -4,11 +4,11 @@ Promise: a piece of work given to `submit` runs inside a transaction that no oth
 and its result is returned only after the transaction is durable and sealed. Work that arrives while a commit is under
 way waits and shares the next one: a flush costs the same for one entry as for a hundred.
 
-How: there is no thread of its own. Whoever comes takes the turn as soon as it is free and does all the work that
-waits, its own and the others'; who then gets the turn and finds its work done just leaves.
+How: the writer has no thread of its own. A caller takes the turn as soon as it is free and does all the waiting work,
+its own and the others'; a caller that then gets the turn and finds its work done just leaves.
 
 A refusal (the budget does not cover it) concerns one piece of work only. A failure of the disk or of the network
-concerns the whole batch: nobody is told that it succeeded, the connection is dropped, and the next batch begins by
+concerns the whole batch: no caller is told that it succeeded, the connection is dropped, and the next batch begins by
 opening and checking anew.
 
 Forks: connections must not cross them, so before a fork every open ledger finishes its batch and closes, and
@@ -46,11 +46,11 @@ class Vault(Protocol):
         """Refuse, inside a transaction, if the ledger is no longer the sealed one."""
 
     def seal(self, store: Store, entry: Entry, *, flushed: bool) -> None:
-        """Make the entries up to this one part of what can never be forgotten. `flushed`: we know they are on disk."""
+        """Seal the entries up to this one: they can never be forgotten. `flushed`: they are known to be on disk."""
 
 
 class _Job(Generic[Result]):
-    """A piece of work and, later, what came of it."""
+    """A piece of work and, later, its result."""
 
     def __init__(self, work: Callable[[Store], Result], key: str) -> None:
         self._work = work
@@ -89,7 +89,7 @@ class Writer:
     def submit(self, work: Callable[[Store], Result], key: str) -> Result:
         """Run `work` in a transaction; durable and sealed when this returns. It must refuse before it appends.
 
-        `key` is the one under which it will look for entries.
+        `key` is the one under which the work will look for entries.
         """
         job = _Job(work, key)
         with self._changed:
@@ -113,7 +113,7 @@ class Writer:
                 raise
 
     def seal(self, entry: Entry) -> None:
-        """Seal an entry that was read: whoever wrote it may have been killed before sealing it."""
+        """Seal an entry that was read: its writer may have been killed before sealing it."""
         with self._turn():
             store = self._connected()
             try:
@@ -124,14 +124,14 @@ class Writer:
                 raise
 
     def close(self) -> None:
-        """Let go of the ledger for good."""
+        """Close the ledger for good."""
         with self._turn():
             self._closed = True
             self._drop()
 
     @contextmanager
     def _turn(self, job: _Job[Any] | None = None) -> Iterator[bool]:
-        """Wait for the connection, and give it back; or, with a job, leave at once (False) when it has been done."""
+        """Wait for the connection, and release it; or, with a job, leave at once (False) when the job is done."""
         with self._changed:
             while self._busy and not (job and job.done):
                 self._changed.wait()
@@ -164,7 +164,7 @@ class Writer:
             problem = None
         except LedgerError as failure:
             problem = str(failure)
-        finally:  # also when interrupted: nobody may wait for ever, or be told of a charge that was not sealed
+        finally:  # even when interrupted: no caller may wait for ever, or be told of a charge that was not sealed
             if problem is not None:
                 self._drop()
             for job in batch:
@@ -176,7 +176,7 @@ class Writer:
         if self._closed:
             raise LedgerError("This ledger was closed. Open it again.")
         if self._store is not None and not self._store.is_alive():
-            self._drop()  # nothing was asked of it yet, so nothing can be lost by asking another
+            self._drop()  # it has done nothing yet, so asking another loses nothing
         if self._store is None:
             self._store = self._vault.connect()
         return self._store
@@ -196,7 +196,7 @@ class Writer:
         self._drop()
 
     def after_fork_in_parent(self) -> None:
-        """Go on."""
+        """Go on after the fork."""
         self._changed.release()
 
     def after_fork_in_child(self) -> None:
