@@ -1,6 +1,6 @@
 """Where the rows are that `quality` counts: files and frames by DuckDB, tables of PostgreSQL, sources of Spark.
 
-NOT FOR RELEASE, as all that `quality` says. Rows are read where they lie; nothing is written, nothing is kept.
+NOT FOR RELEASE, like all that `quality` says. Rows are read where they lie; nothing is written, nothing is kept.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tacit.policy.policy import Policy
 
 _UNREAD: Final = "The tables could not be read through. They must be whole and at rest."
 _WEEK: Final = 7 * 86_400.0
-_MOST: Final = 1_000_000  # values of one_of that may be met
+_MOST: Final = 1_000_000  # values of one_of that may occur
 
 
 def quality(policy: Policy, frames: Mapping[str, Any] | None = None) -> Quality:
@@ -57,7 +57,7 @@ def _of_postgres(policy: Policy) -> Quality:
     try:
         with connect(address_of(policy)) as connection:
             relations = relations_of(connection, policy)
-            with connection.transaction():  # all that is counted is of one moment
+            with connection.transaction():  # all counts are of one moment
                 connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 return _all(policy, relations, Reader(_fetched(connection), PostgresFlavour(FRESH), double))
     except library().Error:

@@ -7,10 +7,10 @@ Two layers. `read` brings the source's type to a plain one (whole numbers of 64 
 days, times as microseconds). `bound` clamps or drops, and rounds reals: with y = x / step, which is exact because step
 is a power of two, the grid value is floor(y), plus one where y - floor(y) >= 1/2. For
 y <= -1/2 or y >= 0 that difference is exact in doubles, and for y between them it rounds to a number of at least 1/2,
-so the comparison is never wrong (floor(y + 1/2) would be: 0.49999999999999994 + 0.5 is 1.0).
+so the comparison is never wrong (that of floor(y + 1/2) would be: 0.49999999999999994 + 0.5 is 1.0).
 
-What becomes of a column is decided here, once for all engines; how it is said are an engine's `Words`, which stand in
-the `cleaning` of its own folder.
+What happens to a column is decided here, once for all engines. Each engine's SQL for it is its `Words`, in the
+`cleaning` of its own folder.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tacit.policy.dates import DAY, FIRST_DAY, LAST_DAY
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The ends of a column on its grid; the constants that values are compared with; what becomes of those outside."""
+    """The ends of a column on its grid, the constants that values are compared with, and what is done outside."""
 
     lower: int
     upper: int
@@ -41,12 +41,12 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """How an engine says it. Every expression is total: it has a value, or NULL, on every row."""
+    """The SQL of one engine. Every expression is total: it has a value, or NULL, on every row."""
 
     readers: Readers[Callable[[str, str], str]]
-    """Of an expression and its type in the source."""
+    """Reads an expression of a type of the source."""
     key: Callable[[str, str], str]
-    """Of a type and an expression: canonical text, equal when the keys are."""
+    """Makes, from a type and an expression, canonical text that is equal when the keys are."""
     whole: Callable[[int], str]
     """A constant of 64 bits."""
     wide: Callable[[int], str]
@@ -62,15 +62,15 @@ class Words:
     among: Callable[[str, Sequence[int]], str]
     """Whether a whole number is one of these."""
     narrow: Callable[[str], str]
-    """A whole number that fits in 64 bits, as such."""
+    """A whole number that is known to fit, as one of 64 bits."""
     narrow_or_null: Callable[[str], str]
     """A whole number as one of 64 bits; NULL where it does not fit."""
     real: Callable[[str, str, Fraction, Range], str]
-    """The grid value of a double, of which the double divided by the step is given too."""
+    """The grid value of a double; the double divided by the step is given too."""
     missing: str = "NULL"
-    """A grid value that is not there."""
+    """NULL as a grid value."""
     no_text: str = "NULL"
-    """A text that is not there."""
+    """NULL as a text."""
 
 
 def read(column: Column, engine_type: str, expression: str, words: Words) -> str:
@@ -102,13 +102,13 @@ def key(engine_type: str, expression: str, whole: bool, words: Words) -> str:
 
 
 def range_of(lower: int, upper: int, lowest: str, highest: str, outside: Outside, words: Words) -> Range:
-    """These ends; what is outside moves to the nearer one, or is dropped."""
+    """A value within these ends; one outside moves to the nearer end, or is dropped."""
     below, above = (words.missing,) * 2 if outside == "drop" else (words.whole(lower), words.whole(upper))
     return Range(lower, upper, lowest, highest, below, above)
 
 
 def between(value: str, ends: Range, inside: str) -> str:
-    """What is outside the range becomes what it says; NULL is asked for first, which is neither in it nor outside."""
+    """Values outside the range become what is given. NULL is tested first, as it is neither inside nor outside."""
     return (
         f"CASE WHEN {value} IS NULL THEN NULL WHEN {value} < {ends.lowest} THEN {ends.below} "
         f"WHEN {value} > {ends.highest} THEN {ends.above} ELSE {inside} END"
@@ -133,7 +133,7 @@ def _listed_text(column: Column, value: str, words: Words) -> str:
 
 
 def _cell(column: Column, value: str, words: Words) -> str:
-    """The cell of a power of two that a number lies in, by comparisons alone, of which none can fail.
+    """The cell of a power of two that a number lies in, by comparisons alone, none of which can fail.
 
     Powers of two from 2**-64 to 2**66 are doubles and wide integers, so each comparison is exact.
     """

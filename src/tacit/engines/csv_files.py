@@ -86,7 +86,7 @@ def relation(prepared: Prepared, names: Sequence[str], reading: CsvReading) -> s
 
 
 def find_line(paths: Sequence[str], reading: CsvReading, text: str) -> tuple[str, int]:
-    """Where this line stands first, for files of whole lines."""
+    """The first place of this line, for files of whole lines."""
     wanted = text.encode()
     for path in paths:
         lines = (line for run in _runs(path, Grammar.of(reading, 1)) for line in run.records.split(b"\n")[:-1])
@@ -146,14 +146,14 @@ def _prepared(path: str, grammar: Grammar, draft: Path) -> tuple[str, bool]:
 
 
 def _begun(draft: Path) -> IO[bytes]:
-    """A file for the plain form. It begins with a mark, which readers drop: the first value might look like one."""
+    """A file for the plain form. It begins with a mark, which readers drop, as its first value might look like one."""
     copy = os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb")
     copy.write(_BOM)
     return copy
 
 
 def _copy_head(path: str, length: int, copy: IO[bytes]) -> None:
-    """What was read so far, all of it plain."""
+    """What was read so far; all of it is in the plain form."""
     with open(path, "rb") as file:
         while length and (block := file.read(min(length, _BLOCK))):
             copy.write(block)

@@ -1,4 +1,4 @@
-"""CSV records: which bytes are one, and the same records written so plainly that no reader can mistake them.
+"""CSV records: which bytes make one, and a plain form of them that no reader can mistake.
 
 Promise: what a record says depends on its own bytes and on the policy's `CsvReading`, and on nothing else. The grammar
 is RFC 4180's, with the policy's characters:
@@ -8,12 +8,12 @@ is RFC 4180's, with the policy's characters:
     line-end = LF | CR LF
 
 An empty line is no record, and where the policy states a comment, neither is a line that begins with it. Bytes that do
-not fit are refused, with the number of the line and the reason: a reader that mends them would have to look at lines
+not fit are refused, with the number of the line and the reason: a reader that repairs them would have to look at lines
 around them, and then one person's row would decide how others are read.
 
 The plain form has no quotes at all: between two line breaks is a record, between two delimiters a value. Where a value
 itself holds one of them, it is written as the byte 0x1F and a letter (`escaped` says whether there are any), and SQL
-takes that back. So the engine that reads the plain form has nothing left to find out, and may read it in parallel.
+undoes that. So the engine that reads the plain form has nothing left to find out, and may read it in parallel.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Grammar:
         return cls(reading, columns, re.compile(whole), quoted, re.compile(bare))
 
     def reason(self, rest: bytes) -> str:
-        """Why no record begins here."""
+        """The reason why no record begins here."""
         at, values = 0, 0
         while True:
             values += 1
@@ -106,7 +106,7 @@ class Run:
 
 
 def runs(grammar: Grammar, buffer: bytes, line: int, *, last: bool) -> tuple[list[Run], bytes, int]:
-    """The whole records at the beginning of the buffer; what is left, and its line. Refuses what can be no record."""
+    """The whole records at the beginning of the buffer; the rest, and its line. Refuses bytes that can be no record."""
     found: list[Run] = []
     at = 0
     comment = grammar.reading.comment.encode()
@@ -172,7 +172,7 @@ def plain(grammar: Grammar, records: bytes) -> bytes:
         records = _unquoted(records, ord(reading.delimiter), ord(reading.quote))
     else:
         records = re.sub(rb"(?m)^\n", b"", records.replace(b"\r\n", b"\n")).replace(_MARKED, _MARKED + b"u")
-    # Blank lines are gone, so one that is left is a value: the empty text of a table of one column.
+    # Blank lines are gone, so a remaining one is a value: the empty text, in a table of one column.
     return re.sub(rb"(?m)^\n", _MARKED + b"e\n", records)
 
 
@@ -195,7 +195,7 @@ def text_in_sql(value: str, reading: CsvReading, *, escaped: bool) -> str:
 
 
 def _letters(reading: CsvReading) -> dict[str, str]:
-    """What each letter behind the mark stands for. The mark itself comes last: it must not begin a pair anew."""
+    """What each letter after the mark stands for. The mark itself comes last, so that it cannot begin another pair."""
     return {"e": "", "d": reading.delimiter, "n": "\n", "r": "\r", "u": chr(_MARK)}
 
 
@@ -206,7 +206,7 @@ def _text_of(value: str, reading: CsvReading) -> str:
 
 
 def _doubled(grammar: Grammar, records: bytes) -> bytes:
-    """The same records with quotes inside quotes doubled, and nothing escaped otherwise."""
+    """The same records, with quotes inside quotes doubled, and without any other escapes."""
     quote, escape = grammar.reading.quote.encode(), re.escape(grammar.reading.escape.encode())
     pairs = re.compile(rb"(?s)%s(.)" % escape)
 
@@ -217,7 +217,7 @@ def _doubled(grammar: Grammar, records: bytes) -> bytes:
 
 
 def _unquoted(records: bytes, delimiter: int, quote: int) -> bytes:
-    """Well-formed records without their quotes, and without blank lines; what must be is marked.
+    """Well-formed records without their quotes, and without blank lines; special characters are marked.
 
     Quotes stand in pairs, so a byte is inside of one when the number of quotes up to it is odd. A quote that opens
     right after one that closes is the second of two that stand for one.

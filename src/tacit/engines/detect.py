@@ -1,4 +1,4 @@
-"""Detecting, once and for the owner: how does this CSV file seem to be written, and which keys have these JSON lines?
+"""Detecting, once and for the owner: how is this CSV file written, and which keys do these JSON lines have?
 
 For `tacit init` only. Registration detects nothing: what is found here is written into the policy, where the owner sees
 and corrects it. No value of a row is written down, but for the fixed words in `_NULLS` where they occur.
@@ -81,7 +81,7 @@ def json_keys(paths: Sequence[str]) -> list[str]:
             try:
                 value = json.loads(line)
             except ValueError:
-                continue  # registration says which line it is
+                continue  # registration reports the line
             if isinstance(value, dict):
                 found |= dict.fromkeys(key for key in value if key.isprintable() and key and '"' not in key)
     return list(found)
@@ -96,7 +96,7 @@ def _rows(sample: bytes, reading: CsvReading) -> list[list[str]]:
         columns = len(texts(plain(Grammar.of(reading, None), first[0]), reading))
         grammar = Grammar.of(reading, columns)
         whole = grammar.whole.match(sample)
-        # The end of the sample may lie inside a quoted value; of what is before it, nothing may be malformed.
+        # The end of the sample may lie inside a quoted value; everything before it must be well-formed.
         if whole is None or len(sample) - whole.end() > _LOOKED_AT // 16 or not whole[0].strip():
             return []
         rest = sample[whole.end() :]

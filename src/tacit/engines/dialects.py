@@ -1,15 +1,15 @@
 """Dialects: the plan's one tree as the text that each engine understands.
 
 Promise: the text means the same on every engine, on every row, as `plan.values` states it. The plan knows no dialect;
-each difference of an engine is one small function here that changes one kind of node, innermost nodes first. What the
-parser's library would translate by itself is not relied upon: the conformance tests run every kind of node that a
-plan can hold on every engine, and compare.
+each difference of an engine is one small function here that changes one kind of node, innermost nodes first. The
+translations of the parser's library are not relied on: the conformance tests run every kind of node that a plan can
+hold on every engine, and compare.
 
 What a plan's tree means, beyond plain SQL:
 - whole numbers are BIGINT, or INT128 where they could be wider (NUMERIC in PostgreSQL, which is exact at any width);
 - IntDiv cuts the fraction off towards zero, and Mod has the sign of its left side;
 - text is compared, ordered and grouped by code point; LIKE has no escape character; letters are those of Unicode;
-- LEAST and GREATEST pass over NULL, and TimestampTrunc of a date is the midnight of the first day.
+- LEAST and GREATEST ignore NULL, and TimestampTrunc of a date is the midnight of the first day.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _C: Final = "C"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What is particular to one database: where its copy lies, and which of its collations knows all letters.
+    """The properties of one database: where its copy lies, and which of its collations knows all letters.
 
     `queries` names for each table the query (of a WITH) that stands for it where there is no copy.
     """
@@ -47,7 +47,7 @@ Change = Callable[[exp.Expr, Place], exp.Expr]
 
 def text(query: exp.Expr, dialect: Dialect, place: Place | None = None) -> str:
     """The query in an engine's own words."""
-    # not copied once more: writing the nodes of a plan changes none of them
+    # not copied again: writing the nodes of a plan changes none of them
     return translated(query, dialect, place).sql(dialect=dialect, copy=False)
 
 
@@ -67,13 +67,13 @@ def translated(query: exp.Expr, dialect: Dialect, place: Place | None = None) ->
 
 def _collated(node: exp.Expr, name: str) -> exp.Expr:
     # in brackets outside too: POSITION(... IN ...) takes no bare COLLATE
-    # with its schema: whoever may create a collation could otherwise put one of this name before ours
+    # with its schema: otherwise a user who may create collations could put one of this name before ours
     collation = exp.Dot.build([exp.to_identifier("pg_catalog"), exp.to_identifier(name, quoted=True)])
     return exp.paren(exp.Collate(this=exp.paren(node), expression=collation))
 
 
 def _whole_division(node: exp.Expr, _: Place) -> exp.Expr:
-    """BIGINT / BIGINT cuts towards zero by itself; of NUMERIC only DIV does."""
+    """BIGINT / BIGINT cuts towards zero by itself; for NUMERIC only DIV does."""
     sides = [node.this.copy(), node.expression.copy()]
     if is_wide(node.this) or is_wide(node.expression):
         return exp.Anonymous(this="DIV", expressions=sides)
@@ -96,7 +96,7 @@ def _text_by_code_point(node: exp.Expr, _: Place) -> exp.Expr:
 
 
 def _nobody(node: exp.Expr, _: Place) -> exp.Expr:
-    """A unit that is nobody's, as a constant without a type: units are numbers here, or texts."""
+    """A unit that belongs to no one, as a constant without a type: units are numbers here, or texts."""
     return exp.Var(this="'0'") if node.meta.get(NOBODY) else node
 
 
@@ -114,7 +114,7 @@ def _no_escape(node: exp.Expr, _: Place) -> exp.Expr:
 
 
 def _first_day(node: exp.Expr, _: Place) -> exp.Expr:
-    """Of a date, DATE_TRUNC would make a time with a zone first."""
+    """DATE_TRUNC would first turn a date into a time with a zone."""
     plain = exp.Cast(this=node.this.copy(), to=exp.DataType(this=exp.DType.TIMESTAMP, nested=False))
     return exp.Anonymous(this="DATE_TRUNC", expressions=[exp.Literal.string(node.args["unit"].name.lower()), plain])
 

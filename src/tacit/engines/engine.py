@@ -2,9 +2,8 @@
 
 Promise: what follows holds for every engine. Opening one reads rows and may refuse in words, because only the owner
 opens it. `is_stale` and `fingerprint` are asked before the charge. `run` is called after it, and either returns an
-`Exact` or raises one fixed `EngineError`, the same for every cause; so does what `moment` gives, in which several
-queries see the same rows. The plan is the same for all engines; where one of them speaks otherwise, `dialects`
-translates.
+`Exact` or raises one fixed `EngineError`, the same for every cause; so does the result of `moment`, in which several
+queries see the same rows. The plan is the same for all engines; where an engine's SQL differs, `dialects` translates.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class Pushed(Protocol):
 
     @property
     def few(self) -> bool:
-        """Whether public facts say that there are few rows to carry."""
+        """Whether public facts say that the result has few rows."""
         ...
 
 
@@ -62,13 +61,13 @@ class Engine(Protocol):
         ...
 
     def is_stale(self) -> bool:
-        """Whether a source changed since this engine was made. To be asked before the charge."""
+        """Whether a source changed since this engine was made. Call this before the charge."""
         ...
 
     def expect(self, query: Pushed) -> None:
-        """The query may be run soon: its text may be read already, and no row or statistic of a table. Never refuses.
+        """A query that may be run soon: its text may be read now, but no row or statistic of a table. Never refuses.
 
-        To be told before the charge.
+        Call this before the charge.
         """
         ...
 
@@ -81,11 +80,11 @@ class Engine(Protocol):
         ...
 
     def widen(self, workers: int) -> None:
-        """Run so many queries at once, where the engine can."""
+        """Be ready to run this many queries at once, where the engine can."""
         ...
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close everything."""
         ...
 
 

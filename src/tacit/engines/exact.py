@@ -34,9 +34,9 @@ class Exact:
         self.__columns = {name: _whole(column) for name, column in columns.items()}
 
     def open_for(self, release: Callable[[Keys, Columns], T]) -> T:
-        """What `release` makes of the keys and the measures: int64 where they fit, Python integers where not.
+        """What `release` makes of the keys and the measures: int64 where they fit, otherwise Python integers.
 
-        Called by the release of an answer that has been paid for, and by nothing else.
+        Only the release of an answer that has been paid for calls this.
         """
         return release(list(self.__keys), {name: column.copy() for name, column in self.__columns.items()})
 
@@ -61,7 +61,7 @@ class Exact:
     def __eq__(self, _: object) -> NoReturn:
         raise _closed("compared")
 
-    __hash__ = None  # type: ignore[assignment]  # a hash would tell equal contents apart from others
+    __hash__ = None  # type: ignore[assignment]  # a hash would show which contents are equal
 
     def __copy__(self) -> NoReturn:
         raise _closed("copied")

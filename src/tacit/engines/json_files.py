@@ -1,10 +1,11 @@
 """JSON lines: files in which every line is one JSON object.
 
-Promise: the columns are those that the policy names, all of them text, and what a line says of them depends on that
+Promise: the columns are those that the policy names, all of them text, and what a line says about them depends on that
 line alone: a key that it does not have is NULL there. Lines are split as CSV lines are, and one parser both checks and
 reads them. A line that is no JSON object (of the standard: no comma behind the last value, no NaN), that has two keys
-that could be taken for one another, or that names a unit by a number with a fraction (which has no exact text) is
-refused with its file and number, for the owner; and so are units that are once a number and once the same as text.
+that could be mistaken for each other, or that names a unit by a number with a fraction (which has no exact text) is
+refused with its file and number, for the owner; and so are units that are a number in one line and the same number as
+text in another.
 """
 
 # ruff: noqa: S608  # this is where SQL is written; names and values come from the policy, through `quoting`
@@ -43,8 +44,8 @@ def relation(prepared: Prepared, names: Sequence[str]) -> str:
 def check(
     connection: DuckDBPyConnection, paths: Sequence[str], prepared: Prepared, names: Sequence[str], units: Sequence[str]
 ) -> None:
-    """Refuse the first line found that is not one object with keys that can be told apart."""
-    # NULL where it is no JSON: a function of JSON would fail on it, whichever condition stands before it.
+    """Refuse the first line found that is not one object with distinguishable keys."""
+    # NULL where it is not JSON: a JSON function would fail on it, whatever condition comes before.
     sound = f"(CASE WHEN json_valid({_LINE}) THEN {_LINE} END)"
     keys = f"list_transform(json_keys({sound}), lambda k: lower(trim(nfc_normalize(k))))"
     meant = ", ".join(quoting.text(name) for name in names)
@@ -78,7 +79,7 @@ def check(
 
 
 def _check_written_alike(connection: DuckDBPyConnection, prepared: Prepared, name: str) -> None:
-    """1 and "1" may be one person or two: neither can be guessed."""
+    """Refuse 1 next to "1": whether they are one person or two cannot be guessed."""
     kind = f"json_type({_LINE}, {_path(name)})"
     kind = f"CASE {kind} WHEN 'VARCHAR' THEN 'text' WHEN 'BOOLEAN' THEN 'truth' ELSE 'number' END"
     units = f"SELECT {_text(name)} AS unit, {kind} AS kind FROM {_lines(prepared)} AS tacit_lines"
@@ -95,10 +96,10 @@ def _check_written_alike(connection: DuckDBPyConnection, prepared: Prepared, nam
 
 
 def _lenient() -> str:
-    """Whether a line, which the engine's parser takes, is no JSON by the standard.
+    """Whether a line that the engine's parser accepts is not JSON by the standard.
 
-    Its parser is known to take these two liberties. They are looked for where no text is: texts are cut out first, and
-    that only of lines that have such signs at all.
+    Its parser is known to take these two liberties. They are looked for outside texts: texts are cut out first, but
+    only in lines that have such signs at all.
     """
     signs = quoting.text(r",\s*[\]}]|(?i:nan|inf)")
     outside = f"regexp_replace({_LINE}, {quoting.text(_TEXTS)}, '0', 'g')"

@@ -1,9 +1,9 @@
-"""Leases: folders of private rows that do not outlive whoever made them, also when that was killed.
+"""Leases: folders of private rows that do not outlive the process that made them, even if it was killed.
 
 Promise: a folder made here belongs to its owner alone and holds a file that the owner keeps locked. The lock is the
-kernel's and ends with the process, however it ends. So a folder whose lock can be had is nobody's any more, and `sweep`
-removes it; one whose lock cannot be had is never touched, nor one that has no such file, belongs to another user or is
-a link. Several may share a lease: the folder stays as long as one of them lives.
+kernel's and ends with the process, however it ends. So a folder whose lock is free has no owner any more, and `sweep`
+removes it. A folder whose lock is taken is never touched, nor one that has no such file, belongs to another user or is
+a link. Several processes may share a lease: the folder stays as long as one of them lives.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LOCK: Final = ".lease"
 
 
 class Lease:
-    """A folder that is somebody's. Closing the lease gives it up; removing it is another step."""
+    """A folder in use. Closing the lease gives it up; removing it is another step."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path = path
@@ -52,7 +52,7 @@ def make(parent: Path, prefix: str) -> Lease:
 
 
 def share(path: Path) -> Lease | None:
-    """A lease on a folder that somebody made; None if it is gone, or about to be."""
+    """A lease on an existing folder; None if it is gone, or about to be."""
     return _take(path, 0, fcntl.LOCK_SH)
 
 
@@ -67,7 +67,7 @@ def sweep(parent: Path, prefix: str) -> None:
 
 
 def remove_if_nobodys(path: Path) -> None:
-    """Remove one folder, if nobody has a lease on it."""
+    """Remove one folder, if no one has a lease on it."""
     try:
         state = path.lstat()
     except OSError:
@@ -78,7 +78,7 @@ def remove_if_nobodys(path: Path) -> None:
     if lease is not None:
         lease.remove()
     elif not (path / LOCK).exists():
-        with suppress(OSError):  # its maker was killed before it was leased; or is about to, and then makes another
+        with suppress(OSError):  # its maker was killed, or is about to lease it, and makes another
             path.rmdir()
 
 
@@ -94,7 +94,7 @@ def alone(path: Path) -> Iterator[None]:
 
 
 def _take(path: Path, create: int, lock: int) -> Lease | None:
-    """The lease, unless somebody else's lock forbids it or the folder went while it was being taken."""
+    """The lease, unless another's lock forbids it or the folder was removed meanwhile."""
     try:
         descriptor = os.open(path / LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | create, 0o600)
     except OSError:
@@ -103,7 +103,7 @@ def _take(path: Path, create: int, lock: int) -> Lease | None:
         return None
     try:
         fcntl.flock(descriptor, lock | fcntl.LOCK_NB)
-        # A sweep may have had the lock just before: then the file that is locked now is no longer in the folder.
+        # A sweep may have held the lock just before: then the locked file is no longer in the folder.
         if os.path.samestat(os.fstat(descriptor), os.lstat(path / LOCK)):
             return Lease(path, descriptor)
     except OSError:

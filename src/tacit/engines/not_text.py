@@ -1,6 +1,6 @@
-"""Files that are called .csv or .jsonl and hold something else: said to the owner in a sentence, by `tacit init` only.
+"""Files that are called .csv or .jsonl and hold something else: `tacit init` tells the owner so in a sentence.
 
-Looked at are the first bytes, and whether the beginning has characters that no text has.
+It looks at the first bytes, and at characters in the beginning that no text has.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _KNOWN: Final = (
 )
 _CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1f\x7f\ufffd]")
 _SHARE: Final = 0.01
-"""Where more of the beginning than this are control characters, it is no text."""
+"""A beginning with a larger share of control characters than this is not text."""
 
 
 def refuse_what_is_not_text(path: str, beginning: bytes, encoding: str) -> None:

@@ -1,7 +1,7 @@
-"""The worker's process as its owner sees it: start it, ask it, kill it when its time is up.
+"""The worker's process as its owner sees it: starting it, asking it, killing it when its time is up.
 
-Promise: `ask` returns within the deadline or raises the one fixed `EngineError`. The text is the same whatever went
-wrong, because what went wrong may depend on private rows. A worker that failed to answer is killed and a new one is
+Promise: `ask` returns within the deadline or raises the one fixed `EngineError`. The text is the same for every
+failure, because the failure may depend on private rows. A worker that failed to answer is killed and a new one is
 started for the next question.
 """
 
@@ -25,7 +25,7 @@ from tacit.engines.exact import Exact
 from tacit.errors import EngineError
 
 FAILED: Final = "The engine could not answer this. What was charged stays charged, and the same is not drawn again."
-_AT_ONCE: Final = 2**15  # bytes that a pipe takes while nobody reads
+_AT_ONCE: Final = 2**15  # bytes that a pipe takes before anyone reads
 _SOON: Final = 0.1  # seconds
 _ENVIRONMENT: Final = ("PATH", "LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "LANG", "LC_ALL")
 
@@ -43,7 +43,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Which worker: its module, the folder it runs in, what it is told besides the limits, what it may inherit."""
+    """Which worker: its module, the folder it runs in, what it is told, but for limits, what it may inherit."""
 
     module: str = "tacit.engines.duckdb.worker"
     folder: str = "/"
@@ -81,7 +81,7 @@ class Worker:
         return reply
 
     def foretell(self, message: dict[str, Any]) -> None:
-        """Say what may be asked next; there is no reply. A worker that is busy or gone is not told.
+        """Announce what may be asked next; there is no reply. A worker that is busy or gone is not told.
 
         A worker that left its last message unread gets almost no grace period: it is ended, and the next question
         starts another.
@@ -128,7 +128,7 @@ class Worker:
         environment = {
             name: os.environ[name] for name in (*_ENVIRONMENT, *self._program.environment) if name in os.environ
         }
-        home = str(Path(__file__).resolve().parents[2])  # where this package is imported from
+        home = str(Path(__file__).resolve().parents[2])  # the place that this package is imported from
         environment["OPENBLAS_NUM_THREADS"] = "1"  # numpy only carries columns there: no idle threads
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [home, environment.get("PYTHONPATH")]))
         self._process = subprocess.Popen(  # noqa: S603  # our own interpreter and modules, no shell
@@ -153,7 +153,7 @@ class Worker:
 
     @contextmanager
     def _or_killed(self) -> Iterator[None]:
-        """A worker with whom something went wrong is killed, and it is the one fixed error."""
+        """A worker that failed is killed, and the one fixed error is raised."""
         try:
             yield
         except (OSError, EOFError, TimeoutError, ValueError):
@@ -168,7 +168,7 @@ class Worker:
         if process is None or self._owner != os.getpid():
             return
         if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)  # it leads a session of its own: what it started goes with it
+            os.killpg(process.pid, signal.SIGKILL)  # it leads a session of its own: its children end with it
         process.wait()
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:

@@ -2,8 +2,8 @@
 
 NOT FOR RELEASE. For the owner alone: these are exact counts of private rows, without any noise, as `tacit risk` gives.
 No question, no ledger and no answer ever sees them. They are read with the very expressions that registration uses
-(`registration` and an engine's `Flavour`), so that what is counted here is what becomes of the rows there. The SQL is
-plain enough for every engine; `check_rows` opens them.
+(`registration` and an engine's `Flavour`), so that the counts here are about what registration does with the rows. The
+SQL is plain enough for every engine; `check_rows` opens them.
 """
 
 # ruff: noqa: S608  # this is where SQL is written; names and values come from the policy, through `quoting`
@@ -27,13 +27,13 @@ WARNING: Final = NOT_FOR_RELEASE
 
 @dataclass(frozen=True, slots=True)
 class ColumnQuality:
-    """What becomes of a column's values: of how many rows each is true, and which listed values never occur."""
+    """What happens to a column's values: the number of rows of each kind, and the listed values that never occur."""
 
     name: str
     present: int  # the source has something there
     unreadable: int  # it has something that cannot be read as the column's type
     outside: int  # it can be read, and lies outside the bounds: clamped, or dropped where the policy says so
-    unlisted: int  # it can be read, and is not among the values of one_of: taken for missing
+    unlisted: int  # it can be read, and is not among the values of one_of: counts as missing
     never_met: tuple[object, ...]  # values of one_of that no row has
 
     def problems(self) -> Iterator[str]:
@@ -52,12 +52,12 @@ class ColumnQuality:
 
 @dataclass(frozen=True, slots=True)
 class TableQuality:
-    """What becomes of a table's rows."""
+    """What happens to a table's rows."""
 
     name: str
     rows: int
-    without_unit: int  # rows that are no one's: their unit is missing
-    incomplete: int  # rows left out because a column that has no gaps has one there
+    without_unit: int  # rows whose unit is missing
+    incomplete: int  # rows left out because a column that must not miss values misses one there
     units: int
     trimmed: int  # rows beyond rows_per_unit
     trimmed_units: int  # units that have such rows
@@ -92,7 +92,7 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """An engine that is open: how it runs a query, and what it words in its own way."""
+    """An open engine: how it runs a query, and its own SQL."""
 
     rows: Callable[[str], Sequence[Sequence[Any]]]
     flavour: Flavour
@@ -144,7 +144,7 @@ def _listed(parts: list[str]) -> str:
 
 
 def _counts(reader: Reader, column: Column, place: int) -> list[str]:
-    """How many values there are; and of these how many are unreadable, outside, unlisted."""
+    """How many values there are, and how many of these are unreadable, outside or unlisted."""
     real = column.kind == "real"
     readable = f"t{place} IS NOT NULL"
     if real:  # NaN is above every number on all engines

@@ -12,7 +12,7 @@ def identifier(*parts: str) -> str:
 
 
 def text(value: str) -> str:
-    """A string literal. DuckDB knows no escapes inside plain quotes but the doubled quote."""
+    """A string literal. DuckDB's only escape inside plain quotes is the doubled quote."""
     return "'" + value.replace("'", "''") + "'"
 
 

@@ -1,7 +1,8 @@
-"""What a column of each kind may be read from, the same on every engine; how it is read is each engine's own.
+"""What a column of each kind may be read from, the same on every engine; each engine reads it in its own way.
 
 Promise: the kinds that can be read are listed once. An engine that lacks a reader does not start, because every reader
-is an argument here; and a column that is stated as one kind and found as another is refused in the same words.
+is an argument here; and a column that is stated as one kind and found as another is refused in the same words
+everywhere.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from tacit.policy.columns import Column, Kind
 
 R = TypeVar("R")
 Readers: TypeAlias = Mapping[tuple[Kind, Kind], R]
-"""By what the policy states and what the source holds."""
+"""Readers by the kind that the policy states and the kind that the source holds."""
 
 
 def readers(

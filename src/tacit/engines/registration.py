@@ -2,17 +2,17 @@
 
 Promise: for each private table T the copy `tacit_copy.T` holds `tacit_unit` (never NULL), `tacit_rank` (1, 2, ... in
 each unit, at most `rows_per_unit`), and the policy's columns on their grids; public tables have the columns alone.
-What the copy holds of a unit depends on that unit's rows and the secret only. So with one unit more, the copy has
-that unit's rows more and is otherwise the same: that is the whole sensitivity argument of `rank <= r`.
+What the copy holds of a unit depends on that unit's rows and the secret only. So with one more unit, the copy has that
+unit's rows in addition and is otherwise the same: that is the whole sensitivity argument of `rank <= r`.
 
 A row's rank follows from a keyed hash of what the row *is*: its unit and its cleaned columns, never its position, which
 would shift with other people's rows. Rows of a unit that are the same in every column are told apart by a counter, so
 that a row that occurs nine times is nine times as likely to be kept as one that occurs once; which of the nine is
-called the first does not matter, since they are the same. Should two different rows of one unit collide in the hash,
-their order is arbitrary, which still touches this unit alone.
+called the first does not matter, since they are the same. If two different rows of one unit collide in the hash, their
+order is arbitrary, which still affects this unit alone.
 
-The argument is the same on every engine, so its SQL is written here once; a `Flavour` says what an engine words in its
-own way. It stands with the tables that the engine makes in the `registration` of its own folder, and PostgreSQL's in
+The argument is the same on every engine, so its SQL is written here once; a `Flavour` has the parts that each engine
+words in its own way. It is defined with the engine's tables in the `registration` of its own folder, PostgreSQL's in
 `postgres.copy`.
 """
 
@@ -33,11 +33,11 @@ from tacit.policy.reading import CsvReading
 from tacit.policy.units import ColumnUnit, PathUnit, RowUnit
 
 ROW: Final = "tacit_row"
-"""How a source's row is called where it is read."""
+"""The alias of a source's row where it is read."""
 
 
 class Flavour(Protocol):
-    """What an engine words in its own way. Every expression is total: it has a value, or NULL, on every row."""
+    """What each engine words in its own way. Every expression is total: it has a value, or NULL, on every row."""
 
     @property
     def words(self) -> Words:
@@ -119,7 +119,7 @@ def with_ranks(table: Table, rows: str, flavour: Flavour) -> str:
 def unit_and_columns(
     policy: Policy, table: Table, relations: Mapping[str, Relation], flavour: Flavour
 ) -> tuple[str, str, list[tuple[str, str]]]:
-    """The unit of a source's row and the joins it needs; and each column as it is there, and as it is read."""
+    """The unit of a source's row and the joins it needs; and each column, both as it is and as it is read."""
     relation = relations[table.name]
     unit, joins = "1", ""
     if not table.public and not isinstance(table.unit, RowUnit):
@@ -132,7 +132,7 @@ def unit_and_columns(
 
 
 def _one_of_each_key(table: Table, columns: str, rows: str, order: str) -> str:
-    """Of the rows of a unit that share the table's key, the first by the keyed hash. Rows without a key all stay."""
+    """The first row, by the keyed hash, of a unit's rows that share the table's key. Rows without a key all stay."""
     key = quoting.identifier(str(table.key))
     first = f"row_number() OVER (PARTITION BY tacit_unit, {key} ORDER BY {order}) AS tacit_first"
     return (
@@ -157,7 +157,7 @@ def _as_read(table: Table, relation: Relation, column: Column, flavour: Flavour)
 
 
 def plain_number(reading: CsvReading, text: str) -> str:
-    """A number written as the policy says, as SQL writes it. What has a point where none can be is no number."""
+    """A number written as the policy says, in SQL's form. A text with a point where none may be is not a number."""
     if reading.plain_numbers:
         return text
     found = text if reading.thousands == "" else f"replace({text}, {quoting.text(reading.thousands)}, '')"
@@ -186,8 +186,8 @@ def _unit(
 ) -> tuple[str, str, str]:
     """The least and the greatest of the units that a row leads to, and the joins that this needs.
 
-    A row that leads to several is a row of each of them: it leaves with any, so it can be no one's. It stays so along
-    the whole path, because a row behind it leads to all of them too.
+    A row that leads to several is a row of each of them: it would leave with any of them, so it counts as a row of
+    none. That holds along the whole path, because a row that leads to it leads to all of them too.
     """
     table, relation = policy.tables[name], relations[name]
     unit = table.unit

@@ -2,7 +2,7 @@
 
 Promise: 32 bytes from the operating system, held in memory or in a file that only its owner can read. It is never
 printed. No privacy guarantee rests on it: a unit's ranks depend on that unit's own rows only, so sensitivity is the
-same for any secret. It keeps contributors and analysts from steering or predicting which rows stand in for a unit.
+same for any secret. It keeps contributors and analysts from steering or predicting which rows represent a unit.
 """
 
 from __future__ import annotations

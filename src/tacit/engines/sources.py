@@ -2,7 +2,7 @@
 
 Promise: what a row says depends on that row and on the policy. CSV and JSON lines are text throughout, read by the
 policy's own words (`csv_files`, `json_files`); Parquet files of one table have the same columns, and folders called
-`key=value` mean nothing. Columns whose names could be taken for one another are refused. Names and types are found
+`key=value` mean nothing. Columns whose names could be mistaken for each other are refused. Names and types are found
 without looking at a row; rows are looked at only where a folder is given to prepare files in. A file's fingerprint is
 made of what the file system knows about it, so noticing a change costs microseconds, and it covers every file read.
 """
@@ -34,23 +34,23 @@ if TYPE_CHECKING:
 _INTEGERS: Final = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _WIDE_INTEGERS: Final = ("UBIGINT", "HUGEINT", "UHUGEINT")
 LARGEST_WHOLE: Final[Mapping[str, int]] = {"DOUBLE": 2**53, "FLOAT": 2**24}
-"""From here on a floating point number stands for several whole ones."""
+"""From here on one floating point number stands for several whole numbers."""
 _ENDINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "csv": (".csv", ".csv.gz", ".tsv", ".tsv.gz"),
     "json": (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz"),
     "parquet": (".parquet", ".pq"),
 }
-"""What is read of a folder."""
+"""The endings of the files in a folder that are read."""
 _AS_WRITTEN: Final = "hive_partitioning = false, union_by_name = false, filename = false, file_row_number = false"
 _TICK: Final = 0.02
-"""Seconds. Two changes of a file may carry the same time when they lie this near together."""
+"""Seconds within which two changes of a file may carry the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
     """A source that a connection can read: its SQL, and the type of each of its columns.
 
-    Texts are compared by their characters in `sql`; in `own`, where there is one, as the source itself compares them.
+    Texts are compared by their characters in `sql`; in `own`, where that is given, as the source itself compares them.
     """
 
     sql: str
@@ -62,14 +62,14 @@ class Relation:
         return self.types.get(self.name_of(name))
 
     def name_of(self, name: str) -> str:
-        """The column's name as the source spells it, if it has it; other engines than DuckDB see case."""
+        """The column's name as the source spells it, if it has the column; engines other than DuckDB see case."""
         if name in self.types:
             return name
         return next((column for column in self.types if column.casefold() == name.casefold()), name)
 
 
 def kind_of(engine_type: str) -> Kind | None:
-    """What the policy calls this type of the engine; None for types that no question can use."""
+    """The policy's name of this type of the engine; None for types that no question can use."""
     name = engine_type.upper()
     if name in _INTEGERS or name in _WIDE_INTEGERS:
         return "integer"
@@ -147,10 +147,10 @@ def named_columns(policy: Policy, table: str) -> tuple[list[str], list[str]]:
 
 
 def distinct_names(table: str, names: Iterable[str]) -> list[str]:
-    """The names of a source's columns, as they are, if nothing could take one for another.
+    """The names of a source's columns, unchanged; refused where one could be mistaken for another.
 
-    SQL sees no case, and people see neither spaces at the ends nor how an accent is composed. Where two columns could
-    both be meant by the unit's name, one of them would be protected silently, and perhaps the wrong one.
+    SQL ignores case, and people see neither spaces at the ends nor how an accent is composed. If two columns could be
+    meant by the unit's name, one of them would be protected silently, and perhaps the wrong one.
     """
     seen: dict[str, str] = {}
     for name in (names := list(names)):
@@ -171,7 +171,7 @@ def fingerprint(policy: Policy) -> str:
 
 
 def wait_for_the_clock(policy: Policy) -> None:
-    """Wait until a change of any source would carry a later time than it has now: a moment, if it is quite new."""
+    """Wait until a change of any source would carry a later time than it has now: a moment, if a file is very new."""
     times = [each[3] for table in policy.tables.values() for each in _stats(table, policy.directory)]
     age = time.time() - max(times, default=0) / 1e9
     if 0 <= age < _TICK:
@@ -219,9 +219,10 @@ def _inside(connection: DuckDBPyConnection, source: Source, directory: str) -> s
 
 
 def _uncollated(connection: DuckDBPyConnection, relation: Relation) -> Relation:
-    """The relation, with texts that are equal only if their characters are: a collation goes along into every copy.
+    """The relation, with texts that are equal only if their characters are.
 
-    Collations stand in no type, so wherever the database speaks of any all texts are taken out of theirs.
+    A collation is carried into every copy. Types do not show collations, so if the database has any, all texts lose
+    theirs.
     """
     spoken = connection.execute(
         "SELECT 1 FROM (SELECT database_name, sql FROM duckdb_tables() UNION ALL "
@@ -247,7 +248,7 @@ def _parquet(connection: DuckDBPyConnection, table: str, files: Sequence[str]) -
     first: Relation | None = None
     for file in files:
         sql = f"read_parquet([{quoting.text(csv_files.literally(file))}], {_AS_WRITTEN})"
-        # Asked of the file itself: the engine would call the second of two columns something else.
+        # Read from the file itself: the engine would rename the second of two equal columns.
         distinct_names(table, _parquet_names(connection, file))
         found = _described(connection, table, sql)
         if first is None:
@@ -267,7 +268,7 @@ def _parquet_names(connection: DuckDBPyConnection, file: str) -> list[str]:
     """The names of the outermost columns, as the file has them."""
     path = quoting.text(csv_files.literally(file))
     rows = connection.execute(f"SELECT name, num_children FROM parquet_schema([{path}])").fetchall()
-    names, open_children = [], [1]  # the root has a row of its own
+    names, open_children = [], [1]  # the root has its own row
     for name, children in rows:
         if len(open_children) == 2:
             names.append(str(name))

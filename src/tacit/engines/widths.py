@@ -1,7 +1,7 @@
 """Widths: could this whole number be wider than 64 bits where it stands in a query?
 
-Promise: false only for what certainly is a BIGINT (or narrower) when the engine computes it. Whatever is not known
-here counts as wide, which costs time and never a digit.
+Promise: false only for what certainly is a BIGINT (or narrower) when the engine computes it. Anything not known here
+counts as wide, which costs time but never a digit.
 """
 
 from __future__ import annotations

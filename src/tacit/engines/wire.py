@@ -11,7 +11,7 @@ import json
 import struct
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-if TYPE_CHECKING:  # a worker that carries short results never loads numpy, which takes longer than all else it loads
+if TYPE_CHECKING:  # a worker with short results never loads numpy, which takes longest to load
     import numpy as np
     import numpy.typing as npt
 

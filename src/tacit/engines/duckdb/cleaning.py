@@ -1,6 +1,6 @@
 """Cleaning in DuckDB's words: casts that give NULL where they cannot.
 
-Promise: total, as `engines.cleaning` promises it. Where it rounds or clamps it asks for NULL and NaN first, because
+Promise: total, as `engines.cleaning` promises it. Where it rounds or clamps it tests for NULL and NaN first, because
 `least(greatest(NULL, 0), 10)` is 0 in DuckDB and NaN sorts above everything. What is read is a BIGINT, HUGEINT, DOUBLE
 or VARCHAR.
 """
@@ -67,7 +67,7 @@ def _integer(expression: str, engine_type: str) -> str:
 def _whole_of_real(expression: str, engine_type: str) -> str:
     number = _double(expression, engine_type)
     rounded = f"floor({number}) + CASE WHEN {number} - floor({number}) >= 0.5 THEN 1 ELSE 0 END"
-    # HUGEINT holds whole doubles up to 1.7e38; anything beyond is further out than any bound, and keeps its side.
+    # HUGEINT holds whole doubles up to 1.7e38; anything beyond is further out than any bound, and stays on its side.
     far = "CAST('100000000000000000000000000000000000000' AS HUGEINT)"
     return (
         f"CASE WHEN {number} IS NULL OR NOT isfinite({number}) THEN NULL WHEN {number} > 1e38 THEN {far} "

@@ -42,8 +42,8 @@ class DuckDBEngine:
         self._path = path
         self._schema = schema
         self._fingerprint = fingerprint
-        # A worker that starts again finds another copy there, if the policy was changed and opened meanwhile. A plan
-        # made for these bounds must not read rows that were bounded by others, so the worker looks whose copy it is.
+        # If the policy was changed and opened meanwhile, a worker that starts again finds another copy. A plan made for
+        # these bounds must not read rows under other bounds, so the worker checks which copy it is.
         self._mark = mark
         program = Program(setup={"digest": mark})
         self._make = partial(Worker, str(path.absolute()), limits, program)  # workers run in another folder
@@ -106,7 +106,7 @@ class DuckDBEngine:
     def is_stale(self) -> bool:
         """Whether a source's files changed since this engine was made, or a copy under other bounds took its place.
 
-        To be asked before the charge.
+        Call this before the charge.
         """
         return self._has_changed() or self._is_replaced()
 
@@ -122,7 +122,7 @@ class DuckDBEngine:
         return found != self._seen
 
     def expect(self, query: Pushed) -> None:
-        """Have a worker that is free read the query's text. Whether it could does not show here."""
+        """Let a free worker read the query's text. Whether that succeeds does not show here."""
         with suppress(queue.Empty):
             worker = self._free.get_nowait()
             try:
@@ -151,11 +151,11 @@ class DuckDBEngine:
         return exact_of(reply, measures)
 
     def moment(self) -> AbstractContextManager[Run]:
-        """Runs queries that all see the rows of one moment: those of the copy, which nobody changes."""
+        """Runs queries that all see the rows of one moment: those of the copy, which never changes."""
         return nullcontext(self.run)
 
     def widen(self, workers: int) -> None:
-        """Have so many workers over the same copy, all started now, so that a slow query holds up no other."""
+        """Have this many workers over the same copy, all started now, so that a slow query delays no other."""
         while len(self._workers) < workers:
             more = self._make()
             self._workers.append(more)
@@ -174,7 +174,7 @@ class DuckDBEngine:
 
 
 def _identity(path: Path) -> tuple[int, ...] | None:
-    """What tells the file at this path from any that takes its place; None where there is none."""
+    """The identity of the file at this path, which no other file in its place has; None where there is none."""
     try:
         found = path.stat()
     except OSError:

@@ -2,9 +2,8 @@
 
 Promise: a column's type comes from the frame's schema, never from its values, and what a row says depends on that row
 alone. An object column of pandas is the text of each of its objects. What the engine cannot read (128-bit integers,
-256-bit decimals, periods, complex numbers, Python objects of polars) has no kind: it cannot be asked about, and does
-not stand in the way of the other columns. Libraries are recognised, not imported: whoever hands over a frame has its
-library already.
+256-bit decimals, periods, complex numbers, Python objects of polars) has no kind: it cannot be asked about, but the
+other columns can be used. Libraries are recognised, not imported: a caller with a frame has its library already.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ UNREADABLE: Final = "UNREADABLE"
 def open_frame(connection: DuckDBPyConnection, name: str, frame: Any) -> Relation:
     """The frame as a relation of the connection, with the columns that the engine can read."""
     names = _names(name, frame)
-    with connection.cursor() as beside:  # a type that cannot be read must end no transaction of the connection
+    with connection.cursor() as beside:  # a type that cannot be read must not end a transaction of the connection
         types = _types(beside, name, frame, names)
     readable = [place for place, column in enumerate(names) if types[column] != UNREADABLE]
     _register(connection, name, _part(frame, readable))
@@ -78,7 +77,7 @@ def _names(name: str, frame: Any) -> list[str]:
 
 
 def _types(connection: DuckDBPyConnection, name: str, frame: Any, names: list[str]) -> dict[str, str]:
-    """The engine's type of every column, found on none of the rows; one by one where some have none."""
+    """The engine's type of every column, found without rows; one by one where some columns have none."""
     import duckdb
 
     found = {}
@@ -125,7 +124,7 @@ def _part(frame: Any, places: list[int], rows: int | None = None) -> Any:
 
 
 def _is_mixed_category(frame: Any, place: int) -> bool:
-    """Whether it is a pandas category of other things than text: one value that is missing would make it a double."""
+    """Whether it is a pandas category of anything but text: one missing value would turn it into doubles."""
     kind = frame.dtypes.iloc[place] if _library(frame)[0] == "pandas" else None
     categories = getattr(kind, "categories", None)
     return categories is not None and not all(isinstance(each, str) for each in categories)

@@ -1,10 +1,10 @@
-"""Ctrl-C while the engine works in this process: the same interrupt that it is everywhere else in Python.
+"""Ctrl-C while the engine works in this process: it interrupts as everywhere else in Python.
 
-A statement that runs in Python's main thread takes the signal off Python's hands: the engine notices it between two
-pieces of work, waits for its other threads to come to an end of theirs, which may take as long as the whole statement,
-and then reports an error of its own that nobody who waits for KeyboardInterrupt would catch. So what may take long
-runs in a thread beside the main one, which stays free to be interrupted and then stops all of the engine's threads;
-and for the short rest the engine's own report is turned into what it means.
+While a statement runs in Python's main thread, the engine receives the signal instead of Python: it notices it between
+two pieces of work, waits for its other threads to finish theirs, which may take as long as the whole statement, and
+then reports its own error, which code that waits for KeyboardInterrupt would not catch. So long statements run in a
+second thread. The main thread stays free to be interrupted, and then stops all of the engine's threads. For short
+statements, the engine's own report is turned into a KeyboardInterrupt.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def execute(connection: DuckDBPyConnection, sql: str) -> None:
             running.result()
         except KeyboardInterrupt:
             while not _has_ended(running):
-                connection.interrupt()  # again and again: one that comes before the statement has begun is forgotten
+                connection.interrupt()  # repeatedly: an interrupt before the statement has begun is forgotten
             raise
 
 
 def _has_ended(running: Future[Any]) -> bool:
     try:
         return bool(wait([running], _PATIENCE).done)
-    except KeyboardInterrupt:  # an impatient second one, while the first is being seen to
+    except KeyboardInterrupt:  # a second one while the first is being handled
         return False
 
 

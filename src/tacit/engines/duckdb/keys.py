@@ -1,6 +1,6 @@
-"""Keys: do the columns that lead to units mean the same where they meet, and is every unit told from every other?
+"""Keys: do the columns that lead to units mean the same where they meet, and are different units always distinguished?
 
-Promise: a policy that is let through names each unit by one text, and two units never by the same. Units meet when
+Promise: an accepted policy names each unit by one text, and never two units by the same text. Units meet when
 several tables name them, and where a path steps from one table to another. Whole numbers of any width meet whole
 numbers, text meets text; what is stored as a double is a whole number as long as it is below 2**53, beyond which
 several people share one double. Text meets whole numbers only when each text that reads as a number is written as
@@ -67,7 +67,7 @@ def check(connection: DuckDBPyConnection, policy: Policy, relations: Mapping[str
 
 
 def check_types(policy: Policy, relations: Mapping[str, Relation]) -> None:
-    """The part of it that needs no row."""
+    """The part of the check that needs no row."""
     for one, other in meetings(policy):
         ours, theirs = _type(relations, one), _type(relations, other)
         for key, found in ((one, ours), (other, theirs)):
@@ -87,12 +87,12 @@ def check_types(policy: Policy, relations: Mapping[str, Relation]) -> None:
 
 
 def _family(engine_type: str) -> str:
-    """Types of one family name a thing by the same text."""
+    """Types of one family name the same thing by the same text."""
     name = engine_type.upper()
     if name in LARGEST_WHOLE:
         return _DOUBLE
     if kind_of(name) in ("integer", "real"):
-        return _WHOLE  # decimals too: they are named by their digits, without zeros at the end
+        return _WHOLE  # decimals too: their digits name them, without zeros at the end
     return _TEXT if name == "VARCHAR" or name.startswith("ENUM") else name
 
 

@@ -1,7 +1,7 @@
-"""Registration in DuckDB: the words in which `engines.registration` is said there, and what its tables look like.
+"""Registration in DuckDB: DuckDB's words for `engines.registration`, and the form of its tables.
 
-Promise: that of `engines.registration`. The rows of a private table lie in a schema of their own, with rows of nobody's
-beside them, and `tacit_copy` shows those that are somebody's.
+Promise: that of `engines.registration`. The rows of a private table lie in a schema of their own, together with dummy
+rows that belong to no unit, and `tacit_copy` shows the real ones.
 """
 
 # ruff: noqa: S608  # this is where SQL is written; names and values come from the policy, through `quoting`
@@ -23,7 +23,7 @@ from tacit.policy.columns import LONGEST_TEXT, Column
 from tacit.policy.policy import Policy, Table
 
 ROWS: Final = "tacit_rows"
-"""Where the rows of private tables are, of which the copy shows those that are somebody's."""
+"""Where the rows of private tables are, of which the copy shows only the real ones."""
 _END: Final = "tacit_end"
 
 
@@ -76,8 +76,8 @@ def statements(policy: Policy, relations: Mapping[str, Relation], secret: Secret
             yield Statement(name, f"CREATE TABLE {there} AS {body}")
             continue
         rows = quoting.identifier(ROWS, name)
-        # In all blocks but the last the mark is one constant, so an engine sees without looking that nobody's rows are
-        # not there; a condition on ranks would read a whole column more.
+        # In all blocks but the last the mark is one constant, so the engine knows without reading them that they have
+        # no dummy rows; a condition on ranks would read one more column.
         columns = f"tacit_unit, {RANK}{names_of(table, lead=', ')}"
         yield Statement(name, f"CREATE TABLE {rows} AS SELECT *, CAST(0 AS TINYINT) AS {_END} FROM ({body}) AS tacit_t")
         yield Statement(name, f"INSERT INTO {rows} ({columns}, {_END}) {_ends(table)}")
@@ -85,10 +85,11 @@ def statements(policy: Policy, relations: Mapping[str, Relation], secret: Secret
 
 
 def _ends(table: Table) -> str:
-    """Rows that are nobody's, marked 1, with the least and the greatest of what each column can hold, and with NULL.
+    """Dummy rows, marked 1, with the least and the greatest value that each column can hold, and with NULL.
 
-    An engine that keeps the least and the greatest value of every column plans by them: one person with a value that
-    no other has would change how a question is answered for everybody. With these rows they are what the policy says.
+    An engine that keeps the least and the greatest value of every column plans by them: one person with a value that no
+    other has would change how a question is answered for everyone. With these rows, these values are what the policy
+    says.
     """
     least, greatest, missing = [str(-(2**63)), "0"], [str(2**63 - 1), "0"], ["0", "0"]
     for column in table.columns.values():

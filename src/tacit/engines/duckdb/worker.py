@@ -3,12 +3,12 @@
 Promise: what goes wrong here stays here. The process can write no file, dumps no core, and has a limit on its address
 space, because the engine's own memory limit does not bind scalar functions. The connection has no external access, no
 extensions, no replacement scans, and its configuration is locked. One SELECT statement is run per message; its result
-must be whole numbers and text. Any failure is the single word "failed": the engine's own message goes nowhere. What may
-be asked next can be told before it is paid for; its text is then parsed, which looks at no table.
+must be whole numbers and text. Any failure is the single word "failed": the engine's own message goes nowhere. The next
+question may be announced before it is paid for; its text is then parsed, which looks at no table.
 
-A process is started for every curator, so it loads little: of DuckDB the library itself (`_duckdb`), without the Python
-around it that nothing here uses, and numpy only for results that may be long. Whether a result may be long is said with
-the query and follows from public facts, so that the time that loading takes tells nothing about rows.
+A process is started for every curator, so it loads little: of DuckDB only the library itself (`_duckdb`), without the
+Python around it that is not used here, and numpy only for results that may be long. The query says whether a result may
+be long, and that follows from public facts, so the loading time says nothing about rows.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 def lock_process(address_space: int) -> None:
-    """No files written, no core dumped, no more memory than this."""
+    """Let this process write no files, dump no core, and use no more memory than this."""
     resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def open_locked(path: str, memory: int, threads: int) -> DuckDBPyConnection:
-    """The working copy, read-only, with every way out of the engine closed and the locks locked."""
+    """The working copy, read-only, with every way out of the engine closed and the settings locked."""
     import _duckdb as duckdb
 
     connection = duckdb.connect(
@@ -63,7 +63,7 @@ Parsed: TypeAlias = tuple[str, "list[Statement]"]
 
 
 def parsed(connection: DuckDBPyConnection, sql: str) -> Parsed | None:
-    """The statements of a text, or None. No table is looked at: what comes of it depends on the text alone."""
+    """The statements of a text, or None. No table is looked at: the result depends on the text alone."""
     import _duckdb as duckdb
 
     try:
@@ -77,7 +77,7 @@ def answer(connection: DuckDBPyConnection, request: dict[str, Any], foretold: Pa
     import _duckdb as duckdb
 
     if not request.get("few"):
-        import numpy as np  # noqa: F401  # loaded before a row is read, and while there is room for it
+        import numpy as np  # noqa: F401  # loaded before a row is read, while there is memory for it
 
     try:
         known = foretold is not None and foretold[0] == request["sql"]
@@ -136,7 +136,7 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
         return
     foretold: Parsed | None = None
     while (request := wire.receive(incoming)) is not None:
-        if "soon" in request:  # what may be asked next, once it is paid for
+        if "soon" in request:  # a question that may come next, once it is paid for
             foretold = parsed(connection, request["soon"])
         else:
             wire.send(outgoing, answer(connection, request, foretold))

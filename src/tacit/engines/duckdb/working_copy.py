@@ -1,7 +1,7 @@
-"""The working copy as a file: built apart, put in place at once, and built again when it no longer fits.
+"""The working copy as a file: built elsewhere, moved into place, and built again when it no longer fits.
 
 Promise: the file can be read by its owner only, at every moment (it is built inside a folder that only the owner can
-enter), and it is complete or not there, also after Ctrl-C. It says of what it is a copy: a digest of the policy's
+enter), and it is complete or not there, also after Ctrl-C. It records what it is a copy of: a digest of the policy's
 tables, and a fingerprint of the sources, taken before the first row was read and again after the last; a source that
 changed in between is not registered. A copy "in memory" is a file on a memory file system, removed when it is closed.
 """
@@ -34,11 +34,11 @@ from tacit.policy.policy import Policy
 VERSION: Final = 4
 _MEMORY: Final = Path("/dev/shm")  # noqa: S108  # the private folder inside it is made by mkdtemp
 Progress = Callable[[str, int, int], None]
-"""Told the table that is next, the number of steps done, and of all steps."""
+"""Called with the next table, the number of steps done, and the number of all steps."""
 
 
 def mark(policy: Policy) -> str:
-    """What an engine knows its copy by: the digest, and of frames, which nothing tells apart, the registration too."""
+    """By what an engine knows its copy: the digest, and for frames, which have no identity, the registration too."""
     in_frames = any(table.source.format == "frame" for table in policy.tables.values())
     return digest(policy) + (f" {secrets.token_hex(16)}" if in_frames else "")
 
@@ -85,13 +85,13 @@ def is_current(policy: Policy, path: Path) -> bool:
 
 @as_keyboard_interrupts()
 def is_of(mark: str, path: Path) -> bool:
-    """Whether the file is a finished copy under these very bounds, of whatever moment."""
+    """Whether the file is a finished copy under these very bounds, from any moment."""
     found = _about(path)
     return found is not None and found[0] == mark
 
 
 def _about(path: Path) -> tuple[str, str] | None:
-    """What a finished copy is of: the digest of its tables, and the fingerprint of the sources."""
+    """What a finished copy records: the digest of its tables, and the fingerprint of the sources."""
     import duckdb
 
     try:
@@ -117,7 +117,7 @@ def build(
     """Write the copy to `path`, in place of what was there. Returns the schema of the sources."""
     import duckdb
 
-    leases.sweep(path.parent, ".tacit-")  # what killed registrations left: rows, in the clear
+    leases.sweep(path.parent, ".tacit-")  # killed registrations left rows there, in the clear
     try:
         lease = leases.make(path.parent, ".tacit-")
     except OSError:
@@ -199,7 +199,7 @@ def _fill(
 
 
 def relations_of(connection: Any, policy: Policy, frames: Mapping[str, Any]) -> dict[str, sources.Relation]:
-    """Every table's source. No row is read; those of CSV and JSON lines can be once they are prepared."""
+    """Every table's source. No row is read; rows of CSV and JSON lines can be read once they are prepared."""
     wanted = {table.source.path for table in policy.tables.values() if table.source.format == "frame"}
     missing = sorted(wanted - set(frames))
     if missing:
@@ -247,7 +247,7 @@ def _check_keys(
 
 
 def _name_the_column(connection: Any, policy: Policy, relations: Mapping[str, sources.Relation]) -> None:
-    """Raise with the column that cannot be read, if it is one by itself."""
+    """Raise with the column that cannot be read, if a single one is the cause."""
     import duckdb
 
     for name, relation in relations.items():

@@ -1,10 +1,10 @@
-"""Sums over a bounded table, as sums over all its rows less those over the rows that the bound cuts off.
+"""Sums over a bounded table, as sums over all its rows, less the sums over the rows that the bound cuts off.
 
 Promise: `less_cut` gives the query in that form, with the same result, or None. It is for one SELECT over one table of
 the copy whose columns are keys and formulas of counts and sums. For such a formula every count and sum is additive over
-rows, all numbers are whole and exact, so f(sum over all - sum over cut) is f(sum over the copy). A group of which all
-rows are cut is left out, as it would be there. A sum must stand in COALESCE(..., 0): of no values it is then 0 here as
-well.
+rows, all numbers are whole and exact, so f(sum over all - sum over cut) is f(sum over the copy). A group whose rows are
+all cut is left out, as it would be in the copy. A sum must be inside COALESCE(..., 0), so that it is 0 here too where
+there are no values.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _is_plain(query: exp.Expr) -> bool:
 
 
 def _places(query: exp.Select) -> list[int]:
-    """Which columns it groups by; a place that is none where it groups by anything else."""
+    """The places of the columns that it groups by, with an impossible place for anything else."""
     group = query.args.get("group")
     if group is None:
         return []
@@ -93,7 +93,7 @@ def _signed(sql: exp.Expr, sign: int) -> exp.Expr:
 
 
 def _of_parts(measure: exp.Expr, names: list[str]) -> exp.Expr:
-    """The formula with sums of the parts in place of its sums; nothing of either part is 0."""
+    """The formula with sums of the parts in place of its sums; a missing part counts as 0."""
     changed = measure.copy()
     for node in list(changed.find_all(exp.AggFunc)):
         part = exp.Sum(this=exp.column(f"a{names.index(node.sql())}"))

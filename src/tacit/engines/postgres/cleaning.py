@@ -1,8 +1,8 @@
 """Cleaning in PostgreSQL's words: SQL that turns a source's column into whole numbers on the grid, or into text.
 
 Promise: that of `engines.cleaning`, total on every value a PostgreSQL column can hold. The server raises where DuckDB
-gives NULL, so nothing is cast that was not looked at first: text is matched against a pattern before it is read,
-numbers are compared before they are narrowed. What it raises on, and what is done:
+gives NULL, so every value is checked before it is cast: text is matched against a pattern before it is read,
+numbers are compared before they are narrowed. What makes it raise, and what is done about it:
 - a cast out of range (bigint, double precision, and NUMERIC beyond a double): compared first, in the wider type;
 - double multiplication that overflows or vanishes: done inside the bounds only, and not below a quarter of a step;
 - dates and times: 'infinity' counts as missing, and what lies beyond the years that Python knows is moved to a place
@@ -35,19 +35,19 @@ _LONGEST_KEY: Final = 1_000
 
 
 def _key(engine_type: str, expression: str) -> str:
-    """Long texts are made short for comparing."""
+    """Long texts are shortened for comparing."""
     written = _long_key(engine_type, expression)
     return _short(written) if engine_type == "DECIMAL" or engine_type in _OF_ANY_LENGTH else written
 
 
 def _long_key(engine_type: str, expression: str) -> str:
-    """For what is only hashed, which costs less as it is: `_short` gives different texts different keys."""
+    """For keys that are only hashed. That is cheaper without `_short`, under which different texts stay different."""
     if engine_type == "DECIMAL":
         written = f"CAST(trim_scale({expression}) AS TEXT)"
         return f"(CASE WHEN {_is_finite(expression, 'NUMERIC')} THEN {written} END) {_C}"
     if kind_of(engine_type) == "real":
         number = f"CAST({expression} AS DOUBLE PRECISION)"
-        near = f"abs({number}) < {LARGEST_WHOLE[engine_type]:d}"  # beyond, and where it is NaN, nobody's
+        near = f"abs({number}) < {LARGEST_WHOLE[engine_type]:d}"  # beyond it, and for NaN, the row has no unit
         return (
             f"(CASE WHEN NOT ({near}) THEN NULL WHEN {number} = floor({number}) "
             f"THEN CAST(CAST({number} AS BIGINT) AS TEXT) ELSE CAST({number} AS TEXT) END) {_C}"
@@ -56,7 +56,7 @@ def _long_key(engine_type: str, expression: str) -> str:
 
 
 def _short(text: str) -> str:
-    """The text, or its beginning and its hash: what one person's key takes to compare must not depend on its length.
+    """The text, or its beginning and its hash: the time to compare one person's key must not depend on its length.
 
     Texts of up to 1,000 bytes stay, and others become longer than that, so that a short key never equals a long one.
     """
@@ -66,7 +66,7 @@ def _short(text: str) -> str:
 
 
 def _real(value: str, scaled: str, step: Fraction, ends: Range) -> str:
-    # What most rows are is looked at first. NaN is above everything: it is in no range that ends before infinity.
+    # The most frequent case is tested first. NaN is above everything: it is in no range that ends before infinity.
     return (
         f"CASE WHEN {value} >= {ends.lowest} AND {value} <= {ends.highest} "
         f"THEN {_rounded(value, scaled, step, ends.lower, ends.upper)} "
@@ -78,9 +78,9 @@ def _real(value: str, scaled: str, step: Fraction, ends: Range) -> str:
 def _rounded(value: str, scaled: str, step: Fraction, lower: int, upper: int) -> str:
     """A number inside its bounds in steps of the grid, halves upwards.
 
-    Where the step is a power of two, dividing by it is exact, and adding a half is as well where the quotient is at
-    least a half and less than 2**51: then the floor of that is the same, in fewer operations. (Of a quotient just below
-    a half, adding a half gives 1.)
+    Where the step is a power of two, dividing by it is exact, and so is adding a half where the quotient is at
+    least a half and less than 2**51: then the floor of that is the same, in fewer operations. (For a quotient just
+    below a half, adding a half gives 1.)
     """
     steps = step.numerator * step.denominator
     if steps & (steps - 1) == 0 and max(abs(lower), abs(upper)) < 2**51:
@@ -102,7 +102,7 @@ def _wide(value: int) -> str:
 
 def _among(value: str, numbers: Sequence[int]) -> str:
     several = sorted(set(numbers))
-    if several[-1] - several[0] == len(several) - 1:  # none is left out: two comparisons say the same
+    if several[-1] - several[0] == len(several) - 1:  # without gaps, two comparisons say the same
         return f"{value} BETWEEN {_whole(several[0])} AND {_whole(several[-1])}"
     return f"{value} IN ({', '.join(map(_whole, several))})"
 
@@ -141,7 +141,7 @@ def _integer(expression: str, engine_type: str) -> str:
 
 
 def _whole_of_real(expression: str, engine_type: str) -> str:
-    # Beyond 64 bits is further out than any bound: it keeps its side, and its power of two.
+    # A value beyond 64 bits is further out than any bound: it keeps its side, and its power of two.
     if engine_type == "DECIMAL":
         return (
             f"CASE WHEN NOT ({_is_finite(expression, 'NUMERIC')}) THEN NULL WHEN {expression} > 1e38 THEN 1e38 "
@@ -158,7 +158,7 @@ def _whole_of_real(expression: str, engine_type: str) -> str:
 
 
 def _number_in_text(expression: str) -> str:
-    written = f"CAST({expression} AS TEXT) {_C}"  # of its own collation a pattern may know nothing
+    written = f"CAST({expression} AS TEXT) {_C}"  # under its own collation a pattern may not work
     return f"CASE WHEN {written} ~ {_NUMBER} THEN CAST({written} AS NUMERIC) END"
 
 
@@ -175,7 +175,7 @@ def _double(expression: str, engine_type: str) -> str:
 
 
 def _double_of_numeric(number: str) -> str:
-    """What no double can hold is missing, as an infinity is; NaN is above every number here."""
+    """A number that no double can hold is missing, like an infinity; NaN is above every number here."""
     return (
         f"CASE WHEN abs({number}) > {_LARGEST_DOUBLE} THEN NULL "
         f"WHEN abs({number}) < 1e-307 THEN CAST(0 AS DOUBLE PRECISION) ELSE CAST({number} AS DOUBLE PRECISION) END"
@@ -236,4 +236,4 @@ WORDS: Final = Words(
     no_text=f"CAST(NULL AS TEXT) {_C}",
 )
 WITH_LONG_KEYS: Final = replace(WORDS, key=_long_key)
-"""For keys with which nothing is done but hashing."""
+"""Words for keys that are only hashed."""

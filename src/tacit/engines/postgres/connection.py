@@ -1,8 +1,8 @@
-"""A connection to PostgreSQL that behaves the same whoever set the server up.
+"""A connection to PostgreSQL that behaves the same however the server was set up.
 
 Promise: every setting that the meaning of a query depends on is pinned (zone, date style, string quotes, search path),
-so no default of the server, the database or the role can change an answer. The server's own words never leave: a failed
-connection is one sentence for the owner, who opens it, and a failed query is the engine's one fixed sentence.
+so no default of the server, the database or the role can change an answer. The server's own messages never leave: a
+failed connection is one sentence for the owner, who opens it, and a failed query is the engine's one fixed sentence.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _SETTINGS: Final[Mapping[str, str]] = {
 }
 
 _TRIES: Final = 50
-"""How often a statement that a time limit stopped is sent again."""
+"""How often a statement is sent again after a time limit stopped it."""
 
 
 def address_of(policy: Policy) -> str:
@@ -103,7 +103,7 @@ def connect(address: str, settings: Mapping[str, str] | None = None) -> psycopg.
 def _lift_time_limit(connection: psycopg.Connection[Any]) -> None:
     """Take away a limit on the time of statements that the role or the database sets.
 
-    The limit holds for the statement that lifts it too, so under one of a millisecond a busy machine may need a few
+    The limit also holds for the statement that lifts it, so with a limit of a millisecond a busy machine may need a few
     tries.
     """
     for left in reversed(range(_TRIES)):

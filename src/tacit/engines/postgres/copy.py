@@ -1,16 +1,16 @@
-"""The working copy as a schema of the PostgreSQL database: built in one transaction, under a name nobody can guess.
+"""The working copy as a schema of the PostgreSQL database: built in one transaction, under a secret name.
 
 Promise: the copy is complete or not there, and all its tables are of one moment. Each build is a schema of its own: the
-policy's `working_copy` and a random part, so that nobody can plant one in its place, processes that build at the same
-time do not meet, and a plan never reads another copy than the one it was registered with. What it is a copy of (the
-policy's name, a digest of its tables, the sources' fingerprint, when it was taken) stands in the schema's comment: it
-is found in the catalogue, and what is found is read only if it is exactly ours (`postgres.ours`).
+policy's `working_copy` and a random part, so that an attacker cannot plant one in its place, processes that build at
+the same time do not meet, and a plan never reads another copy than the one it was registered with. What it is a copy of
+(the policy's name, a digest of its tables, the sources' fingerprint, when it was taken) stands in the schema's comment:
+a copy is found in the catalogue, and is read only if it is exactly ours (`postgres.ours`).
 
-Copies that are not current any more are removed when the policy is opened, whoever still uses them: people may have
-been erased since. Of sources that cannot be watched every opening takes a copy; one that another process still works
-with stays until that process ends, or until `refresh`.
+Copies that are no longer current are removed when the policy is opened, even if they are in use: people may have been
+erased since. Where sources cannot be watched, every opening takes a copy; one that another process still works with
+stays until that process ends, or until `refresh`.
 
-The secret of the ranks is made on the server and stays there: it stands in no statement, parameter or result.
+The secret of the ranks is made on the server and stays there: it is in no statement, parameter or result.
 """
 
 # ruff: noqa: S608  # this is where SQL is written; names and values come from the policy, through `quoting`
@@ -56,7 +56,7 @@ KEY: Final = "tacit.rank_key"
 """The setting that holds the key of the ranks where there is no copy; it is made on the server."""
 
 FRESH: Final = "sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()))"
-"""A new secret, made where it is kept: 244 random bits."""
+"""A new secret of 244 random bits, made where it is kept."""
 
 MARK: Final = "tacit copy"
 _FORMAT: Final = 2
@@ -82,7 +82,7 @@ WHERE locktype = 'advisory' AND granted AND pg_locks.database = (SELECT oid FROM
 class PostgresFlavour:
     """PostgreSQL's words for a registration. `secret` is an expression for the bytes of the ranks' key.
 
-    Keys are `short`, unless nothing is done with them but hashing.
+    Keys are `short`, unless they are only hashed.
     """
 
     secret: str
@@ -90,7 +90,7 @@ class PostgresFlavour:
 
     @property
     def words(self) -> Words:
-        """Looked at before it is cast."""
+        """Words that check a value before they cast it."""
         return postgres_cleaning.WORDS if self.short else postgres_cleaning.WITH_LONG_KEYS
 
     def digest(self, values: str) -> str:
@@ -114,14 +114,14 @@ class PostgresFlavour:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A copy that is there, by the name of its schema, which no other copy ever has."""
+    """An existing copy, by the name of its schema, which no other copy ever has."""
 
     schema: str
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A schema marked as this policy's copy whose owner is trusted."""
+    """A schema that is marked as this policy's copy, and whose owner is trusted."""
 
     schema: str
     ours: bool
@@ -160,7 +160,7 @@ def is_current(connection: psycopg.Connection[Any], policy: Policy, copy: Copy) 
 
 
 def current(connection: psycopg.Connection[Any], policy: Policy, since: float) -> Copy | None:
-    """The newest finished copy of these tables as they are now; of sources that nobody watches, one taken `since`."""
+    """The newest finished copy of these tables as they are now; if they cannot be watched, one taken `since`."""
     about = (digest(policy), fingerprint(connection, policy))
     watched = is_watched(connection, policy)
     for each in _all(connection, policy):
@@ -225,7 +225,7 @@ def _built(
             written = quoting.text(json.dumps({**about, "taken": taken}))
             connection.execute(f"COMMENT ON SCHEMA {quoting.identifier(fresh.schema)} IS {written}")
             postgres_ours.close_off(connection, fresh.schema, policy)
-            use(connection, fresh)  # before anybody can see it
+            use(connection, fresh)  # before others can see it
             problem = next(postgres_ours.wrong(connection, fresh.schema, policy), None)
             if problem is not None:
                 raise psycopg.Rollback
@@ -246,12 +246,12 @@ def _built(
 
 
 def _fill_secret(connection: psycopg.Connection[Any], policy: Policy, hidden: str, given: Secret | None) -> None:
-    """The secret of the last copy, so that ranks stay when it is built again; or a fresh one. `given` is for tests."""
+    """The secret of the last copy, so that ranks stay when it is rebuilt; or a fresh one. `given` is for tests."""
     if given is not None:
         connection.execute(f"INSERT INTO {hidden} VALUES (%s)", (given.reveal(),))
         return
     for each in _all(connection, policy):
-        # of our own schemas only: a superuser's copy could be opened, and its secret is not ours to read
+        # only from our own schemas: a superuser's copy can be opened, but its secret is not ours to read
         if each.ours and not any(postgres_ours.wrong_secret(connection, each.schema)):
             with suppress(library().Error), connection.transaction():
                 kept = f"SELECT key FROM {quoting.identifier(each.schema, SECRET)} WHERE octet_length(key) = 32 LIMIT 1"
@@ -279,7 +279,7 @@ def _all(connection: psycopg.Connection[Any], policy: Policy) -> list[_Found]:
 def remove_others(connection: psycopg.Connection[Any], policy: Policy, kept: Copy, *, also_used: bool) -> None:
     """Drop the copies of this policy that are ours and not `kept`.
 
-    Those of the same tables, as far as anybody can tell, stay while another process uses them, unless `also_used`.
+    Copies that may still be of the same tables stay while another process uses them, unless `also_used`.
     """
     postgres_older.remove(connection, prefix(policy), policy.name, _SHORT)
     about = (digest(policy), fingerprint(connection, policy))
@@ -290,7 +290,7 @@ def remove_others(connection: psycopg.Connection[Any], policy: Policy, kept: Cop
         with suppress(library().Error), connection.transaction():
             if alike and not also_used and _is_used(connection, each.schema):
                 continue
-            patience = _LONG if also_used else _SHORT  # what is not removed now is removed at the next opening
+            patience = _LONG if also_used else _SHORT  # anything left now is removed at the next opening
             connection.execute("SELECT set_config('lock_timeout', %s, true)", (patience,))
             # Questions take these locks in this order too, and hold them to their end.
             there = connection.execute(
@@ -307,7 +307,7 @@ def remove_others(connection: psycopg.Connection[Any], policy: Policy, kept: Cop
 
 
 def use(connection: psycopg.Connection[Any], copy: Copy) -> None:
-    """Say, for as long as this connection lives, that the copy is being worked with."""
+    """Mark the copy as in use for as long as this connection lives."""
     connection.execute("SELECT pg_try_advisory_lock_shared(%s)", (_in_use(copy.schema),))
 
 
@@ -325,7 +325,7 @@ def _number(text: str) -> int:
 
 @contextmanager
 def _turn(connection: psycopg.Connection[Any], policy: Policy) -> Iterator[None]:
-    """One build at a time, to save work. Anybody can hold such a lock, so only our own builds are waited for."""
+    """One build at a time, to save work. Anyone can hold such a lock, so only our own builds are waited for."""
     number = _number(f"tacit builds {prefix(policy)} {policy.name}")
     while not (held := _one(connection, "SELECT pg_try_advisory_lock(%s)", number)[0]):
         if _one(connection, _BUILDERS, number) == (0,):

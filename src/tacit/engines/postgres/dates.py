@@ -2,8 +2,8 @@
 
 Promise: total. 'infinity' is NULL. A time later than the year 100000 counts as that year, and a day beyond the 100
 millionth as that one: both are beyond every bound, and their microseconds would not fit 64 bits. Text is read as
-`2024-02-29`, also with a time behind a blank or a T, a fraction, and Z or an offset; without one it is UTC. Anything
-else, and days that are not in the calendar, are NULL.
+`2024-02-29`, optionally with a time after a blank or a T, a fraction, and Z or an offset; without one it is UTC.
+Anything else, and days that are not in the calendar, are NULL.
 """
 
 # ruff: noqa: S608  # this is where SQL is written; expressions come from `postgres.cleaning`
@@ -69,13 +69,13 @@ _DAYS: Final = f"CAST(make_date(year, month, day) - {_EPOCH} AS BIGINT)"
 
 
 def _parts(expression: str) -> str:
-    """The numbers in a text as columns of one row, NULL where it is no date; each fits its type by the pattern."""
+    """The numbers in a text as columns of one row, NULL where it is not a date; the pattern makes each fit its type."""
     places = {"year": 1, "month": 2, "day": 3}
     later = {"hour": 4, "minute": 5, "second": 6, "zone_hour": 9, "zone_minute": 10}
     columns = [f"CAST(part[{place}] AS INTEGER) AS {name}" for name, place in places.items()]
     columns += [f"coalesce(CAST(part[{place}] AS INTEGER), 0) AS {name}" for name, place in later.items()]
     columns.append("CAST(rpad(left(coalesce(part[7], ''), 6), 6, '0') AS BIGINT) AS micro")
     columns.append("CASE part[8] WHEN '-' THEN -1 ELSE 1 END AS zone")
-    written = f'CAST({expression} AS TEXT) COLLATE pg_catalog."C"'  # of its own collation a pattern may know nothing
+    written = f'CAST({expression} AS TEXT) COLLATE pg_catalog."C"'  # under its own collation a pattern may not work
     matched = f"SELECT regexp_match({written}, {_MOMENT}) AS part"
     return f"(SELECT {', '.join(columns)} FROM ({matched}) AS tacit_matched) AS tacit_parts"

@@ -2,14 +2,15 @@
 
 Promise: that of `engine`. Each question is one read-only transaction with a time limit, run as the role `tacit_reader`
 where the owner made it; one that exists and cannot be taken is refused, with what to grant. The server's messages are
-never shown: whatever goes wrong after the charge is the one fixed `EngineError`. A question's first statement locks the
-tables of the very copy that was registered, and holds them in place until the end: a copy built anew under other bounds
-has another name, so it is never read for a plan that was made for these.
+never shown: any failure after the charge is the one fixed `EngineError`. A question's first statement locks the tables
+of the very copy that was registered, and keeps them until the end: a copy built anew under other bounds has another
+name, so it is never read for a plan that was made for these.
 
-What is certain to fail is told when the policy is opened: every table is read there for one row, as questions will.
+What is certain to fail is reported when the policy is opened: one row of every table is read then, as questions will
+read it.
 
-Without a copy (`working_copy = "query"`, for databases that may only be read) the copy's own SELECT stands in front of
-every query, and the rows are those of the moment: what bounds contributions is the same rule.
+Without a copy (`working_copy = "query"`, for databases that may only be read) the copy's own SELECT is put in front of
+every query, and the rows are the present ones: the same rule bounds contributions.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ _TRIES: Final = 10
 _CUT: Final = "tacit_cut"
 
 QUERY: Final = "query"
-"""What `working_copy` says where there shall be no copy."""
+"""What `working_copy` says where no copy is wanted."""
 
 _RANK_KEY: Final = f"convert_to(current_setting('{KEY}'), 'UTF8')"
 
@@ -64,7 +65,7 @@ _RANK_KEY: Final = f"convert_to(current_setting('{KEY}'), 'UTF8')"
 class Registered:
     """What a registration found: the copy, or each table's own SELECT in place of one.
 
-    `token` marks answers that are for this registration alone, where a change of the sources would not be noticed.
+    `token` marks answers that hold for this registration alone, where a change of the sources would not be noticed.
     """
 
     schema: Schema
@@ -101,7 +102,7 @@ class PostgresEngine:
     ) -> PostgresEngine:
         """The engine over a current working copy, which is built when there is none, or `anew`.
 
-        `secret` is for tests that want the same ranks twice: one that is not given is made on the server.
+        `secret` is for tests that want the same ranks twice; otherwise the server makes one.
         """
         address = address_of(policy)
         psycopg = library()
@@ -118,7 +119,7 @@ class PostgresEngine:
         raise EngineError("The working copy was removed by other openings while it was opened. Try again.")
 
     def _reads(self) -> bool:
-        """Whether the copy is still there, and every table can be read as questions will; refused if not."""
+        """Whether the copy still exists; refused where a table cannot be read as questions will read it."""
         try:
             found = self._found
             there = self._session.look(lambda there: readable(there, self._policy, found.copy, found.probes))
@@ -139,9 +140,9 @@ class PostgresEngine:
         return f"{seen}{self._found.token}"
 
     def is_stale(self) -> bool:
-        """Whether a source changed, as far as the server has noticed, or another built the copy anew.
+        """Whether a source changed, as far as the server has noticed, or another process built the copy anew.
 
-        Without a copy the rows are read as they are: then only other columns make it stale.
+        Without a copy the present rows are read: then only a change of columns makes it stale.
         """
         found, policy = self._found, self._policy
         if found.copy is None:
@@ -150,7 +151,7 @@ class PostgresEngine:
         return not self._session.look(lambda there: postgres_copy.is_current(there, policy, copy))
 
     def expect(self, query: Pushed) -> None:
-        """Nothing is done before it is paid for."""
+        """Nothing is done before a query is paid for."""
 
     def run(self, query: Pushed) -> Exact:
         """The exact result of a query that has been paid for."""
@@ -170,10 +171,10 @@ class PostgresEngine:
             yield lambda query: _exact(query, ask(self._text(query.ast)))
 
     def widen(self, workers: int) -> None:
-        """One session answers one query at a time; more of them are not made here."""
+        """Does nothing: one session answers one query at a time."""
 
     def close(self) -> None:
-        """Let go of the connection. The copy stays, for the next time."""
+        """Close the connection. The copy stays for the next time."""
         self._end()
 
     def __enter__(self) -> PostgresEngine:
@@ -187,7 +188,7 @@ class PostgresEngine:
             return text(query, "postgres", Place(self._found.copy.schema, self._found.letters))
         used = Counter(table.name for table in query.find_all(exp.Table) if table.db == COPY)
         names = {name: f"tacit_copy_{place}" for place, name in enumerate(self._found.selects) if name in used}
-        # whether ranks are wanted is asked of the whole question: a name is enough
+        # whether ranks are needed is decided for the whole question: one mention is enough
         ranked = any(column.name == RANK for column in query.find_all(exp.Column))
         sparing = {} if ranked else {name: each for name, each in self._found.sparing.items() if name in used}
         if len(used) == len(sparing) == 1 and (sums := less_cut(query, _CUT)) is not None:
@@ -200,7 +201,7 @@ class PostgresEngine:
         written = text(query, "postgres", Place(letters=self._found.letters, queries=names))
         selects = {**self._found.selects, **{name: each.copy() for name, each in sparing.items()}}
         # Computed once, because a query that reads a table twice must see the same rows, ranks and units both times;
-        # woven into the query, which saves writing all rows down, where it plainly stands in one place.
+        # put into the query itself, which saves writing all rows, where it plainly occurs only once.
         asks_inside = any(each.args.get("query") for each in query.find_all(exp.In))
         several = sum(used.values()) > 1 or any(query.find_all(exp.Join, exp.Exists, exp.Values, exp.With))
         alone = not several and not asks_inside
@@ -259,7 +260,7 @@ def _without_copy(connection: psycopg.Connection[Any], policy: Policy, secret: S
         hashed=flavour.hashed,
         long_keys=long_keys,
     )
-    # the same for one row of each
+    # the same for one row of each table
     first = {name: Relation(f"(SELECT * FROM {each.sql} LIMIT 1)", each.types) for name, each in relations.items()}  # noqa: S608
     return Registered(
         schema,
@@ -275,12 +276,12 @@ def _without_copy(connection: psycopg.Connection[Any], policy: Policy, secret: S
 
 
 def _prepare(found: Registered, connection: psycopg.Connection[Any]) -> None:
-    """What a connection needs beside its settings: the copy marked as used, or the key of the ranks."""
+    """What a connection needs in addition to its settings: the copy marked as used, or the key of the ranks."""
     if found.copy is not None:
         postgres_copy.use(connection, found.copy)
     elif found.key is not None:
         connection.execute("SELECT set_config(%s, %s, false)", (KEY, found.key))
-    else:  # made where it is used: it is in no statement, no parameter and no result
+    else:  # made where it is used, so it is in no statement, no parameter and no result
         connection.execute(f"SELECT set_config('{KEY}', encode({FRESH}, 'hex'), false) IS NULL")
 
 

@@ -1,9 +1,9 @@
 """The copies that earlier versions made in PostgreSQL: one schema under the policy's own name, found and removed.
 
-Such a copy holds rows of people and is never read again, so that who was erased since would stay in it. It is told by
-the catalogue alone: the schema and everything in it belong to this user, everything in it is an ordinary table, and
-`tacit_about` and `tacit_secret` have exactly the columns that those versions gave them. Anything else that has the name
-is left alone. Only then is the name of the policy read from it, which runs nobody's code.
+Such a copy holds people's rows and is never read again, so people who were erased since would stay in it. It is
+recognised by the catalogue alone: the schema and everything in it belong to this user, everything in it is an ordinary
+table, and `tacit_about` and `tacit_secret` have exactly the columns that those versions gave them. Anything else of
+that name is left alone. Only then is the name of the policy read from it, which runs no one's code.
 """
 
 # ruff: noqa: S608  # names come from the catalogue, through `quoting`
@@ -39,7 +39,7 @@ _TOLD: Final = {
 
 def remove(connection: psycopg.Connection[Any], schema: str, policy: str, patience: str) -> None:
     """Remove the copy of this policy that an earlier version left under this name, if there is one."""
-    with suppress(library().Error), connection.transaction():  # what cannot be removed now may be at the next opening
+    with suppress(library().Error), connection.transaction():  # if this fails now, it may succeed at the next opening
         connection.execute("SELECT set_config('lock_timeout', %s, true)", (patience,))
         there = connection.execute(_SCHEMA, (schema,)).fetchone()
         if there is None:
@@ -53,4 +53,4 @@ def remove(connection: psycopg.Connection[Any], schema: str, policy: str, patien
             return
         listed = ", ".join(quoting.identifier(schema, name) for name, _, _ in inside)
         connection.execute(f"DROP TABLE {listed}")
-        connection.execute(f"DROP SCHEMA {quoting.identifier(schema)}")  # which something else in it prevents
+        connection.execute(f"DROP SCHEMA {quoting.identifier(schema)}")  # this fails if the schema holds anything else

@@ -1,4 +1,4 @@
-"""What an opening must find out, because after the charge it is too late: role, letters, whether rows can be read.
+"""What an opening must find out, because after the charge it is too late: the role, letters, whether rows can be read.
 
 Promise: what is certain to fail is refused here, in words for the owner, with what to do.
 """
@@ -49,7 +49,7 @@ def letters_of(connection: psycopg.Connection[Any]) -> str:
     there = {name for (name,) in rows}
     for name in _LETTERS:
         if name in there:
-            try:  # the operating system may have lost it since the server was made
+            try:  # the operating system may have lost it since the server was set up
                 connection.execute(f"SELECT upper('a' COLLATE pg_catalog.{quoting.identifier(name)})")
             except psycopg.Error:
                 continue
@@ -58,7 +58,7 @@ def letters_of(connection: psycopg.Connection[Any]) -> str:
 
 
 def readable(connection: psycopg.Connection[Any], policy: Policy, copy: Copy | None, probes: Mapping[str, str]) -> bool:
-    """Read every table in the way, and as the role, in which questions will; without a copy by `probes`, one row.
+    """Read every table as questions will, and as their role; without a copy one row, by `probes`.
 
     False where the copy is gone.
     """

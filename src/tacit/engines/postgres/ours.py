@@ -1,13 +1,13 @@
 """Is this schema a working copy that we built? Answered from the catalogue alone, before anything in it is read.
 
-Promise: nothing of a schema is touched that is not exactly as `postgres.copy` makes it. Whoever may create schemas can
-plant one, with a view or a rule over a function of their own, and reading it would run that function with our rights;
-or plain tables with other rows, which no bound holds for. So a copy is one by its owner (we ourselves, a superuser, or
-who owns every source and could change the rows anyway; nobody can make another the owner of what they plant), by the
-kind of everything in it (plain logged tables; no rules, triggers, row security, children, defaults, functions), by its
-columns, and by its rights: its owner's and those of the reading role, read from the access lists.
+Promise: a schema that is not exactly as `postgres.copy` makes it is not touched. A user who may create schemas can
+plant one: with a view or a rule over their own function, which would run with our rights when read, or with plain
+tables of other rows, for which no bound holds. So a copy is recognised by its owner (we ourselves, a superuser, or a
+role that owns every source and could change the rows anyway; no one can make another role the owner of what they
+plant), by the kind of everything in it (plain logged tables; no rules, triggers, row security, children, defaults,
+functions), by its columns, and by its rights: its owner's and those of the reading role, read from the access lists.
 
-`close_off` takes away what default privileges gave, and what is left is then read again.
+`close_off` takes away what default privileges gave, and the rest is then checked again.
 """
 
 # names come from the catalogue and the policy, through `quoting`
@@ -88,7 +88,7 @@ def reader_of(connection: psycopg.Connection[Any]) -> int | None:
 
 
 def wrong(connection: psycopg.Connection[Any], schema: str, policy: Policy) -> Iterator[str]:
-    """What a schema of a trusted owner has that a copy of these tables has not, or lacks. In words for the owner."""
+    """What a schema of a trusted owner has too much, or lacks, compared with a copy of these tables; for the owner."""
     names = {*policy.tables, SECRET}
     things = dict(connection.execute(_THINGS, (schema,) * 3).fetchall())
     yield from (f"{name} is not a plain table of a copy" for name, kind in things.items() if kind != _PLAIN)
@@ -106,7 +106,7 @@ def wrong(connection: psycopg.Connection[Any], schema: str, policy: Policy) -> I
 
 
 def wrong_secret(connection: psycopg.Connection[Any], schema: str) -> Iterator[str]:
-    """What is wrong with the table of a copy's secret, whatever the other tables are."""
+    """What is wrong with the table of a copy's secret, whatever the other tables are like."""
     things = dict(connection.execute(_THINGS, (schema,) * 3).fetchall())
     columns = [each[1:] for each in connection.execute(_COLUMNS, (schema,)).fetchall() if each[0] == SECRET]
     if things.get(SECRET) != _PLAIN or columns != _KEPT:
@@ -124,7 +124,7 @@ def _expected(policy: Policy, name: str) -> tuple[list[tuple[str, str]], ...]:
 
 
 def wrong_rights(connection: psycopg.Connection[Any], schema: str, policy: Policy) -> Iterator[str]:
-    """Rights that somebody has beside the owner, other than what the reading role needs."""
+    """Rights that others than the owner have, except for those that the reading role needs."""
     reader = reader_of(connection)
     due = set() if reader is None else {("", reader, "USAGE"), *((name, reader, "SELECT") for name in policy.tables)}
     there = set(connection.execute(_RIGHTS, (schema,) * 3).fetchall())
@@ -134,7 +134,7 @@ def wrong_rights(connection: psycopg.Connection[Any], schema: str, policy: Polic
 
 
 def close_off(connection: psycopg.Connection[Any], schema: str, policy: Policy) -> None:
-    """Leave the owner's rights and those of the reading role, whatever default privileges gave."""
+    """Leave only the owner's rights and those of the reading role, whatever default privileges gave."""
     there = connection.execute(_RIGHTS, (schema,) * 3).fetchall()
     named = {0: "PUBLIC"}
     for number, name in connection.execute("SELECT oid::bigint, rolname::text FROM pg_roles").fetchall():

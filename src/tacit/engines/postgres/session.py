@@ -2,7 +2,7 @@
 
 Promise: `ask` returns rows or raises the one fixed `EngineError`, whatever went wrong. A connection on which something
 went wrong is not used again. What is asked within one `moment` sees the rows of one moment, whatever others write
-meanwhile: ranks, counts and rows of different moments would belong to no table at all. Questions asked meanwhile wait.
+meanwhile: ranks, counts and rows of different moments would not fit together. Questions asked meanwhile wait.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Fetched:
 
 
 class Session:
-    """A connection that is made when it is needed, and made again when it broke.
+    """A connection that is made when it is needed, and again after it broke.
 
     `prepare` is done with every new connection, and `hold` is the first statement of every question.
     """
@@ -56,8 +56,8 @@ class Session:
             "statement_timeout": str(max(1, int(limits.seconds * 1000))),
             "work_mem": "128MB",
             "hash_mem_multiplier": "4",
-            "enable_nestloop": "off",  # it reads a whole table again for every row of one person that it starts from
-            "enable_mergejoin": "off",  # one person decides how few rows are expected: joins of one kind
+            "enable_nestloop": "off",  # it would read a whole table again for every row of one person
+            "enable_mergejoin": "off",  # one person could decide how few rows are expected: allow one kind of join
             "idle_in_transaction_session_timeout": "0",  # a study may compute for long between two queries
             **({} if role is None else {"role": role}),
         }
@@ -95,7 +95,7 @@ class Session:
                 yield partial(_rows_or_fixed, connection)
             except BaseException:
                 self._close()
-                raise  # as it is: what went wrong on the connection has the fixed text already
+                raise  # unchanged: an error on the connection already has the fixed text
             finally:
                 self._within = None
             self._finished(connection)
@@ -118,20 +118,20 @@ class Session:
         try:
             connection.execute("COMMIT")
         except library().Error:
-            self._close()  # nothing was written, and what was read has been read: no answer is lost for it
+            self._close()  # nothing was written and all rows were read: no answer is lost
         except BaseException:
             self._close()  # interrupted half-way
             raise
 
     def look(self, read: Callable[[psycopg.Connection[Any]], T]) -> T:
-        """What `read` finds in the catalogue. Asked before a charge, so it may say that there is no connection."""
+        """What `read` finds in the catalogue. This is before a charge, so it may say that there is no connection."""
         psycopg = library()
         with self._lock:
             for last in (False, True):
                 try:
                     return read(self._open())
                 except psycopg.Error:
-                    self._close()  # the server may have been started anew since the last question
+                    self._close()  # the server may have been restarted since the last question
                     if last:
                         raise EngineError("The PostgreSQL database of the policy does not answer.") from None
                 except BaseException:
@@ -166,7 +166,7 @@ class Session:
 
 
 def _rows(connection: psycopg.Connection[Any], sql: str) -> Fetched:
-    # With parameters, even none, the server takes exactly one statement.
+    # With parameters, even with an empty list, the server takes exactly one statement.
     cursor = library().RawCursor(connection).execute(sql, ())
     return Fetched([column.name for column in cursor.description or ()], cursor.fetchall())
 

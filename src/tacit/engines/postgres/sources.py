@@ -1,9 +1,9 @@
-"""Tables of a PostgreSQL database as sources: their columns, and what tells that they changed.
+"""Tables of a PostgreSQL database as sources: their columns, and the signs that they changed.
 
-Promise: only the catalogue and the server's counters are read here, never a row. What is noticed of a change: rows
+Promise: only the catalogue and the server's counters are read here, never a row. These changes are noticed: rows
 inserted, updated or deleted (the server counts them, up to a minute late, and rolled back ones too), a table that was
-truncated or rewritten, and columns that came, went or changed their type. What is not: changes behind a view or a
-foreign table, and anything while the server's setting track_counts is off; `is_watched` tells.
+truncated or rewritten, and columns that came, went or changed their type. These are not: changes behind a view or a
+foreign table, and all changes while the server's setting track_counts is off; see `is_watched`.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def discover(path: str) -> tuple[dict[str, Source], Schema]:
 
 
 def relations_of(connection: psycopg.Connection[Any], policy: Policy) -> dict[str, Relation]:
-    """Each table's source, as the server can read it. Refuses columns that cannot be told apart, or units."""
+    """Each table's source, as the server can read it. Refuses columns, or units, that cannot be told apart."""
     found = {name: _columns(connection, name, table.source) for name, table in policy.tables.items()}
     for name, columns in found.items():
         distinct_names(name, [column.name for column in columns])
@@ -145,7 +145,7 @@ def named_sources(policy: Policy) -> list[tuple[str, str]]:
 
 
 def is_watched(connection: psycopg.Connection[Any], policy: Policy) -> bool:
-    """Whether a change of every source would be noticed; what lies behind a view or a foreign table is not counted."""
+    """Whether a change of every source would be noticed; changes behind a view or a foreign table are not counted."""
     return all(connection.execute(_UNWATCHED, each).fetchone() == (0,) for each in named_sources(policy))
 
 
@@ -159,7 +159,7 @@ def schema_of(relations: dict[str, Relation]) -> Schema:
 
 def fingerprint(connection: psycopg.Connection[Any], policy: Policy) -> str:
     """A digest that changes when the server has noticed a change of a table."""
-    # the database by its own numbers: whoever connects, by whatever way, sees the same
+    # the database by its own numbers, which are the same for every user and every way to connect
     seen: dict[str, Any] = {"database": connection.execute(_DATABASE).fetchall()}
     for name, table in policy.tables.items():
         seen[f"table {name}"] = connection.execute(_STATE, _parts(table.source)).fetchall()

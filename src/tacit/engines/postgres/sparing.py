@@ -1,9 +1,9 @@
 """A table's rows bounded inside a question, where there is no copy: only units with too many rows are ranked.
 
-Promise: the rows are those of `registration.copy_of`. Of a unit with at most `rows_per_unit` rows all are kept, so its
-rows need no ranks. `Sparing.copy` puts the copy together from the rows of both kinds of units; what is a sum over its
-rows can also be had as the sum over all rows less that over those which the bound cuts off (`additive`), which saves
-asking of every row what kind it is.
+Promise: the rows are those of `registration.copy_of`. All rows of a unit with at most `rows_per_unit` rows are kept, so
+they need no ranks. `Sparing.copy` puts the copy together from the rows of both kinds of units; a sum over its rows is
+also the sum over all rows less the sum over those which the bound cuts off (`additive`), which saves testing the kind
+of every row.
 """
 
 # ruff: noqa: S608  # this is where SQL is written; names and values come from the policy, through `quoting`
@@ -37,8 +37,8 @@ class Sparing:
     """A table's rows in parts, for an engine that has to bound them again for every question.
 
     `many` lists hashes of units, named `tacit_key`; the other parts read it under the name `tacit_many`. `every` is all
-    rows there are, `few` those of units that are not listed, and `ranked` the others with their ranks. Of `ranked` the
-    first `rows` of each unit are kept; with `few` they are the copy, and so is `every` without the ranks beyond.
+    rows, `few` those of units that are not listed, and `ranked` the others with their ranks. The first `rows` rows of
+    each unit in `ranked` are kept; together with `few` they are the copy, and so is `every` without the ranks beyond.
     """
 
     many: str
@@ -69,15 +69,16 @@ def sparing_copy_of(
 ) -> Sparing | None:
     """The parts of `copy_of`: rows of units with too many rows are ranked, by the same rule, and no others.
 
-    Of a unit with at most `rows_per_unit` rows all are kept. Units are counted by a hash (`hashed` writes it, of whole
-    numbers or of texts) and before anything is cleaned, which can only leave more units to be ranked. Counting is done
-    by sorting hashes, which takes as long whatever order the rows came in. A unit that is a column of the table is
-    hashed as it is written there (`long_keys`), which costs less than the key it is compared by and tells as many
-    apart. A hash is NULL where the unit is: to ask that of a group costs less than of every row, whose unit may be a
-    long expression. None where of the rows that share a key one is kept, or nothing is bounded.
+    All rows of a unit with at most `rows_per_unit` rows are kept. Units are counted by a hash (`hashed` writes it, of
+    whole numbers or of texts) and before anything is cleaned, which can only leave more units to be ranked. Counting is
+    done by sorting hashes, which takes the same time in whatever order the rows came. A unit that is a column of the
+    table is hashed as it is written there (`long_keys`), which costs less than the key it is compared by and
+    distinguishes as many. A hash is NULL where the unit is NULL: testing that for a group costs less than for every
+    row, whose unit may be a long expression. Returns None where one of the rows that share a key is kept, or nothing is
+    bounded.
 
-    The hash 0 is always among those that are listed, be there such a unit or not: where there are none to rank, the
-    server would leave out reading the table for them, and the clock would tell of one person with many rows.
+    The hash 0 is always listed, whether or not there is such a unit: with no units to rank, the server would not read
+    the table for them, and the time would reveal one person with many rows.
     """
     table = policy.tables[name]
     if table.public or table.key is not None or isinstance(table.unit, RowUnit):

@@ -1,15 +1,15 @@
 """Units and keys in PostgreSQL: only types for which our form is equal exactly where the database says equal.
 
-A unit that the database counts as one must never be counted as several here: then one person's rows would be bounded
-several times over. So the types below are listed with the reason why the keys of `postgres.cleaning` are the same for
-two values exactly when `=` holds, and every other type is refused, with what to do.
+A unit that the database counts as one must never count as several here: then one person could have several times the
+allowed rows. So the types below are listed with the reason why the keys of `postgres.cleaning` are the same for two
+values exactly when `=` holds, and every other type is refused, with what to do.
 
 - smallint, integer, bigint: whole numbers. numeric: written without trailing zeros; NaN and infinities are missing.
 - real, double precision: -0 and 0 are both `0`; others in their shortest form, which is one for each number.
 - boolean, uuid, date, time, timestamp, timestamptz, timetz, oid, bytea, macaddr, inet, cidr, bit: one text for
   each value under the settings that a connection pins, and `=` compares all that the text shows.
-- text, varchar, name under a collation that compares bytes (deterministic); char(n) without the blanks behind, which
-  its `=` passes over and its text does not have. Enums: their labels. A domain is as the type below it.
+- text, varchar, name under a collation that compares bytes (deterministic); char(n) without trailing blanks, which its
+  `=` ignores and its text does not have. Enums: their labels. A domain counts as the type below it.
 
 Not these: interval (1 day = 24 hours), jsonb (1.0 = 1.00), money (written in a locale), citext and collations that are
 not deterministic (a = A), arrays, ranges and composites (as their parts), types of extensions.
@@ -71,7 +71,7 @@ def distinct_names(table: str, names: Sequence[str]) -> None:
 
 
 def refuse_units(policy: Policy, found: Mapping[str, Sequence[Found]]) -> None:
-    """Refuse a unit, or a key on the way to one, whose equality we could get wrong."""
+    """Refuse a unit, or a key on the way to one, whose equality could be misjudged here."""
     problems = list(_problems(policy, found))
     if problems:
         raise PolicyError("\n".join(problems))

@@ -1,13 +1,13 @@
 """Cleaning in Spark SQL: a source's column as whole numbers on the policy's grid, or as text.
 
 Promise: that of `engines.cleaning`: whatever a value is, the expression gives a value of the stated range or NULL, the
-same as in DuckDB. Casts are TRY_CASTs, which give NULL where a plain one would raise; sessions have ANSI mode off
-besides, so that arithmetic raises nothing either. NaN and infinities are NULL; Spark's NaN equals itself and sorts
-above everything, so it is asked for first.
+same as in DuckDB. Casts are TRY_CASTs, which give NULL where a plain one would raise; sessions also have ANSI mode off,
+so that arithmetic raises nothing either. NaN and infinities are NULL; Spark's NaN equals itself and sorts above
+everything, so it is tested first.
 
 Spark's floor of a double is a BIGINT that stops at the ends of 64 bits; below 2**53 it is exact, from there on a double
 is whole already, and from 2**63 on it is replaced by a constant on the same side, beyond every bound there can be.
-(Cells of powers of two would tell more apart there: a policy cannot ask for them on Spark.)
+(Cells of powers of two would need finer distinctions there: a policy cannot ask for them on Spark.)
 Days are counted in the proleptic Gregorian calendar, as everywhere in Spark since version 3.
 """
 
@@ -43,7 +43,7 @@ _BINARY: Final = "Spark's binary"
 
 
 def engine_type(spark_type: str) -> str:
-    """What the house calls this type of Spark's; types that no question can use keep their name."""
+    """The house's name for this type of Spark's; types that no question can use keep their name."""
     if re.fullmatch(r"(var)?char\(\d+\)", spark_type):
         return "VARCHAR"
     if re.fullmatch(r"decimal\(\d+,\d+\)", spark_type):
@@ -148,7 +148,7 @@ def _microseconds_of_date(expression: str, _: str) -> str:
 
 
 def _string(expression: str, _: str) -> str:
-    # Bytes that are no UTF-8 would fail on their way out, which would tell that they are there.
+    # Bytes that are not UTF-8 would fail on their way out, which would show that they exist.
     return f"make_valid_utf8(CAST({expression} AS STRING))"
 
 

@@ -1,12 +1,12 @@
 """Spark's working copy: a folder of builds in Parquet, of which one is current; made again when it no longer fits.
 
-Promise: the folder can be entered by its owner only, at every moment. Each build is a folder of its own inside it, that
-whoever reads or writes it has a lease on (`leases`): a build that is not current goes when nobody reads it any more,
-one whose builder was killed goes at the next opening. `about.json` names the current build, and says of what it is a
-copy: a digest of the policy's tables, the fingerprint of the sources, taken before the first row was read and again
-after the last, and the files it is made of. It is replaced at once, so a build is complete or not current, also after
-Ctrl-C. A folder that is no working copy is never touched. It lies where this process and every process of Spark's can
-reach it under the same name.
+Promise: the folder can be entered by its owner only, at every moment. Each build is a folder of its own inside it, and
+every process that reads or writes it has a lease on it (`leases`): a build that is not current is removed when its last
+reader is gone, one whose builder was killed at the next opening. `about.json` names the current build, and says what it
+is a copy of: a digest of the policy's tables, the fingerprint of the sources, taken before the first row was read and
+again after the last, and the files it is made of. It is replaced at once, so a build is complete or not current, also
+after Ctrl-C. A folder that is not a working copy is never touched. The copy lies where this process and every process
+of Spark's can reach it under the same name.
 """
 
 from __future__ import annotations
@@ -122,14 +122,14 @@ def current(policy: Policy, path: Path) -> Copy | None:
 
 
 def refreshed(path: Path) -> str:
-    """When the copy was last asked for anew. A copy that is gone is none that was."""
+    """When the copy was last asked for anew; "gone" for a copy that is gone."""
     return str((_about(path) or {}).get("refreshed", "gone"))
 
 
 def build(
     policy: Policy, secret: Secret, path: Path, worker: Worker, progress: Progress | None = None, *, anew: bool = False
 ) -> Copy:
-    """Make a build and make it current. The one before goes when nobody reads it any more."""
+    """Make a build and make it current. The one before is removed when its last reader is gone."""
     about = _about(path)
     if path.exists() and about is None:
         raise PolicyError(
@@ -195,7 +195,7 @@ def _fill(policy: Policy, secret: Secret, draft: Path, worker: Worker, progress:
 
 
 def _files(build: Path) -> dict[str, int]:
-    """The files of a build and their sizes: what is missing would be noticed after the charge only."""
+    """The files of a build and their sizes: a missing file would be noticed only after the charge."""
     found = {}
     for folder, _, names in os.walk(build):
         for name in names:
@@ -206,7 +206,7 @@ def _files(build: Path) -> dict[str, int]:
 
 
 def _begin(path: Path) -> None:
-    """An empty working copy, so that what a killed builder leaves is known to be ours."""
+    """An empty working copy, so that the remains of a killed builder are known to be ours."""
     draft = Path(tempfile.mkdtemp(prefix=f".{PREFIX}", dir=path.parent))
     try:
         _put(draft, {"version": VERSION, "refreshed": secrets.token_hex(8), "build": None, "schema": None})

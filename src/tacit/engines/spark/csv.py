@@ -1,10 +1,10 @@
 """CSV on Spark: every line is a row and is read by itself, as the policy says, or the file is refused.
 
 Promise: what a line means depends on the policy and on that line alone. Spark's own reader of CSV looks at the first
-file for the columns of all, lets an open quote swallow what follows, ends lines at a stray carriage return, mends
+file for the columns of all, lets an open quote swallow what follows, ends lines at a stray carriage return, repairs
 bytes, and drops or pads values that do not fit. Here a file is read as lines of text, ended by a line feed; `survey`
-finds the first line of each kind that cannot be read, and registration is refused with its number. A line that is
-equal to the header is no row. A value that holds a line break cannot be read on Spark: Parquet can hold it.
+finds the first line of each kind that cannot be read, and registration is refused with its number. A line that is equal
+to the header does not count as a row. A value that holds a line break cannot be read on Spark: Parquet can hold it.
 """
 
 # ruff: noqa: S608  # this is where SQL is written; names and values come from the policy, through `spark.quoting`
@@ -39,7 +39,7 @@ PROBLEMS: Final[Mapping[str, str]] = {
 
 
 def check(table: str, source: Source) -> None:
-    """Refuse what Spark cannot read in this way."""
+    """Refuse a reading that Spark cannot do in this way."""
     if source.reading.encoding not in ("utf-8", "latin-1"):
         raise PolicyError(
             f"tables.{table}.encoding: Spark reads CSV in utf-8 or latin-1. Got {source.reading.encoding!r} instead: "
@@ -129,7 +129,7 @@ def refuse_problems(table: str, blocks: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _lines(view: str, reading: CsvReading) -> str:
-    """Every line as text, without what ends it, with its number and where it stands."""
+    """Every line as text, without its line end, with its number and its place."""
     decoded = "value" if reading.encoding == "utf-8" else "decode(CAST(value AS BINARY), 'ISO-8859-1')"
     ended = f"CASE WHEN endswith({decoded}, {_CR}) THEN left({decoded}, length({decoded}) - 1) ELSE {decoded} END"
     line = f"CASE WHEN startswith({ended}, {_BOM}) THEN substr({ended}, 2) ELSE {ended} END"
@@ -142,12 +142,12 @@ def _says(reading: CsvReading) -> str:
 
 
 def _open_quote(reading: CsvReading) -> str:
-    """Whether a line has a quote that nothing closes: in a line that is whole, there are as many as close."""
+    """Whether a line has a quote that is not closed: in a whole line quotes open and close equally often."""
     if not reading.quote:
         return "false"
     line, quote = LINE, quoting.text(reading.quote)
     if not reading.doubled:
-        # What follows the escape is no quote; two escapes are one.
+        # A character after the escape is not a quote; two escapes are one.
         escape = quoting.text(reading.escape)
         line = f"replace(replace({line}, concat({escape}, {escape}), ''), concat({escape}, {quote}), '')"
     return f"({_says(reading)} AND (length({line}) - length(replace({line}, {quote}, ''))) % 2 = 1)"

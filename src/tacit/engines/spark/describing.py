@@ -1,9 +1,9 @@
-"""Describing Spark's sources: their columns and types, and every refusal that can be said before a question is asked.
+"""Describing Spark's sources: their columns and types, and every refusal that is possible before a question is asked.
 
-Promise: `describe` reads no row (of CSV, the first line of a file). What it refuses, it refuses in words and by names
-and types alone: columns that could be taken for one another, keys that Spark compares in another way than by their
-text, formats in which one row decides how others are read, views that take rows by number or by chance. `check_values`
-looks at rows, for the owner who registers them, and refuses what cannot be read or told apart.
+Promise: `describe` reads no row (of CSV, the first line of a file). It refuses in words, by names and types alone:
+columns that could be mistaken for each other, keys that Spark compares otherwise than by their text, formats in which
+one row decides how others are read, views that take rows by number or by chance. `check_values` looks at rows, for the
+owner who registers them, and refuses what cannot be read or told apart.
 """
 
 # ruff: noqa: S608  # this is where SQL is written; names and values come from the policy, through `spark.quoting`
@@ -44,7 +44,7 @@ _REASONS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A source that the session can read, with Spark's own names of its types. Of CSV, its first line too."""
+    """A source that the session can read, with Spark's own names of its types. For CSV, its first line too."""
 
     relation: Relation
     types: Mapping[str, str]
@@ -130,7 +130,7 @@ def _rows(table: str, worker: Worker, sql: str, most: int) -> list[list[object]]
 
 
 def _refuse_collations(policy: Policy, found: Mapping[str, Described]) -> None:
-    """A column that Spark groups by a collation would be grouped by bytes here: refused rather than read otherwise."""
+    """A column that Spark groups by a collation would be grouped by bytes here, so it is refused."""
     for name, table in policy.tables.items():
         for column in table.columns:
             held = found[name].types.get(found[name].relation.name_of(column), "")

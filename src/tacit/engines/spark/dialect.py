@@ -16,9 +16,9 @@ One small function for each difference:
                      pattern in which each is found once, the first place where it is: Spark's own goes back and tries
                      the next one, which for one text of a thousand letters is a million times.
     texts            are written as bytes, see `spark.quoting`.
-    a join with few  says so (BROADCAST): Spark is told to think that whatever comes from files is large.
+    a join with few  says so (BROADCAST): Spark is told that everything from files is large.
 
-What is not known to be narrow counts as wide: only speed depends on it, never the result.
+A number that is not known to be narrow counts as wide: only speed depends on it, never the result.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ FEW: Final = "few"
 def _divided(node: exp.IntDiv, _: Place) -> exp.Expr:
     if not (is_wide(node.this) or is_wide(node.expression)):
         return node
-    # Both sides are needed twice. Named once in a function, nested divisions do not double at every level.
+    # Both sides are needed twice. They are named once in a function, so that nested divisions do not double at every
+    # level.
     sides = (
         exp.Literal.string("a"),
         _decimal(node.this.copy()),
@@ -116,13 +117,13 @@ def _like(node: exp.Like | exp.ILike, _: Place) -> exp.Expr:
 
 
 def in_pieces(pattern: str) -> bool:
-    """Whether more than one piece has to be looked for. A beginning, an end and one piece need no going back."""
+    """Whether more than one piece must be searched. A beginning, an end and one piece need no backtracking."""
     pieces = pattern.split("%")
     return "_" not in pattern and len(pieces) > 2 and sum(map(bool, pieces)) > 1
 
 
 def one_after_the_other(pattern: str) -> str:
-    """A LIKE pattern as one of Java's that never goes back behind a piece that was found.
+    """A LIKE pattern as a Java pattern that never goes back before a piece that was found.
 
     Pieces have a fixed length, so where there is any way to place them all, the first place for each is one. (?>...)
     keeps the first that is found, and the last piece is compared with the end.
@@ -137,7 +138,7 @@ def _plainly(letter: str) -> str:
 
 
 def _split(node: exp.StringToArray, _: Place) -> exp.Expr:
-    """Spark splits at a pattern: the signs that a plan splits at mean themselves there."""
+    """Spark splits at a pattern: the signs that a plan splits at are escaped, so that they mean themselves."""
     return _call("SPLIT", node.this.copy(), node.expression.copy())
 
 
@@ -148,7 +149,7 @@ def _listed(node: exp.In, _: Place) -> exp.Expr:
 
 
 def _named(node: exp.CTE, _: Place) -> exp.Expr:
-    """Spark has no word for whether a query that WITH names is kept, and puts it in place by itself."""
+    """Spark has no word for keeping a query that WITH names; it puts the query in place by itself."""
     node.set("materialized", None)
     return node
 

@@ -54,7 +54,7 @@ class Session:
         _check_tools(master)
         self.limits = limits
         root = Path(tempfile.gettempdir())
-        leases.sweep(root, working_copy.PREFIX)  # what killed sessions left: rows that were spilled
+        leases.sweep(root, working_copy.PREFIX)  # killed sessions left spilled rows there
         lease = leases.make(root, working_copy.PREFIX)
         home = str(lease.path)
         setup = {"master": master, "home": home}
@@ -95,7 +95,7 @@ class SparkEngine:
         self._copy = copy
         self._session = session
         self._fingerprint = fingerprint
-        # Where sources cannot be watched, answers are for this registration and not replayed to another.
+        # Where sources cannot be watched, answers hold for this registration and are not replayed to another.
         self._token = secrets.token_hex(8)
         self._views = {name: f"tacit_{self._token}_{number}" for number, name in enumerate(policy.tables)}
         self._folders = {
@@ -136,7 +136,7 @@ class SparkEngine:
             raise
 
     def _see_that_it_can_be_read(self) -> None:
-        """What would fail after every charge is said now: Spark runs elsewhere, or as another user."""
+        """Report now what would fail after every charge: Spark runs elsewhere, or as another user."""
         try:
             self._session.worker.ask({"task": "open", "views": self._folders})
         except EngineError:
@@ -158,7 +158,7 @@ class SparkEngine:
     def is_stale(self) -> bool:
         """Whether a source's files changed since this engine was made, or the owner had them registered anew.
 
-        To be asked before the charge.
+        Call this before the charge.
         """
         if sources.fingerprint(self._policy) != self._fingerprint:
             return True
@@ -166,7 +166,7 @@ class SparkEngine:
         return kept is not None and working_copy.refreshed(kept) != self._copy.refreshed
 
     def expect(self, query: Pushed) -> None:
-        """Nothing is done before it is paid for."""
+        """Nothing is done before a query is paid for."""
 
     def run(self, query: Pushed) -> Exact:
         """The exact result of a query that has been paid for."""
@@ -187,11 +187,11 @@ class SparkEngine:
         }
 
     def moment(self) -> AbstractContextManager[Run]:
-        """Runs queries that all see the rows of one moment: those of the copy, which nobody changes."""
+        """Runs queries that all see the rows of one moment: those of the copy, which never changes."""
         return nullcontext(self.run)
 
     def widen(self, workers: int) -> None:
-        """One session answers one query at a time; more of them are not made here."""
+        """Does nothing: one session answers one query at a time."""
 
     def close(self) -> None:
         """End the session, unless others share it; a copy in memory is removed."""
@@ -239,7 +239,7 @@ def discover(master: str, places: Sequence[str]) -> tuple[dict[str, Source], Sch
 
 
 def _name(place: str) -> str:
-    """What a table or a file is called in a policy."""
+    """The name of a table or a file in a policy."""
     last = place.rstrip("/").rsplit("/", 1)[-1]
     stem = last.split(".")[0] if "/" in place or format_of(place) else last.replace(".", "_")
     return re.sub(r"\W+", "_", stem).strip("_") or "table"

@@ -1,4 +1,4 @@
-"""Spark's keys: which types can name a unit or lead to one, so that units are one where Spark says they are equal.
+"""Spark's keys: which types can name a unit or lead to one, so that units are equal exactly where Spark says so.
 
 Promise: nothing here looks at a value. Of the types below, two values are equal in Spark exactly when their keys are.
 Every other type is refused: a text with a collation other than bytes (`UTF8_LCASE` says 'Ann' = 'ann'), an interval,
@@ -10,7 +10,8 @@ a variant, a structure have several forms of one value, and one person would be 
     binary                                                  by its bytes
     boolean, date, timestamp, timestamp_ntz                 by their moment
 
-A person must be named in one family of types in all tables: '007' and 7 are equal to Spark, or not, by what is cast.
+A person must be named in one family of types in all tables: whether Spark finds '007' and 7 equal depends on which one
+is cast.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class Float:
         return _LARGEST[self.type]
 
     def refusal(self) -> PolicyError:
-        """What to say when there is such a number."""
+        """The refusal where there is such a number."""
         power = self.limit.bit_length() - 1
         return PolicyError(
             f"tables.{self.key.table}.unit: column {self.key.column!r} is a {self.type} and holds numbers of "
@@ -82,7 +83,7 @@ def check(policy: Policy, types: Types) -> None:
     for key in keys_of(policy):
         found = _type_of(types, key)
         if found is None:
-            continue  # a column that is not there: the check of names says so
+            continue  # a missing column: the check of names reports it
         families[key] = family(found)
         if families[key] is None:
             raise PolicyError(_cannot_be(key, found))
@@ -104,7 +105,7 @@ def check(policy: Policy, types: Types) -> None:
 
 
 def floats(policy: Policy, types: Types) -> Iterator[Float]:
-    """The keys among whose numbers some may be too large for their type."""
+    """The keys that may have numbers too large for their type."""
     for key in keys_of(policy):
         found = _type_of(types, key)
         if found in _LARGEST:

@@ -1,7 +1,7 @@
-"""Names and values as Spark SQL text. Whatever a text holds, only hexadecimal digits of it reach the parser.
+"""Names and values as Spark SQL text. Whatever a text holds, the parser sees only its hexadecimal digits.
 
 Promise: no value can end its literal early, because how Spark reads backslashes and quotes depends on settings
-(`escapedStringLiterals`, variable substitution) and a literal of bytes depends on none.
+(`escapedStringLiterals`, variable substitution) while a literal of bytes depends on none.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Registration on Spark: the words in which `registration` is said there, and what its tables look like.
+"""Registration on Spark: Spark's words for `registration`, and the form of its tables.
 
-Promise: that of `registration`. The SQL is the shared one; names are put between backticks, which is what Spark reads.
-Two things are Spark's own. Its hash passes over NULL, so a row is hashed as JSON, where what is missing is missing.
+Promise: that of `registration`. The SQL is the shared one, with names between backticks, as Spark reads them.
+Two things are Spark's own. Its hash ignores NULL, so a row is hashed as JSON, in which missing values show.
 And numbers for rows or units are not consecutive, only different, so that no single machine has to count them all;
 units are numbered in a table that is written down before it is used, as a number computed twice could come out
 differently.
@@ -26,7 +26,7 @@ from tacit.policy.policy import Policy, Table
 
 @dataclass(frozen=True, slots=True)
 class SparkFlavour:
-    """Spark's words for a registration. None of them holds a double quote: only names do, until they are rewritten."""
+    """Spark's words for a registration. None of them has a double quote: only names have, until they are rewritten."""
 
     secret: Secret
 
@@ -59,7 +59,7 @@ class Step:
 
 
 def steps(policy: Policy, relations: Mapping[str, Relation], secret: Secret) -> Iterator[Step]:
-    """Every table to write, in order. What is passing is to be found under `tacit_units` by the steps after it."""
+    """Every table to write, in order. Later steps find a passing table under `tacit_units`."""
     flavour = SparkFlavour(secret)
     dense = not units_are_whole(policy, relations)
     if dense:

@@ -1,10 +1,10 @@
-"""What a Spark session must be set to: what SQL means there, and that no row decides how much is done.
+"""What a Spark session must be set to: so that SQL means what it should, and no row decides how much work is done.
 
 Promise: each of these is set when a session is opened and read back; a session that keeps another value is not used.
 
-Two kinds. `MEANING` decides what the words of a query mean. `WORK` decides what is done for them, and is here because
-the clock is something sent: Spark by itself looks at rows on the way and leaves out what would give nothing, so that a
-question finds out by its time whether anybody satisfies a condition.
+There are two kinds. `MEANING` decides what the words of a query mean. `WORK` decides how much work is done for them. It
+is here because an answer's time can be observed: by default Spark looks at rows on the way and skips work that would
+give nothing, so the time of a question shows whether anyone satisfies a condition.
 
     adaptive execution       plans again between stages, from the sizes of what the stages before gave: an empty side of
                              a join ends the question, small parts are put together, joins change their kind
@@ -13,7 +13,7 @@ question finds out by its time whether anybody satisfies a condition.
     aggregate pushdown       answers from the statistics of files instead of rows
     sizes of files           a table just under the threshold of a broadcast is joined in another way with one row more
     runtime filters          one side of a join decides which rows or files of the other are read
-    statistics               row counts that somebody has computed for a table decide the order of joins
+    statistics               row counts that were once computed for a table decide the order of joins
 
 With all of them off a plan follows from the question alone: what it reads, how it joins, its jobs and its tasks; in how
 many parts a file is read still follows from its size. `tests/engines/spark/test_read_alike.py` counts on neighbours.
@@ -38,7 +38,7 @@ MEANING: Final[Mapping[str, str]] = {
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
-    # Nothing is found out from other rows, or from the names of folders.
+    # Nothing is inferred from other rows, or from the names of folders.
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
     "spark.sql.parquet.respectSummaryFiles": "false",
     "spark.sql.parquet.fieldId.read.enabled": "false",
@@ -60,7 +60,8 @@ WORK: Final[Mapping[str, str]] = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.parquet.filterPushdown": "false",
     "spark.sql.parquet.aggregatePushdown": "false",
-    # Joins send round what is small by the question alone: rows of files are estimated at a million times their size.
+    # Only the question decides which side of a join is broadcast: rows of files are estimated at a million times their
+    # size.
     "spark.sql.autoBroadcastJoinThreshold": "10485760",
     "spark.sql.sources.fileCompressionFactor": "1000000.0",
     "spark.sql.join.preferSortMergeJoin": "true",

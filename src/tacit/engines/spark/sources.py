@@ -2,8 +2,8 @@
 
 Promise: nothing here looks at a value. A source names the session (a master such as "local[4]" or "spark://host:7077",
 or "sc://host:15002" for Spark Connect), and in `table` either a table of its catalog ("shop.visits") or files
-("data/visits.parquet", "s3a://bucket/visits/*.csv"): whatever has a slash or a known ending is files. CSV is read as
-text throughout, line by line (`spark.csv`); other formats are refused. Files of this machine have a fingerprint, in
+("data/visits.parquet", "s3a://bucket/visits/*.csv"): anything with a slash or a known ending means files. CSV is read
+as text throughout, line by line (`spark.csv`); other formats are refused. Files of this machine have a fingerprint, in
 which every file below a folder counts; other sources have none, and are registered anew each time.
 """
 
@@ -93,7 +93,7 @@ def _stats(inside: str, directory: str) -> list[list[Any]]:
 
 
 def _add(path: str, found: list[list[Any]], above: set[str]) -> None:
-    """Every file below, links followed; a link to a folder above it is not."""
+    """Every file below. Links are followed, except links to a folder above."""
     try:
         stats = os.stat(path)
         if not os.path.isdir(path):
@@ -103,4 +103,4 @@ def _add(path: str, found: list[list[Any]], above: set[str]) -> None:
         for name in sorted(os.listdir(path)) if real not in above else ():
             _add(os.path.join(path, name), found, above | {real})
     except OSError:
-        found.append([os.path.abspath(path), -1, -1, -1])  # it went just now: that is a change too
+        found.append([os.path.abspath(path), -1, -1, -1])  # it was just removed: that is a change too

@@ -1,12 +1,12 @@
-"""A query in steps: what its WITH marks as written down is computed once, by itself, and read by the steps after it.
+"""A query in steps: what its WITH marks as written down is computed once, by itself, and later steps read it.
 
 Spark puts what WITH names in place wherever it is read. Where each of several passes reads the one before
 (`rank_query`), that makes the first pass part of the plan once for every later one: five passes became fifteen, in one
-plan that took Spark seconds to make, with jobs of which some ran side by side and some not, as it happened. In steps
-each pass is a small plan.
+plan that took Spark seconds to make, and whose jobs ran side by side or not, as it happened. In steps each pass is a
+small plan.
 
 Promise: pure; the result is what the whole query gives. How many steps there are follows from the query alone. A step
-is marked by the plan (`materialized`) and reads a table; a list of constants is not worth one.
+is marked by the plan (`materialized`) and reads a table; a list of constants is not worth a step.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sqlglot import exp
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Queries to be kept under names, in this order, and the one that reads them and gives the result."""
+    """Queries to be kept under names, in this order, and the last query, which reads them and gives the result."""
 
     kept: tuple[tuple[str, exp.Expr], ...]
     last: exp.Expr
@@ -44,7 +44,7 @@ def in_steps(query: exp.Expr, prefix: str) -> Steps:
 
 
 def _whole(query: exp.Expr, known: Mapping[str, exp.Expr]) -> exp.Expr:
-    """The query, with those of the known ones in front of it that it reads."""
+    """The query, with the known queries that it reads in front of it."""
     wanted: set[str] = set()
     waiting = [query]
     while waiting:

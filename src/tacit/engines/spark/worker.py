@@ -2,7 +2,7 @@
 
 Promise: what goes wrong here stays here. Spark's messages and logs go nowhere (this process has no output but the
 wire); any failure is the single word "failed". Files that Spark makes are the owner's alone. A query runs under a tag
-of its own and is cancelled when its time is up; as tasks may take no notice, the process then ends, and Spark with it.
+of its own and is cancelled when its time is up; as tasks may ignore that, the process then ends, and Spark with it.
 Only queries are run, never commands: what comes is put inside a SELECT. The session's settings decide what SQL means
 and how much is done for it, so each is set and read back; a session that refuses one is not used. With ANSI mode off no
 arithmetic raises on a row; plans keep their numbers where nothing overflows.
@@ -49,7 +49,7 @@ class Worker:
                 raise ValueError("a setting was refused")
         self._open: set[str] = set()
         self._number = 0
-        self.overrun = False  # whether a query had to be cancelled: tasks that pay no heed may still be running
+        self.overrun = False  # whether a query had to be cancelled: tasks that ignored it may still be running
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """What the request asks for."""
@@ -66,7 +66,7 @@ class Worker:
         }
 
     def _describe(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Make a view of a source; the names and types of its columns, or the name that Spark has for the problem."""
+        """Make a view of a source; the names and types of its columns, or Spark's name for the problem."""
         from pyspark.errors import PySparkException
 
         view, kind, place = request["view"], request["kind"], request["place"]
@@ -93,7 +93,7 @@ class Worker:
         if kind == "csv":
             lines = reader.options(**_LINES).text(place)
             return lines.selectExpr("value", "_metadata.file_path AS file", "_metadata.file_block_start AS block")
-        # All files are looked at: otherwise one of them would decide what is read of the others.
+        # All files are looked at: otherwise one of them would decide what is read from the others.
         return reader.option("mergeSchema", "true").parquet(place)
 
     def _look(self, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class Worker:
         return {"rows": len(rows), "keys": keys, "measures": measures}
 
     def _stepped(self, request: Mapping[str, Any]) -> tuple[Any, Any]:
-        """What the last step gives. What the others gave is kept until then; its size decides nothing about a plan."""
+        """What the last step gives. Earlier results are kept until then; their sizes decide nothing about a plan."""
         names = [name for name, _ in request["steps"]]
         try:
             for name, sql in request["steps"]:
@@ -141,7 +141,7 @@ class Worker:
         return frame.localCheckpoint()
 
     def _open_views(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Open the views of a working copy, and see that Spark's processes can read them."""
+        """Open the views of a working copy, and check that Spark's processes can read them."""
         self._view(request["views"])
         for view in request["views"]:
             self._spark.table(view).take(1)
@@ -171,7 +171,7 @@ class Worker:
             self._spark.removeTag(tag)
 
     def _cancel(self, tag: str, seconds: float, done: threading.Event) -> None:
-        """Cancel what carries the tag once the time is up; again and again, as only jobs that have begun can be."""
+        """Cancel the tagged jobs once the time is up; repeatedly, as only jobs that have begun can be cancelled."""
         if done.wait(seconds):
             return
         self.overrun = True
@@ -222,7 +222,7 @@ def _overlap(spark: Any, frame: Any, place: str) -> str | None:
 
 
 def _unreadable(frame: Any, kind: str) -> str | None:
-    """Whether a table, or a view, reads rows in a way in which one can change another, or by chance."""
+    """Whether a table or a view reads rows by chance, or so that one row can change how another is read."""
     if kind != "table":
         return None
     with redirect_stdout(StringIO()) as shown:
@@ -240,7 +240,7 @@ def _unreadable(frame: Any, kind: str) -> str | None:
 def end_with_the_owner() -> None:
     """End everything at once when the other end of the wire is gone, also in the middle of a query: it was killed."""
     waiting = select.poll()
-    waiting.register(0, 0)  # asks for nothing, and is told when the pipe has no writer left
+    waiting.register(0, 0)  # registers for no event, but is told when the pipe has no writer left
     waiting.poll()
     end_everything()
 
@@ -259,7 +259,7 @@ def _session(setup: Mapping[str, Any]) -> Any:
     options = f'-Xss16m -Duser.timezone=UTC "-Djava.io.tmpdir={home}" "-Dderby.system.home={home}"'
     builder = builder.config("spark.driver.extraJavaOptions", options)
     if master.startswith("local"):
-        # What this machine's Spark talks about among itself is neither offered to the network nor to other users.
+        # Spark's own traffic on this machine is offered neither to the network nor to other users.
         builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
         builder = builder.config("spark.authenticate", "true").config("spark.local.dir", f"{home}/spill")
         builder = builder.config("spark.sql.shuffle.partitions", str(4 * setup["threads"]))
@@ -286,15 +286,15 @@ def _words(table: Any, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """What Spark holds as a decimal without a fraction as a whole number; anything else as it is."""
+    """A decimal without a fraction as a whole number; anything else unchanged."""
     return int(value) if isinstance(value, Decimal) and value == int(value) else value
 
 
 def serve(incoming: BinaryIO, outgoing: BinaryIO, work: Callable[[Mapping[str, Any]], Worker] = Worker) -> None:
     """Read the set-up, start the session, then answer until the other end closes.
 
-    What is raised here and not foreseen ends the process, which the other end takes for a failure too. So does a query
-    that had to be cancelled: no reply, so that nobody asks a process that is about to end.
+    An unexpected error ends the process, which the other end takes for a failure too. So does a query that had to be
+    cancelled: it gets no reply, so that no one asks a process that is about to end.
     """
     setup = wire.receive(incoming)
     if setup is None:
