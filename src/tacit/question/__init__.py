@@ -3,7 +3,7 @@
     from tacit.question import read
     question = read("SELECT sex, avg(age) FROM visits GROUP BY sex")
 
-Nothing here knows about privacy, and nothing of the text is ever executed: what is not on the lists is refused.
+Nothing here knows about privacy, and no part of the text is ever executed: everything that is not listed is refused.
 """
 
 from __future__ import annotations

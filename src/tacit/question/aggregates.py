@@ -39,7 +39,7 @@ _PAIRS: Mapping[type[exp.Expr], tree.AggregateKind] = MappingProxyType(
 
 
 NAMED_AGGREGATES = frozenset({"HISTOGRAM", "PERCENTILE", "PERCENTILE_APPROX", "APPROX_PERCENTILE"})
-"""Aggregates of one dialect or another that the parser knows by their names alone."""
+"""Aggregates of various dialects that the parser knows only by their names."""
 
 
 def is_aggregate(node: object) -> bool:
@@ -55,7 +55,7 @@ def contains_aggregate(node: exp.Expr) -> exp.Expr | None:
 
 
 def argument(node: exp.Expr) -> exp.Expr:
-    """What an aggregate is taken of."""
+    """The argument of an aggregate."""
     inside: exp.Expr | None = node.args.get("this")
     if inside is None:
         raise refused(node, f"{shown(node)!r} does not say of what", "Name a column.")
@@ -100,7 +100,7 @@ def _count(node: exp.Expr) -> tree.Scalar:
 
 
 def count_different(argument: tree.Scalar) -> tree.Aggregate:
-    """count(DISTINCT ...): whether it is the unit, the plan knows. CASE WHEN c THEN x END is x where c holds."""
+    """count(DISTINCT ...). The plan knows whether x is the unit. CASE WHEN c THEN x END is x where c holds."""
     if isinstance(argument, tree.Case) and len(argument.branches) == 1 and argument.otherwise == tree.Literal(None):
         return tree.Aggregate("count_units", argument.branches[0].value, argument.branches[0].condition)
     return tree.Aggregate("count_units", argument)

@@ -1,6 +1,6 @@
 """Too many arguments: functions of which the parser's library keeps the first few and drops the rest without a word.
 
-Promise: nothing that was written is passed over: commas are counted in the text itself, before it is parsed.
+Promise: nothing that was written is ignored: commas are counted in the text itself, before it is parsed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST: Mapping[str, int] = MappingProxyType(
         **dict.fromkeys(("date_to_date_str", "time_to_time_str", "ts_or_ds_to_date_str"), 1),
     }
 )
-"""How many arguments these take at most, in whatever dialect."""
+"""How many arguments these take at most, in any dialect."""
 
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
@@ -31,7 +31,7 @@ _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
 
 def check_arguments(tokens: Sequence[Token]) -> None:
     """Refuse a call with more arguments than its function has."""
-    calls: list[tuple[Token | None, int]] = []  # the brackets that are open: whose they are, and the commas so far
+    calls: list[tuple[Token | None, int]] = []  # the open brackets: the function of each, and its commas so far
     for before, token in zip([None, *tokens], tokens, strict=False):
         if token.token_type in _OPENING:
             named = before is not None and before.token_type != TokenType.STRING and before.text.lower() in _MOST

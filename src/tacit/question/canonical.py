@@ -17,7 +17,7 @@ from typing import Any
 
 from tacit.question import tree
 
-# Fields that came later: as long as they say nothing, the text is what it was before there were any.
+# Fields that were added later: where they are empty, the text is the same as before they existed.
 _LATER = {"offset": 0, "summary": None}
 
 
@@ -35,7 +35,7 @@ def _plain(node: Any) -> Any:
 
 @_plain.register(tree.Question)
 def _(node: tree.Question) -> Any:
-    """What outputs and keys of the answer are called does not matter. (Inside, names are how a column is found.)"""
+    """The names of outputs and keys of the answer do not matter. (Inside, columns are found by their names.)"""
     content = {field.name: getattr(node, field.name) for field in fields(node)}
     content["outputs"] = tuple(output.expression for output in node.outputs)
     content["keys"] = tuple(key.expression for key in node.keys)
@@ -47,7 +47,7 @@ def _(node: tree.Question) -> Any:
 
 @_plain.register(tree.Key)
 def _(node: tree.Key) -> Any:
-    """Whether a name was a column's or an output's has been decided before."""
+    """It was decided before whether a name is a column's or an output's."""
     return {"is": "Key", "name": node.name, "expression": _plain(node.expression)}
 
 

@@ -86,13 +86,13 @@ def _is_quoted(column: exp.Column) -> bool:
 
 
 def default_name(node: exp.Expr) -> str:
-    """What an output without a name is called."""
+    """The name of an output that was given none."""
     if isinstance(node, exp.Column):
         return str(node.name) or "column"
     if isinstance(node, exp.Count) and isinstance(node.this, exp.Star):
         return "count"
     if type(node) in _USUAL and isinstance(node.this, exp.Column) and not _is_quoted(node.this):
-        # as the generator writes it, which takes most of the time of reading a short question
+        # written here as the generator would write it, which would take most of the time of a short question
         return f"{_USUAL[type(node)]}({'.'.join(part.name for part in node.this.parts)})"
     return as_sql(node, normalize_functions="lower")[:120]
 
@@ -184,7 +184,7 @@ def limit_of(select: exp.Query) -> int | None:
 
 
 def offset_of(select: exp.Query) -> int:
-    """How many rows of the answer to pass over first."""
+    """How many rows of the answer to skip first."""
     node = select.args.get("offset")
     return 0 if node is None else _rows(node, "OFFSET")
 

@@ -93,7 +93,7 @@ def _monthname(node: exp.Expr) -> tree.Scalar:
 
 
 def _named(number: tree.Scalar, names: tuple[str, ...]) -> tree.Scalar:
-    """The word for 1, 2, 3, ...; the last stands for every other number, so that only what is missing has none."""
+    """The word for 1, 2, 3, ...; the last stands for all other numbers, so that only missing ones have none."""
     *first, last = names
     branches = (
         tree.Branch(tree.Compare("=", number, tree.Literal(place)), tree.Literal(name))

@@ -1,7 +1,7 @@
 """histogram(x), and histogram(x, [10, 20, 50]) with the ends of its bins: one map from a bin to its number of rows.
 
-As in DuckDB a bin is called by its upper end, which belongs to it, and NULLs are in none. Ends are constants: which
-values a column has, and where bins would end that are made to fit them, nobody knows before it is paid for.
+As in DuckDB a bin is called by its upper end, which belongs to it, and NULLs are in none. Ends are constants: the
+values of a column, and the ends of bins that would fit them, are not known before it is paid for.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """SELECTs inside a question: derived tables, UNION ALL, IN (SELECT ...), EXISTS (SELECT ...), and the joins of all.
 
 Promise: as everywhere in this room, what is read is read whole or refused. ORDER BY inside has no meaning and is
-allowed where nothing follows from it; LIMIT inside would choose rows by other people's rows and is refused.
+allowed where nothing follows from it; LIMIT inside would let other people's rows decide which rows are taken, and is
+refused.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ _PREFIXES = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.
 
 
 def check_text(text: object) -> str:
-    """The text, of an allowed size and without characters that no SQL needs."""
+    """The text; refused where it is too long or has characters that no SQL needs."""
     if not isinstance(text, str):
         raise QuestionError(f"A question is a text in SQL. Got a value of type {type(text).__name__} instead.")
     try:
@@ -67,7 +67,7 @@ def check_tokens(tokens: Sequence[Token]) -> None:
 def check_tree(root: exp.Expr) -> set[type[exp.Expr]]:
     """Refuse a tree that is too large or too deep for the reader. AND and OR chains count as one level.
 
-    Gives the kinds of nodes that are in it.
+    Returns the kinds of nodes in it.
     """
     nodes, joins = 0, 0
     kinds: set[type[exp.Expr]] = set()

@@ -1,4 +1,4 @@
-"""WITH name AS (SELECT ...): every use of the name becomes the SELECT itself, so that nothing after this knows of WITH.
+"""WITH name AS (SELECT ...): every use of the name becomes the SELECT itself, and nothing later sees a WITH.
 
 Promise: what comes back has no WITH, and no more parts than a question may have: a name used many times, or names
 built on names, cannot blow it up, because the parts are counted before anything is copied.

@@ -36,7 +36,7 @@ PLAIN = frozenset({type(None), str, int, bool, float})
 _Node = TypeVar("_Node")
 
 
-_FIELDS: dict[object, tuple[str, ...]] = {}  # by kind of node, of which there are few
+_FIELDS: dict[object, tuple[str, ...]] = {}  # by kind of node; there are few
 
 
 def field_names(node: object) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ def walk(node: object) -> Iterator[object]:
 
 
 def rewrite(node: _Node, change: Callable[[Scalar], Scalar | None]) -> _Node:
-    """The tree with every scalar replaced that `change` has another one for; what it leaves (None) is entered."""
+    """The tree with the scalars replaced for which `change` gives others; where it gives None, parts are visited."""
 
     def visit(item: object) -> object:
         if isinstance(item, tuple):

@@ -20,8 +20,11 @@ _PLAIN = frozenset({"expressions", "from_", "where", "order", "limit", "offset"}
 
 
 def over_answer(select: exp.Select, names: Sequence[str] = ()) -> tree.Question | None:
-    """The question of a SELECT over an answer; None where it is none. `names` are what the answer's columns are called
-    where that is not what the inner SELECT calls them: in a UNION ALL, the names that the first SELECT gives."""
+    """The question of a SELECT over an answer; None where it is none.
+
+    `names` are the answer's columns where the inner SELECT names them differently: in a UNION ALL, the first SELECT
+    names them.
+    """
     if any(value and name not in _PLAIN for name, value in select.args.items()):
         return None
     source = select.args["from_"].this

@@ -2,7 +2,7 @@
 
 Promise: a name that comes back means itself, whatever characters it has. An expression that comes back is one run of
 words whose brackets close, without comments and without a semicolon, so that between two brackets it can neither end
-them early nor swallow what follows. What it means is for the reader, which reads the whole text as it reads any other.
+them early nor swallow what follows. The reader decides what it means, as it does for any text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def name(text: str) -> str:
 
 
 def expression(text: str) -> str:
-    """An expression as text. A single word is the name of a column, also where SQL has another use for the word."""
+    """An expression as text. A single word is the name of a column, even where SQL has another use for the word."""
     if not isinstance(text, str) or not text.strip():
         raise QuestionError(f"An expression is needed here, as text. Got {text!r} instead.")
     if is_word(text):

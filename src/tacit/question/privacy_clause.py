@@ -32,7 +32,7 @@ _WORDS = frozenset({"PRIVACY", "DIFFERENTIAL_PRIVACY"})
 
 
 def cut_privacy(tokens: Sequence[Token]) -> tuple[list[Token], tree.Privacy | None]:
-    """The words without what they say about privacy, and that."""
+    """The words of the question without its privacy clause, and the clause."""
     if _WORDS.isdisjoint([token.text.upper() for token in tokens]):
         return list(tokens), None
     rest, first = _cut_prefix(list(tokens))
@@ -85,7 +85,7 @@ def _cut_suffix(tokens: list[Token]) -> tuple[list[Token], tree.Privacy | None]:
 
 
 def _spells(tokens: Sequence[Token], place: int, *words: str) -> bool:
-    """Whether these bare words stand there, in any case. What stands in quotes is a name or a text."""
+    """Whether these bare words stand there, in upper or lower case. Quoted words are names or texts."""
     if place + len(words) > len(tokens):
         return False
     quoted = (TokenType.IDENTIFIER, TokenType.STRING)
@@ -161,7 +161,7 @@ def _number(name: str, value: Sequence[Token]) -> Fraction:
             if not power or abs(int(power)) <= _LARGEST_POWER:
                 return Fraction(text)
         except ValueError:
-            pass  # digits in another base, or a letter behind them
+            pass  # digits in another base, or a letter after them
     raise QuestionError(f"The option {name!r} takes a number such as 0.5 or 1e-6{_at(value[0])}.")
 
 

@@ -61,14 +61,14 @@ def read(sql: str, dialect: str = "duckdb") -> tree.Question:
 
 
 def read_with_select(sql: str, dialect: str = "duckdb") -> tuple[tree.Question, exp.Select]:
-    """As `read`, and the SELECT itself as the parser has it: without brackets around it or words about privacy."""
+    """As `read`, and the parser's SELECT too, without brackets around it or words about privacy."""
     asked, statement = _read(sql, dialect)
     if isinstance(asked, tree.United):
         raise QuestionError(
             f"UNION ALL puts the answers of {len(asked.parts)} SELECTs together, and one question is needed here. "
             "Ask them one by one."
         )
-    assert isinstance(statement, exp.Select)  # what is not one has several parts
+    assert isinstance(statement, exp.Select)  # anything else has several parts
     return asked, statement
 
 
@@ -131,7 +131,7 @@ def question_of(select: exp.Select) -> tree.Question:
 def _distinct(
     select: exp.Select, outputs: tuple[tree.Output, ...], grouped: tuple[tree.Key, ...]
 ) -> tuple[tree.Key, ...]:
-    """SELECT DISTINCT a, b is GROUP BY a, b; with aggregates and their keys it says nothing more."""
+    """SELECT DISTINCT a, b is GROUP BY a, b; with aggregates and their keys it changes nothing."""
     distinct = select.args.get("distinct")
     if distinct is None:
         return ()
@@ -183,10 +183,10 @@ def syntax_of(text: str, dialect: str = "duckdb") -> tuple[list[exp.Expr], tree.
         raise QuestionError(
             f"The question could not be parsed{_where(bad)}. It is one SELECT: check words, commas, brackets, quotes."
         ) from None
-    except RuntimeError:  # a construct that the limits do not count as nesting; or no thread could be had
+    except RuntimeError:  # a construct that the limits do not count as nesting, or no thread could be started
         raise QuestionError("The question nests too deep to be parsed. Make it flatter.") from None
     except (ValueError, AttributeError, TypeError, KeyError, IndexError):
-        # the parser stumbling over odd text is the text's fault and depends on nothing else
+        # the parser's other errors depend on the text alone, so they may be reported
         raise QuestionError("The question could not be parsed. Write it in plainer SQL.") from None
     return [statement for statement in statements if statement is not None], privacy
 
@@ -225,7 +225,7 @@ def _no_raw_rows(question: tree.Question, select: exp.Select) -> None:
         return
     for output, node in zip(question.outputs, select.expressions, strict=True):
         if isinstance(output.expression, tree.Literal) and len(question.outputs) > 1:
-            continue  # a word next to the answer; alone it would ask for nothing
+            continue  # a word about the answer; alone it would ask for nothing
         if not any(isinstance(part, (tree.Aggregate, tree.Inner)) for part in tree.walk(output.expression)):
             advice = "Rows themselves never leave: use count, sum or avg, or GROUP BY this column."
             raise refused(node, f"{shown(node)!r} shows a single row's value", advice)

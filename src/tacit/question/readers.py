@@ -1,4 +1,4 @@
-"""What stands in an expression, by the parser's kind of node: one list of all readers, file by file.
+"""All readers of expressions, by the parser's kind of node: one list, file by file.
 
 Promise: a kind of node that no file lists is refused (`scalars.unknown`), and none is listed twice.
 """

@@ -14,17 +14,17 @@ def refused(node: exp.Expr | None, what: str, advice: str = "") -> QuestionError
 
 
 def as_sql(node: exp.Expr, **style: str) -> str:
-    """A node as SQL in one line, or the name of what it is where the parser's library cannot write what it read."""
+    """A node as SQL in one line, or its kind where the parser's library cannot write what it read."""
     try:
         text = node.sql(dialect="duckdb", unsupported_level=ErrorLevel.IGNORE, **style)  # type: ignore[arg-type]
-    # half of a surrogate pair, spelled as an escape; or a function with arguments of which it has never heard
+    # half of a surrogate pair, spelled as an escape; or a function with arguments that it does not know
     except (SqlglotError, ValueError, AttributeError, TypeError, KeyError, IndexError):
         return type(node).__name__
     return " ".join(text.split())
 
 
 def shown(node: exp.Expr) -> str:
-    """A node as short text of one line, as SQL where it can be said."""
+    """A node as a short text of one line, in SQL where possible."""
     text = as_sql(node)
     text = "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
     return text if len(text) <= 60 else text[:57] + "..."
@@ -47,7 +47,7 @@ def is_histogram(node: exp.Anonymous) -> bool:
 
 
 def only(node: exp.Expr, *allowed: str) -> None:
-    """Refuse a node that says more than the reader reads: nothing that was written may be dropped silently."""
+    """Refuse a node with more parts than the reader reads: nothing that was written may be dropped silently."""
     for name, value in node.args.items():
         if value and name not in allowed and not name.startswith("_"):
             word = name.strip("_").replace("_", " ").upper()

@@ -1,6 +1,6 @@
 """Other words for what the tree already has: power, log(2, x), IS DISTINCT FROM, iff, sum_if, and functions by name.
 
-Promise: each becomes nodes that exist and mean the same on every value; a form that would not is refused.
+Promise: each becomes existing nodes that mean the same on every value; any other form is refused.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _NAMED: Mapping[str, Reader] = MappingProxyType(
 
 
 def _anonymous(node: exp.Expr) -> tree.Scalar:
-    """suffix(x, 'a') is how DuckDB calls ends_with; magnitude is our own."""
+    """suffix(x, 'a') is DuckDB's ends_with; magnitude is our own."""
     if str(node.this).upper() in _NAMED:
         only(node, "this", "expressions")
         return _NAMED[str(node.this).upper()](node)
@@ -101,7 +101,7 @@ def _anonymous(node: exp.Expr) -> tree.Scalar:
 
 
 def _distinct(node: exp.Expr) -> tree.Scalar:
-    """approx_count_distinct: the noise is what is approximate, not the count."""
+    """approx_count_distinct: only the noise makes it approximate, not the count."""
     only(node, "this")
     return count_different(scalar(node.this))
 

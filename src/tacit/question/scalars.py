@@ -61,7 +61,7 @@ def scalar(node: exp.Expr) -> tree.Scalar:
 
 @cache
 def _readers() -> Mapping[type[exp.Expr], Reader]:
-    from tacit.question.readers import READERS  # which imports all that read, and they call `scalar` for their parts
+    from tacit.question.readers import READERS  # imported here, because it imports all readers, and they call `scalar`
 
     return READERS
 
@@ -94,7 +94,7 @@ def _literal(node: exp.Expr) -> tree.Scalar:
     if node.args.get("is_string"):
         if len(text) > _LONGEST_TEXT:
             raise refused(node, f"A text of {len(text):,} characters is too long", f"Use at most {_LONGEST_TEXT:,}.")
-        if any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in text):  # by an escape of its dialect
+        if any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in text):  # from an escape
             raise refused(node, "A text holds NUL or half of a surrogate pair, which tables do not", "Leave it out.")
         return tree.Literal(text)
     return tree.Literal(_number(node, text))
@@ -241,7 +241,7 @@ def _coalesce(node: exp.Expr) -> tree.Scalar:
 
 
 def _alternatives(node: exp.Expr) -> Iterator[exp.Expr]:
-    """What a COALESCE chooses from; one inside another only adds to the list, whichever place it stands at."""
+    """The values that a COALESCE chooses from; one inside another only adds to the list, wherever it stands."""
     only(node, "this", "expressions", "is_nvl")
     for item in (node.this, *node.expressions):
         inside = item.unnest()
@@ -261,7 +261,7 @@ def _nullif(node: exp.Expr) -> tree.Scalar:
 def _call(node: exp.Expr) -> tree.Scalar:
     """A function whose node and arguments stand in the table."""
     function = OF_NODES[type(node)]
-    only(node, *function.arguments, "ignore_nulls")  # least and greatest always pass over NULL
+    only(node, *function.arguments, "ignore_nulls")  # least and greatest always ignore NULL
     given: list[exp.Expr] = []
     for part in function.arguments:
         value = node.args.get(part)
@@ -311,7 +311,7 @@ def _cast(node: exp.Expr) -> tree.Scalar:
 
 
 def _decimal(node: exp.Expr) -> tree.Scalar:
-    """DECIMAL(p, s) rounds to s decimals. Without them it rounds nothing: numbers are exact here anyway."""
+    """DECIMAL(p, s) rounds to s decimals. Without them nothing is rounded: numbers are exact here anyway."""
     places = [scalar(part.this) for part in node.args["to"].expressions]
     if not places:
         return tree.Cast(scalar(node.this), "real")
@@ -331,7 +331,7 @@ def moment(text: str, kind: str, node: exp.Expr | None = None) -> datetime.date 
 
 
 def unknown(node: exp.Expr) -> Exception:
-    """The refusal of what is on no list."""
+    """The refusal of a node that is on no list."""
     if isinstance(node, exp.Anonymous):
         advice = f"Known: {', '.join(sorted(FUNCTIONS))}, and CASE, COALESCE, NULLIF, EXTRACT, CAST."
         return refused(node, f"The function {str(node.this)[:40]!r} is not on the list", advice)

@@ -3,7 +3,7 @@
     SELECT count(*) FROM t                          one question with GROUPING SETS ((), (a)):
     SELECT a, count(*), sum(x) FROM t GROUP BY a    counts are bought once, and the total is the sum of its parts
 
-    SELECT count(*) FROM t WHERE a = 1              one question GROUP BY a of which two cells are looked at: a row
+    SELECT count(*) FROM t WHERE a = 1              one question GROUP BY a, and two of its cells are used: a row
     SELECT count(*) FROM t WHERE a = 2              is in one of them at most, so both cost what one would
 
 Pure rewriting: what each asker gets is taken from the finished rows of the larger question (`Member`), which costs
@@ -40,7 +40,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One question to plan, and who gets what of it. Columns 2 k and 2 k + 1 are key k and whether it is left out."""
+    """One question to plan, and what each asker gets. Columns 2 k and 2 k + 1 are key k and whether it is left out."""
 
     question: tree.Question
     members: tuple[Member, ...]
@@ -55,7 +55,7 @@ class _Asked:
 
     @property
     def keys(self) -> tuple[tree.Scalar, ...]:
-        """Its keys, and the column that its cell is chosen by."""
+        """The member's keys, and the column by which its cell is chosen."""
         own = tuple(key.expression for key in self.question.keys)
         return own if self.cell is None or self.cell[0] in own else (*own, self.cell[0])
 
@@ -83,11 +83,11 @@ def _parts(where: tree.Scalar | None) -> frozenset[tree.Scalar]:
 
 
 def _rows_of(asked: _Asked) -> object:
-    """Questions with the same one of these can be put together."""
+    """A key: questions with the same one can be put together."""
     question = asked.question
     if not _fits(question):
         return asked.place
-    # what does not add up over groups goes together only where the groups are the same
+    # aggregates that do not add up over groups are put together only where the groups are the same
     sets = None if all(node.kind in _ADDITIVE for node in _aggregates(question)) else asked.keys
     return (question.source, question.joins, asked.where, question.rows_per_unit, sets)
 
@@ -110,7 +110,7 @@ def _aggregates(question: tree.Question) -> list[tree.Aggregate]:
 
 
 def _partitions(asked: list[_Asked]) -> list[_Asked]:
-    """Questions about a = 1, a = 2, ... that are otherwise about the same rows, as cells of one GROUP BY a."""
+    """Questions that differ only in a = 1, a = 2, ... become cells of one GROUP BY a."""
     cells: dict[tuple[object, object, object, tree.Name], dict[int, tree.Constant]] = {}
     grouped: set[tuple[object, object, object, tree.Name]] = set()
     for each in asked:
@@ -121,7 +121,7 @@ def _partitions(asked: list[_Asked]) -> list[_Asked]:
     chosen: dict[int, tuple[tree.Scalar, tree.Scalar, tree.Constant]] = {}
     for same, values in sorted(cells.items(), key=lambda item: -len(item[1])):
         fresh = {place: value for place, value in values.items() if place not in chosen}
-        # one value alone gains nothing, unless somebody asks for all of them
+        # one value alone gains nothing, unless another question asks for all of them
         if len(set(fresh.values())) > 1 or same in grouped:
             for place, value in fresh.items():
                 part = next(part for part, name, _ in _equalities(asked[place]) if name == same[3])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 _LEAVES = frozenset({exp.Identifier, exp.Literal, exp.Null, exp.Boolean})
-"""Kinds of nodes that have none below them, which half of all nodes are."""
+"""Kinds of nodes without nodes below them: half of all nodes."""
 
 
 def below(node: exp.Expr) -> list[exp.Expr]:
@@ -18,7 +18,7 @@ def below(node: exp.Expr) -> list[exp.Expr]:
     if type(node) in _LEAVES:
         return found
     for value in node.args.values():
-        if value is None or value is False:  # most clauses are not there
+        if value is None or value is False:  # most clauses are absent
             continue
         if isinstance(value, exp.Expr):
             found.append(value)
@@ -28,7 +28,7 @@ def below(node: exp.Expr) -> list[exp.Expr]:
 
 
 def every_node(root: exp.Expr, but_inside: type[exp.Expr] | None = None) -> list[exp.Expr]:
-    """The root and everything below it, level by level; what is below a node `but_inside` is left out."""
+    """The root and everything below it, level by level; nodes below a node `but_inside` are left out."""
     found = [root]
     for node in found:  # grows while it is read
         if type(node) not in _LEAVES and (but_inside is None or not isinstance(node, but_inside)):

@@ -4,12 +4,13 @@ The parser takes some forty calls for one level of nesting, so a hundred levels 
 Python allows by default. What runs `with room()` may go deeper, by a fixed amount that the limits on the text never
 exceed.
 
-Where the parser is compiled, nobody counts its calls: they are on the thread's own stack, and one that is too small
+Where the parser is compiled, its calls are not counted: they use the thread's own stack, and a stack that is too small
 ends the process. A hundred levels of brackets take less than 384 KiB there, and no text nests deeper than it has words.
-So a text of a hundred words is parsed where it is, and a longer one by a thread that has 8 KiB for every word of it,
-twice what a level takes. That is address space, of which a text that does not nest touches next to nothing.
+So a text of a hundred words is parsed in the present thread, and a longer one by a thread that has 8 KiB for every word
+of it, twice what a level takes. That is address space, of which a text that does not nest uses hardly any.
 
-The limit belongs to the whole process, so the first who needs room raises it and the last one to leave puts it back.
+The limit belongs to the whole process, so the first thread that needs room raises it, and the last one to leave
+restores it.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _turn: Final = threading.Lock()
 
 
 class _Room:
-    """How many are inside, and the limit that was there before them."""
+    """How many threads are inside, and the limit before them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -40,7 +41,7 @@ class _Room:
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
-        """Raised while anybody is inside."""
+        """The limit is raised while any thread is inside."""
         with self._lock:
             if self._inside == 0:
                 self._before = sys.getrecursionlimit()
@@ -59,12 +60,12 @@ room: Final = _Room()
 
 
 def roomy(words: int, parse: Callable[[], Made]) -> Made:
-    """What `parse` makes of a text of this many words, or raises, with room for a level of nesting for each of them."""
+    """What `parse` returns, or raises, for a text of this many words, with room for one level of nesting for each."""
     if words <= FEW_WORDS:
         return parse()
     made: Future[Made] = Future()
     beside = threading.Thread(target=_settle, args=(made, parse), name="tacit-parser", daemon=True)
-    with _turn:  # the size is that of whatever thread is started next
+    with _turn:  # the size applies to whichever thread starts next
         before = threading.stack_size(words * _EACH_WORD)
         try:
             beside.start()
@@ -76,5 +77,5 @@ def roomy(words: int, parse: Callable[[], Made]) -> Made:
 def _settle(made: Future[Made], parse: Callable[[], Made]) -> None:
     try:
         made.set_result(parse())
-    except BaseException as problem:  # noqa: BLE001  # raised where it is waited for
+    except BaseException as problem:  # noqa: BLE001  # raised in the waiting thread
         made.set_exception(problem)

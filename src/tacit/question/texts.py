@@ -1,8 +1,8 @@
 """Texts in SQL's many words: concat and ||, trim, left, substring, starts_with, contains, ends_with.
 
-Promise: as in `scalars`, every argument of a node is read or refused. What has a meaning of its own becomes a call of a
-listed function; what is only another word becomes nodes that mean the same on every value. A text with a sign that LIKE
-reads in its own way (% _ \\) is refused, because engines disagree about escaping it.
+Promise: as in `scalars`, every argument of a node is read or refused. A function with a meaning of its own becomes a
+call of a listed function; one that is only another word becomes nodes that mean the same on every value. A text with a
+character that LIKE treats specially (% _ \\) is refused, because engines disagree about escaping it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _beside(node: exp.Expr) -> tree.Scalar:
 
 
 def _concat(node: exp.Expr) -> tree.Scalar:
-    """concat(a, b): NULL is passed over."""
+    """concat(a, b): NULL is ignored."""
     only(node, "expressions", "safe", "coalesce")
     parts = tuple(map(scalar, node.expressions))
     if node.args.get("coalesce"):
@@ -79,7 +79,7 @@ def _substring(node: exp.Expr) -> tree.Scalar:
 
 
 def _folded(node: tree.Scalar) -> tree.Scalar:
-    """The node with sums of whole constants, and choices that constants decide, worked out."""
+    """The node, with sums of whole constants and choices between constants computed."""
     if isinstance(node, tree.Arithmetic) and node.op in ("+", "-"):
         left, right = _integer(_folded(node.left)), _integer(_folded(node.right))
         if left is not None and right is not None:

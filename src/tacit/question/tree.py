@@ -1,7 +1,7 @@
 """The tree of a question: the few kinds of things that can be asked.
 
 Promise: every node is a frozen value, equal to any other node that says the same. What SQL has many words for is one
-thing here (BETWEEN is two comparisons, COALESCE is a CASE), so that whoever reads the tree has few cases to prove.
+thing here (BETWEEN is two comparisons, COALESCE is a CASE), so that code that reads the tree has few cases to handle.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Or(Scalar):
 
 @dataclass(frozen=True, slots=True)
 class Not(Scalar):
-    """The contrary; NULL stays NULL."""
+    """The negation; NULL stays NULL."""
 
     operand: Scalar
 
@@ -113,7 +113,7 @@ class Like(Scalar):
 
 @dataclass(frozen=True, slots=True)
 class IsNull(Scalar):
-    """Whether there is no value."""
+    """Whether the value is missing."""
 
     operand: Scalar
 
@@ -136,7 +136,7 @@ class Call(Scalar):
 
 @dataclass(frozen=True, slots=True)
 class Cast(Scalar):
-    """x read as another kind; NULL where it cannot be."""
+    """x read as another kind; NULL where that is not possible."""
 
     operand: Scalar
     kind: CastKind
@@ -199,7 +199,7 @@ class Total(Scalar):
 
 @dataclass(frozen=True, slots=True)
 class KeyValue(Scalar):
-    """The value of the question's key with this place; it stands only in outputs whose names are resolved."""
+    """The value of the question's key with this place; only in outputs whose names are resolved."""
 
     place: int
 
@@ -215,8 +215,8 @@ class UnitOf(Scalar):
 class Key:
     """Something to group by.
 
-    `written` is a name that stood in GROUP BY and is also an output's: where a source has a column so called, that
-    column is meant, and otherwise the output, which is the `expression` (`plan.sources.name_keys` decides).
+    `written` is a name that stood in GROUP BY and is also an output's: where a source has a column of that name, it
+    means that column, otherwise the output, which is the `expression` (`plan.sources.name_keys` decides).
     """
 
     name: str
@@ -319,7 +319,7 @@ class Exists(Scalar):
 class Privacy:
     """What the text itself says about its price and its bounds, exactly as written; None where it says nothing.
 
-    `unit` is whom the asker believes to be protected; the policy has the last word.
+    `unit` is what the asker believes to be protected; the policy decides.
     """
 
     epsilon: Fraction | None = None
@@ -327,12 +327,12 @@ class Privacy:
     rows_per_unit: int | None = None
     groups_per_unit: int | None = None
     unit: str | None = None
-    of_select: bool = field(default=False, compare=False)  # said behind the word SELECT, and so of that one
+    of_select: bool = field(default=False, compare=False)  # written after the word SELECT, and so about that one
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """That the answer's rows are added up: by which of its keys, and which of the groups are shown."""
+    """A summary: the answer's rows are added up by some of its keys, and some of the groups are shown."""
 
     keys: tuple[Scalar, ...] = ()
     having: Scalar | None = None
@@ -344,8 +344,8 @@ class Question:
 
     `rows_per_unit` holds for every private table that does not say it itself. `sets` lists which keys (by place) go
     together where there are several sets of them (ROLLUP, CUBE); `qualify` is a condition after window functions.
-    `output_sets` says for each output in which sets it is looked at, where that is not in all. With a `summary` the
-    outputs and `order` are about totals of the answer's rows. `offset` rows are passed over before `limit` are shown.
+    `output_sets` says for each output in which sets it is used, where that is not all of them. With a `summary` the
+    outputs and `order` are about totals of the answer's rows. `offset` rows are skipped before `limit` are shown.
     """
 
     source: Source

@@ -1,11 +1,11 @@
 """UNION ALL of answers: SELECT 'visits' AS what, count(*) AS n FROM visits UNION ALL SELECT 'patients', count(*) ...
 
-Promise: every SELECT of it is a question by itself, read as any other; ORDER BY, LIMIT and OFFSET behind the last one
-speak of all rows together, and sort by columns of the result, by name or by place. What would compare rows of one
-answer with those of another (UNION, INTERSECT, EXCEPT) is refused.
+Promise: every SELECT of it is a question by itself, read as any other; ORDER BY, LIMIT and OFFSET after the last one
+are about all rows together, and sort by columns of the result, by name or by place. Operations that would compare rows
+of one answer with those of another (UNION, INTERSECT, EXCEPT) are refused.
 
 A SELECT that only computes with the rows of such a union, SELECT what, n * 2 FROM (... UNION ALL ...) WHERE n > 10, is
-the union of the same SELECT over each part: rows are looked at one by one, so it does not matter where they come from.
+the union of the same SELECT over each part: it treats rows one by one, so it does not matter where they come from.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OVER_ROWS = frozenset({"expressions", "from_", "where", "order", "limit", "offs
 
 
 def united_of(node: exp.SetOperation, question_of: Callable[[exp.Select], tree.Question]) -> tree.United:
-    """The questions of a UNION ALL, and what is said of all their rows together."""
+    """The questions of a UNION ALL, and the clauses about all their rows together."""
     parts = tuple(question_of(select) for select in _parts(node, outermost=True))
     names = [output.name for output in parts[0].outputs]
     for number, part in enumerate(parts[1:], start=2):
@@ -83,7 +83,7 @@ def _column(node: exp.Expr, names: Sequence[str]) -> int:
 
 
 def over_union(select: exp.Select) -> tree.United | None:
-    """A SELECT over the rows of a union of answers: the same SELECT over each of them; None where it is no such."""
+    """A SELECT over the rows of a union of answers: the same SELECT over each of them; None for any other SELECT."""
     clause = select.args.get("from_")
     source = None if clause is None else clause.this
     if not isinstance(source, exp.Subquery) or not isinstance(source.this, exp.Union):

@@ -1,6 +1,6 @@
 """Window functions over the rows of an answer: rank of a group, running total, share of the total, the one before.
 
-They look at what has been released and at nothing else, so they show no single row and cost nothing.
+They use only what has been released, so they show no single row and cost nothing.
 """
 
 from __future__ import annotations
