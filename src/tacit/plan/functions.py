@@ -2,7 +2,7 @@
 
 One line for each function, in the order of that table. On a row it is a value with exact bounds (`values`); on an
 answer it is a formula over noisy numbers and released keys (`answers`), which costs nothing. Most have no meaning
-there: dates and texts are keys by then, and a noisy number is no date.
+there: dates and texts are keys by then, and a noisy number is not a date.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ OnAnswer: TypeAlias = Callable[[tree.Call, Reads], Formula]
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a function is on a row (its arguments are not NULL constants), and on an answer if it is anything there."""
+    """What a function is on a row (its arguments are not NULL constants), and on an answer, if it exists there."""
 
     name: str
     on_row: OnRow

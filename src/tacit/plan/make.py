@@ -63,10 +63,10 @@ RULES: tuple[Callable[[Draft], Draft], ...] = (
 )
 
 BEFORE_NOISE = RULES[: RULES.index(add_noise)]
-"""What does not depend on how much may be spent."""
+"""The rules that do not depend on how much may be spent."""
 
 INNER_RULES = (open_sources, resolve, filter_rows, find_keys, measure, pick, outputs)
-"""What is done for a question inside another; its noise is planned together with the outer one's."""
+"""The rules for a question inside another; its noise is planned together with that of the outer one."""
 
 _FEW = 1_000  # rows that travel as digits
 _MADE_UP = 1_000  # rows of the cell at which two plans of one question are compared
@@ -120,7 +120,7 @@ class Prepared:
         return self._better(terms, _finished)
 
     def outline(self, terms: Terms) -> Plan:
-        """The plan without its words, and without asking whether its work is bounded: what its errors follow from."""
+        """The plan without its words and without the check of its work: enough to find its errors."""
         return self._better(terms, lambda draft: _plan(add_noise(draft)))
 
     def _better(self, terms: Terms, finish: Callable[[Draft], Plan]) -> Plan:
@@ -159,7 +159,7 @@ def _finished(draft: Draft) -> Plan:
 
 
 def _is_less_noisy(gaussian: Plan, plan: Plan) -> bool:
-    """Whether Gaussian noise, a share for each measure, is less than what measures have together: over all outputs."""
+    """Whether Gaussian noise, a share for each measure, is less over all outputs than noise on them together."""
     if not all(isinstance(each.mechanism, Gaussian) for each in gaussian.measures):
         return False
     spreads = [{each.name: each.deviation for each in one.errors_at(_MADE_UP)} for one in (gaussian, plan)]
@@ -167,7 +167,7 @@ def _is_less_noisy(gaussian: Plan, plan: Plan) -> bool:
 
 
 def terms_of(policy: Policy, asked: Asked) -> Terms:
-    """The price in full: the policy's default where none was said, and refused where the policy does not allow it."""
+    """The price in full: the policy's default where none was given, and refused where the policy does not allow it."""
     delta = Fraction(0) if asked.delta is None else asked.delta
     if delta == 1:
         raise parameters.refuse("delta", "a number of at least 0 and below 1", delta)

@@ -6,7 +6,7 @@
     regr_intercept(y, x)    avg(y) - slope avg(x)
     corr(y, x)              covar / sqrt(var(x) var(y)), held to [-1, 1]; regr_r2 is its square
 
-As in SQL only rows count where neither is NULL: each column is read as NULL where the other is, so all sums and the
+As in SQL only rows where neither is NULL count: each column is read as NULL where the other is, so all sums and the
 count are over the same rows. Every sum is a measure of its own with its own bounds, and the count is released together
 with the sums of x (`together`); nothing else is bought.
 """
@@ -54,7 +54,7 @@ def pair_formula(aggregate: tree.Aggregate, y: Number, x: Number, book: Book, la
 
 
 def _beside(number: Number, other: Number) -> Number:
-    """The number, NULL where the other is."""
+    """The number, NULL where the other one is."""
     if not other.nullable:
         return number
     present = exp.Not(this=exp.Is(this=enclosed(other.sql), expression=exp.Null()))
@@ -138,7 +138,7 @@ class Covariance:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A number held between two bounds; its slopes stay, because the noise that was cut off was there."""
+    """A number held between two bounds; its slopes stay, because the noise that was cut off did exist."""
 
     inside: Formula
     low: float

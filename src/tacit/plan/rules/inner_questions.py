@@ -57,7 +57,7 @@ def _measured(question: tree.Question, outer: Draft) -> Draft:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """A formula over measures that stand at other places: those of an inner question, the same in every cell."""
+    """A formula over measures at other places: those of an inner question, the same in every cell."""
 
     inside: Formula
     offset: int

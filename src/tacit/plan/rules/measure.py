@@ -1,4 +1,4 @@
-"""Rule: which whole numbers to ask the engine for, so that every output follows from them and none is paid for twice.
+"""Rule: which whole numbers to ask the engine for, so that every output follows from them, and each is paid for once.
 
     count(*), count(x)      a count (of rows; of rows where x is not NULL)
     count(DISTINCT unit)    a count of units; with FILTER, of those that have a row for which it holds
@@ -11,15 +11,16 @@
     corr, covar, regr       see `pairs`
 
 Why centred: |x - c| is at most half the width, so S needs half the noise (or far less) of the plain sum.
-Sum against sum: with u the noise of one unit of sensitivity, plain costs max|x| u and centred sqrt(h**2 + c**2) u
+Which sum is better: with u the noise of one unit of sensitivity, plain costs max|x| u and centred sqrt(h**2 + c**2) u
 (h half the width), as each of the two measures has the same share.
 
 A count and the sums of one column are released together (`together`) where the noise is Laplace's: each count with one
-column, one that has squares if there is one. Not the count that the rule for unknown keys releases anyway.
+column, one that has squares if there is one. The count that the rule for unknown keys releases anyway is not one of
+these.
 
 A measure's numbers are at most 2**32 a row: finer grids are rounded (row by row, a function of the row alone) so
-that sums of two billion rows fit the 64 bits of an answer, and sums never overflow the engine's 128. What is centred
-is rounded by its distance from the centre, so that numbers far from zero keep the resolution of their width.
+that sums of two billion rows fit the 64 bits of an answer, and sums never overflow the engine's 128. Centred numbers
+are rounded by their distance from the centre, so that numbers far from zero keep the resolution of their width.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ from tacit.plan.values.value import Nothing, Number, cast_to, coarsened, constan
 from tacit.question import tree
 
 FURTHEST = 1 << 80
-"""How far from zero a number may lie that is added up: 2**40 such rows stay below 2**120, and engines hold 10**38."""
+"""How far from zero a number may lie if it is added up: 2**40 such rows stay below 2**120, and engines hold 10**38."""
 LARGEST_ROW = 1 << 32
 PICKS = ("quantile", "min", "max", "mode")
-"""Aggregates that are no measures: `pick` plans them."""
+"""Aggregates that are not measures: `pick` plans them."""
 HISTOGRAM = "histogram"
 """The aggregate that is a measure of many numbers in each cell: `bins` plans it."""
 
@@ -59,7 +60,8 @@ def measure(draft: Draft) -> Draft:
     aggregates = [each for each in aggregates_of(draft.question) if each.kind not in (*PICKS, HISTOGRAM)]
     book = Book(draft)
     formulas: dict[tree.Aggregate, Formula] = {}
-    # sums last: they look at what the others have bought; squares first: a count goes with them if with any
+    # sums last, because they use what the others have bought; squares first, because a count is released with them if
+    # with any
     for aggregate in sorted(aggregates, key=lambda each: _turn(each, book)):
         formulas[aggregate] = _formula(aggregate, book)
     parts = book.released()
@@ -143,10 +145,10 @@ def _bounded(aggregate: tree.Aggregate, draft: Draft, argument: tree.Scalar) -> 
             f"{name} needs a column with bounds, because they decide the noise. "
             f"State them in the policy: between = [low, high]. Or bound it here: {bound_here(0, 100)}."
         )
-    # SUM(x) and c COUNT(x) are made before they are subtracted: each must fit by itself, on as many rows as there are
+    # SUM(x) and c COUNT(x) are made before they are subtracted: each must fit by itself, however many rows there are
     plain = number if number.meaning == "number" else replace(number, meaning="number")
     near = coarsened(plain, LARGEST_ROW, around=number.bounds.middle)
-    return near if near.bounds.size <= FURTHEST else coarsened(plain, FURTHEST)  # coarser still, and rounded once
+    return near if near.bounds.size <= FURTHEST else coarsened(plain, FURTHEST)  # coarser still, and rounded only once
 
 
 @dataclass(slots=True)
@@ -206,7 +208,7 @@ class Book:
         return self._buy("count", sql, Part("count", counted, Fraction(0), Fraction(1), 1, reason))
 
     def different(self, sql: exp.Expr) -> int:
-        """The number of different values: a row more is at most one value more in its cell."""
+        """The number of different values: one more row is at most one more value in its cell."""
         counted = exp.Count(this=exp.Distinct(expressions=[sql.copy()]))
         reason = "each row brings at most 1 value that no other has"
         part = Part("count", counted, Fraction(0), Fraction(1), 1, reason, additive=False)
@@ -228,12 +230,12 @@ class Book:
     ) -> int:
         """The sum of number - centre: per row at most the distance of the bounds from the centre.
 
-        `counted` is something simpler that is NULL on the same rows; `typical` is the number's mean where what it is
-        computed from is spread evenly, its bounds' middle if not said. What is `claimed` is found from parts, whose own
-        sums `released` puts in its place.
+        `counted` is something simpler that is NULL on the same rows; `typical` is the number's mean where its source is
+        spread evenly, by default the middle of its bounds. A `claimed` sum is found from parts, whose own sums
+        `released` puts in its place.
         """
         bought = self.places.get(("sum", (centre, number.sql)))
-        if bought is not None:  # sum and avg of one column, say
+        if bought is not None:  # for example the sum and avg of one column
             return bought
         bound = max(number.bounds.high - centre, centre - number.bounds.low)
         exact = centre * number.step
@@ -249,7 +251,7 @@ class Book:
         return self._buy("sum", (centre, number.sql), part)
 
     def centred(self, number: Number) -> tuple[int, Fraction, Fraction]:
-        """The sum of x - c around the very middle c: its place, the step of its numbers, and c.
+        """The sum of x - c around the exact middle c: its place, the step of its numbers, and c.
 
         Where c lies between two points of the grid the sum is that of 2 (x - c).
         """
@@ -259,14 +261,14 @@ class Book:
         return self.total(exact, centre, claimed=claimed), exact.step, centre * exact.step
 
     def claims(self, number: Number) -> bool:
-        """Whether the count of this number is released together with its sums; said on the first call."""
+        """Whether the count of this number is released together with its sums; the first call decides."""
         count = self.bought_count(number)
         if count is None or not self.joins or self._chooses_keys(count):
             return False
         return self.joined.setdefault(count, number).sql == number.sql
 
     def _chooses_keys(self, count: int) -> bool:
-        """Whether this count is what the rule for unknown keys counts (see `add_noise`)."""
+        """Whether the rule for unknown keys counts exactly this (see `add_noise`)."""
         return self.draft.cells is None and self.draft.rows_per_unit == 1 and self.parts[count].kind == "count_rows"
 
     def mean(self, number: Number) -> Formula:
@@ -280,7 +282,7 @@ class Book:
         return Mean(total, count, step, centre, low, high)
 
     def sum(self, number: Number) -> Formula:
-        """sum, by whichever measures are least noisy."""
+        """sum, by the measures with the least noise."""
         bounds = number.bounds
         count = self.bought_count(number)
         if bounds.low == bounds.high:

@@ -1,4 +1,4 @@
-"""Rule: what stands in FROM and JOIN becomes places: sources whose columns have bounds and whose units have few rows.
+"""Rule: the sources in FROM and JOIN become places: sources whose columns have bounds and whose units have few rows.
 
 Theorem (tables). The working copy of a private table holds at most `rows_per_unit` rows of a unit, ranked 1, 2, ... by
 a rule that looks at that unit's rows alone; so `tacit_rank <= r` leaves at most r of them. What `join_tables` and
@@ -141,7 +141,7 @@ class Opener:
         return place, tree.Named(table.name, alias, rows)
 
     def _rows(self, table: Table, asked: int | None) -> int:
-        """r: what the question asks for, at most what the policy promises."""
+        """r: the number that the question asks for, at most the one that the policy promises."""
         self.bounds.append((table.name, table.rows_per_unit))
         if asked is None:
             return table.rows_per_unit if self.asked is None else min(self.asked, table.rows_per_unit)
@@ -151,7 +151,7 @@ class Opener:
 
     def _alias(self, name: str) -> str:
         alias, again = name, self.taken.get(name, 0)
-        while alias in self.taken:  # a table may be called like the alias that another would get
+        while alias in self.taken:  # a table may have the name of the alias that another would get
             again += 1
             alias = f"{name}#{again}"
         self.taken[name] = max(again, 1)
@@ -160,7 +160,7 @@ class Opener:
 
 
 def _unit_name(table: Table, unit: object) -> str | None:
-    """What the unit is called in a table; behind a path not where a column of its own has that name."""
+    """The unit's name in a table; at the end of a path, only where no column of the table has that name."""
     if not isinstance(unit, ColumnUnit):
         return None
     own = isinstance(table.unit, ColumnUnit)
