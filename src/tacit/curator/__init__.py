@@ -6,8 +6,8 @@
     exact    = engine.run(plan.query)         one pushed-down query; exact whole numbers come back
     answer   = release(plan, exact)           noise, then everything that is free; stored before it is sent
 
-`Planner` walks as far as the plan, `Curator` all the way. `open_policy` and `protect` make a curator. What an owner
-does before and besides asking (begin and check a policy, look at a ledger) reads no row.
+`Planner` walks as far as the plan, `Curator` all the way. `open_policy` and `protect` make a curator. An owner's other
+work (beginning and checking a policy, looking at a ledger) reads no row.
 """
 
 from tacit.curator.curator import Curator

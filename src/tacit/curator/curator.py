@@ -1,7 +1,7 @@
 """A question's whole walk: read, planned, and bought at the till, where it is charged, run, released, stored and sent.
 
 Promise: nothing about the data decides what happens before the charge, and after the charge nothing leaves but the
-answer or one fixed error. A question asked again gets what is stored, the answer or the error, and is charged nothing.
+answer or one fixed error. A repeated question gets what is stored, the answer or the error, and is charged nothing.
 
 `planner` is the free half of the walk, `purse` the budget, `lifetime` opening and closing, `till` the one place where
 something is charged and drawn.
@@ -44,7 +44,7 @@ from tacit.question.stack import room
 class Curator(Lifetime):
     """A private database: register once, ask in SQL, pay from one ledger.
 
-    `progress` is told of a registration: the table that is being copied, the steps done, and the steps in all.
+    `progress` is called during a registration with the table that is being copied, the steps done, and all steps.
 
     >>> import pandas, tacit
     >>> frame = pandas.DataFrame({"who": [1, 2, 3], "age": [31, 40, 52]})
@@ -59,7 +59,7 @@ class Curator(Lifetime):
         """A question about one table, step by step: `.table("visits").group_by("sex").count().ask(0.5)`."""
         return AskedSteps(self, name)
 
-    @room()  # all of it: a query too deep to be written would be found out only after the charge
+    @room()  # for all of it: a query too deep to be written would otherwise fail only after the charge
     def ask(
         self,
         sql: object,
@@ -132,7 +132,7 @@ class Curator(Lifetime):
         return answers_of(plans, json.loads(stored), repeated)
 
     def _released(self, plan: Plan, run: Run, receipt: Receipt) -> bytes:
-        """A plan's answer as it is stored. Called by the till, once it is paid for."""
+        """A plan's answer as it is stored. The till calls this once it is paid for."""
         unit = self.policy.unit_of(plan.tables[0]).unit
         whose = "one row" if isinstance(unit, RowUnit) else f"all rows of one {getattr(unit, 'column', 'unit')}"
         return released(plan, lambda query: run(with_units(query)), receipt, whose)
@@ -171,10 +171,10 @@ class Curator(Lifetime):
         wait: str | None = None,
         analyst: str | None = None,
     ) -> Watch:
-        """Counts, sums and means of a table that grows in time, told after every period and paid for once.
+        """Counts, sums and means of a table that grows in time, released after every period and paid for once.
 
         Periods begin at `since` and end at `until` (the bounds of the `time` column, unless said), and are counted when
-        they are over, `wait` later where rows come late. The same watch again goes on where it was.
+        they are over, `wait` later where rows come late. The same watch, started again, goes on where it was.
         """
         return watch(self, sql, epsilon, delta, every, since, until, time, wait, analyst)
 

@@ -1,8 +1,8 @@
 """What stands for a question or a study: its key in the ledger, its canonical text, and what it costs.
 
-Promise: a key stands for everything that shapes an answer: what is asked, at which price, with which noise, of which
-data in which state. Two that have one key get one answer. Keys are stored for ever, so how they are made stays.
-Analysts see keys: the state of the data comes here blinded (`Ledger.blinded`).
+Promise: a key stands for everything that shapes an answer: the question, its price, its noise, the data and their
+state. Two questions with one key get one answer. Keys are stored for ever, so how they are made stays.
+Analysts see keys, so the state of the data is blinded in them (`Ledger.blinded`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tacit.question import canonical
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a study costs: the exact event that is charged, and what it is worth to people."""
+    """What a study costs: the exact event that is charged, and the price for people."""
 
     event: Event
     epsilon: Fraction
@@ -31,13 +31,13 @@ class Price:
 
 
 def order_of(plan: Plan, data: list[str]) -> Order:
-    """One question. `data` says which tables are meant, in which state."""
+    """The order for one question. `data` says which tables are meant, and their state."""
     key, text = key_of(plan, data)
     return Order(key, text, plan.event, _asked([plan]))
 
 
 def order_of_all(plans: Sequence[Plan], data: list[str]) -> Order:
-    """Several questions for one charge."""
+    """The order for several questions for one charge."""
     keyed = [key_of(plan, data) for plan in plans]
     key = _digest([each for each, _ in keyed])
     text = json.dumps({"is": "Questions", "questions": [json.loads(said) for _, said in keyed]})
@@ -45,7 +45,7 @@ def order_of_all(plans: Sequence[Plan], data: list[str]) -> Order:
 
 
 def order_of_study(asked: Mapping[str, Any], price: Price, data: list[str]) -> Order:
-    """A study, in the words in which it says what it asks."""
+    """The order for a study, in its own words."""
     text = json.dumps({"is": "Study", **asked}, sort_keys=True)
     shaping = [text, price.event.to_json(), parameters.as_text(price.epsilon), parameters.as_text(price.delta), data]
     asked_for = {"epsilon": parameters.as_text(price.epsilon), "delta": parameters.as_text(price.delta)}
@@ -66,14 +66,14 @@ def key_of(plan: Plan, data: list[str]) -> tuple[str, str]:
 
 
 def with_units(query: Query) -> Query:
-    """The query, asked also for its units where the rule for unknown keys needs them."""
+    """The query, with units where the rule for unknown keys needs them."""
     if query.unit_column is None:
         return query
     return replace(query, measure_columns=(*query.measure_columns, query.unit_column))
 
 
 def _asked(plans: Sequence[Plan]) -> dict[str, str | None]:
-    """What was asked for, all plans together."""
+    """The total price of all plans."""
     epsilons = [plan.epsilon for plan in plans if plan.epsilon is not None]
     summed = parameters.as_text(sum(epsilons, Fraction(0))) if len(epsilons) == len(plans) else None
     return {"epsilon": summed, "delta": parameters.as_text(sum((plan.delta for plan in plans), Fraction(0)))}

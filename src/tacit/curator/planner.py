@@ -1,4 +1,4 @@
-"""The free half of the walk: from a question to its plan, and what the plan tells.
+"""The free half of the walk: from a question to its plan, and what the plan says.
 
 Promise: a planner holds a policy and nothing else, neither rows nor a ledger, so nothing it says can cost anything or
 depend on the data. A curator is a planner that can also answer.
@@ -72,7 +72,7 @@ class Planner:
             return self._plan(read(sql_of(sql)), asked)
 
     def planned(self, sql: object, epsilon: Number | None = None, **options: Any) -> Plan | UnitedPlan:
-        """As `plan`, also for a UNION ALL of answers, which has a plan for each of its SELECTs or for some together."""
+        """Like `plan`, and for a UNION ALL of answers too, which has a plan for each SELECT or for some together."""
         return self._walk(sql, Asked.of(epsilon, **options))
 
     def estimate(self, sql: object, epsilon: Number | None = None, **options: Any) -> Estimate:

@@ -1,7 +1,7 @@
 """A curator at which everything stops where it would be paid for: for estimates.
 
 Promise: the copy shares the policy, the ledger and the engine's fingerprint, and can neither charge nor run anything:
-whoever comes to its till is told of by `Reached`, before a turn is taken or a row is read.
+a purchase that reaches its till raises `Reached`, before a turn is taken or a row is read.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 Trial: TypeAlias = Callable[[Order, Compute], Any]
 
 
-class Reached(Exception):  # no refusal: nothing is wrong
-    """Something came to the till with this order; `tried` is what a trial made of it, where there was one."""
+class Reached(Exception):  # not a refusal: nothing is wrong
+    """A purchase reached the till with this order; `tried` is the result of a trial, where there was one."""
 
     def __init__(self, order: Order, tried: Any = None) -> None:
         super().__init__("A rehearsal was stopped before anything was paid.")
@@ -39,7 +39,7 @@ class Reached(Exception):  # no refusal: nothing is wrong
 
 
 class _Closed(Till):
-    """A till where nothing is sold."""
+    """A till that sells nothing."""
 
     def __init__(self, till: Till, trial: Trial | None) -> None:
         self._trial = trial
@@ -47,16 +47,16 @@ class _Closed(Till):
         self._tables, self._enrolled = till._tables, till._enrolled
 
     def buy(self, order: Order, compute: Compute, *_: Any, **__: Any) -> NoReturn:
-        """Nothing is sold."""
+        """Stop here: this till sells nothing."""
         raise Reached(order, None if self._trial is None else self._trial(order, compute))
 
     def open(self, order: Order, *_: Any, **__: Any) -> NoReturn:
-        """Nothing is sold."""
+        """Stop here: this till sells nothing."""
         raise Reached(order)
 
 
 def rehearsed(curator: Curator, trial: Trial | None = None) -> Curator:
-    """The same curator, with a closed till. A trial may do something else with what would have been computed."""
+    """The same curator, with a closed till. A trial may run the computation on something else."""
     dry = copy.copy(curator)
     dry._till = _Closed(curator._till, trial)
     return dry
