@@ -1,4 +1,4 @@
-"""What a person gets to see: answers, estimates, and how a budget stands. Made of released and public numbers only."""
+"""What people see: answers, estimates, and the state of a budget. Made of released and public numbers only."""
 
 from tacit.answer.answer import Answer
 from tacit.answer.estimate import Estimate, reasons
