@@ -1,4 +1,4 @@
-"""What a question may cost, said in one way on every command that has a price."""
+"""What a question may cost, in the same options on every command that has a price."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def asked(
     rows_per_unit: int | None,
     groups_per_unit: int | None,
 ) -> dict[str, Any]:
-    """What a planner or a curator is told besides the question."""
+    """What a planner or a curator is told in addition to the question."""
     by_name: dict[str, str] = {}
     for each in weights or ():
         name, found, weight = each.rpartition("=")
@@ -51,7 +51,7 @@ def asked(
 
 
 def planner_of(path: Path) -> Any:
-    """What plans the questions of a policy file, without opening a table."""
+    """A planner for the questions of a policy file, which opens no table."""
     from tacit.curator import Planner
 
     return Planner(read_policy(path))

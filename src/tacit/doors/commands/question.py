@@ -152,7 +152,7 @@ def ask(
     from tacit.doors.lasting import open_lasting
 
     options = {"rows": rows, **asked(epsilon, delta, rho, within, weights, rows_per_unit, groups_per_unit)}
-    planner_of(policy).planned(sql, **options)  # a mistake is told before anything is registered or committed to
+    planner_of(policy).planned(sql, **options)  # a mistake is reported before anything is registered or committed to
     beside = aside()
     with registering(beside) as progress:
         curator = open_lasting(policy, analyst=analyst, progress=progress)

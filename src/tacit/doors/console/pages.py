@@ -1,4 +1,4 @@
-"""What each page shows, for one seat: a template and what goes into it. Nothing here decides about privacy.
+"""What each page shows, for one seat: a template and its content. Nothing here decides about privacy.
 
 Promise: a question is asked only by the form that an estimate was shown with, and that form carries the estimated
 question and price as they were: what is charged is what was shown.
@@ -144,7 +144,7 @@ def _estimated(seat: Seat, said: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _at_default(seat: Seat, said: Mapping[str, str]) -> dict[tuple[str, int | None], float]:
-    """How far each column would be off at the policy's default price: what the drawn error bars are compared with."""
+    """How far each column would be off at the policy's default price, for comparison with the drawn error bars."""
     try:
         found = seat.curator.estimate(said["sql"], seat.curator.policy.default_epsilon, delta=said["delta"] or None)
     except TacitError:
