@@ -55,7 +55,7 @@ def order_of_study(asked: Mapping[str, Any], price: Price, data: list[str]) -> O
 def key_of(plan: Plan, data: list[str]) -> tuple[str, str]:
     """The key of one question, and its canonical text.
 
-    Noise is in the key besides the event: equal events may be priced alike and yet be shared differently over the
+    Noise is in the key in addition to the event: equal events may have one price and yet be shared differently over the
     measures.
     """
     text = canonical(plan.question)

@@ -7,9 +7,9 @@
     POST /v1/jobs/.../cancel    before the charge: it ends, and costs nothing. After it: 409, and it goes on
 
 Promise: a job is what its request is. It is charged once, the till stores its answer before anyone sees it, and
-nothing is drawn twice, whoever looks, leaves or cancels. Between "may it be cancelled" and the charge there is no gap:
-the till asks for the last word right before it charges, and from then on cancelling is refused. A job belongs to the
-name of its token, and is forgotten after an hour; its answer is not, because the ledger has it.
+nothing is drawn twice, no matter who looks, leaves or cancels. Between "may it be cancelled" and the charge there is no
+gap: the till asks for the last word right before it charges, and from then on cancelling is refused. A job belongs to
+the name of its token, and is forgotten after an hour; its answer is not, because the ledger has it.
 """
 
 from __future__ import annotations
