@@ -1,4 +1,4 @@
-"""The working copy as a schema of the PostgreSQL database: built in one transaction, under a secret name.
+"""The working copy as a schema of the PostgreSQL database: built in one transaction, under a random name.
 
 Promise: the copy is complete or not there, and all its tables are of one moment. Each build is a schema of its own: the
 policy's `working_copy` and a random part, so that an attacker cannot plant one in its place, processes that build at

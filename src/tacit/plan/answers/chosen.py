@@ -20,8 +20,8 @@ Z_i < -q: j itself, if it is in T; else one of the r members of T does not stand
 t_i - q. The T of the places o + 1 to o + k lie within each other, so this has probability at most (o + k) p. Turned
 round, Z_j > q has at most (m - o) p, with the least true values. Two-sided bounds for all would allow for 2 m p. So
 where noise is symmetric and of one deviation, m stands for half of m + k, rounded up. For max x_i with different
-deviations, x_top + q d >= x_i + q d_i for the i whose true value is greatest. So it is too low only by that one noise,
-and too high by at most m of them: the same number, with k = 1.
+deviations, x_top + q d >= x_i + q d_i for the i whose true value is greatest. So it is too low only where that one
+noise is, and too high only where one of at most m noises is: the same number, with k = 1.
 Where all true values are equal the bound is reached, up to the product of two events. Where they lie far apart, the
 first one was never in doubt, and the interval holds more often than it says. Which case holds is private.
 
