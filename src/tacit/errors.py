@@ -7,7 +7,7 @@
     |-- BudgetExceeded     the answer would cost more than is left; carries .asked and .remaining
     |-- LedgerError        what is spent could not be recorded, or the record is not what it was
     |   `-- Stopped        an answer failed after it was paid for, and the owner has not looked yet
-    |-- Cancelled          whoever asked took it back before it was charged
+    |-- Cancelled          the asker took it back before it was charged
     `-- EngineError        the place where the rows live did not do its part
 
 An error says what was wrong, the value found, what is allowed, and how to mend it. It never
@@ -90,7 +90,7 @@ class Stopped(LedgerError):
 
 
 class Cancelled(TacitError):
-    """Whoever asked took it back in time. Nothing was charged and nothing was read.
+    """The asker took it back in time. Nothing was charged and nothing was read.
 
     >>> issubclass(Cancelled, TacitError)
     True

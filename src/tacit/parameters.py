@@ -26,7 +26,7 @@ Number: TypeAlias = int | float | Fraction | Decimal | str
 """What a caller may write for a public number; text such as "0.1" or "1/3" is read as written."""
 
 LEVEL: Final = "0.95"
-"""The confidence level of intervals for which nobody asks for another."""
+"""The confidence level of intervals where the caller gives none."""
 
 ROUNDOFF: Final = 2.0**-53
 """The largest relative error of one operation on doubles, rounded to nearest: error bounds count in it."""

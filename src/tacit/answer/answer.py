@@ -2,9 +2,9 @@
 
 Promise: an `Answer` is made from released numbers only, so all that it shows and all that is done with it is free. It
 is read from the bytes that the ledger stores, the first time and every time after: a repeated answer equals the first.
-Its intervals cover the noise that was added for privacy, also where noise decided which values are shown: then they
-hold for all values that could have been. They do not cover what clamping and bounding left out, nor the sampling of the
-people in the table. What was left out and what cannot be known is said in `notes`.
+Its intervals cover the noise that was added for privacy, even where noise decided which values are shown: then they
+hold for all values that could have been shown. They do not cover what clamping and bounding left out, nor the sampling
+of the people in the table. `notes` say what was left out and what cannot be known.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _NO_BOUND: Final = (
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Answer:
-    """A released table. `deviations` holds the noise's standard deviation beside each value, None for keys.
+    """A released table. `deviations` holds the noise's standard deviation for each value, None for keys.
 
     `among` says for each column of how many noisy values its own were chosen by their noise (`plan.chosen`; 1, or (),
     where none was), `above` which number a count is above because keys with no more are not shown, `whole` of which
@@ -117,7 +117,7 @@ class Answer:
         )
 
     def named(self, names: tuple[str, ...], notes: tuple[str, ...] | None = None) -> Answer:
-        """The same answer under the names that this asker gave its columns; notes speak of them by these names."""
+        """The same answer under the names that this asker gave its columns; notes use these names."""
         if not notes:
             return replace(self, names=names)
         return replace(self, names=names, facts={**self.facts, "notes": "\n".join(notes)})
@@ -136,7 +136,7 @@ class Answer:
         return zip(*self.columns, strict=True)
 
     def __getattr__(self, habit: str) -> Any:
-        # only reached for what is not there
+        # only reached for missing names
         hint = f" Its columns: answer[{self.names[0]!r}], ..." if self.names else ""
         raise AttributeError(
             f"An answer has no {habit!r}.{hint} As a dataframe: answer.to_pandas(), answer.to_polars()."
@@ -156,10 +156,10 @@ class Answer:
     def intervals(self, level: Number = "0.95") -> dict[str, list[Any]]:
         """For each noisy column an interval around each value, which holds the exact one with this probability or more.
 
-        An interval is (low, high), None for NULL and where nothing is known of the exact value, and of a histogram
-        a dict with one for each bin.
-        About: several noises are combined by their slopes and by what quotients, products, roots and rounding add to
-        these at 95 % (`plan.answers.bends`), and the wider of the normal and the Laplace law is taken.
+        An interval is (low, high); None for NULL and where nothing is known of the exact value; for a histogram a dict
+        with one for each bin.
+        Nearly, because several noises are combined by their slopes and by what quotients, products, roots and rounding
+        add to these at 95 % (`plan.answers.bends`), and the wider of the normal and the Laplace law is taken.
         They cover the noise only, not what clamping and bounding left out.
 
         >>> low, high = answer.intervals("0.9")["n"][0]  # of the first row
@@ -192,7 +192,7 @@ class Answer:
                 far = [_up(reach * each) if exact else reach * each for each in spread]
             if self.farthest and (most := self.farthest[place]) is not None:
                 far = [each if end is None else min(each, end) for each, end in zip(far, most, strict=True)]
-            if above is not None:  # a count that barely passed may be any smaller one
+            if above is not None:  # a count that barely passed may have any smaller exact value
                 far = [
                     max(each, value) if value is not None and value - above < each else each
                     for value, each in zip(column, far, strict=True)
@@ -245,7 +245,7 @@ class Answer:
 
     @property
     def _is_unbounded(self) -> bool:
-        """Whether some value has no interval that says where the exact one lies."""
+        """Whether some value has no interval for the exact one."""
         return any(
             value is not None and not reach <= UNKNOWN
             for column, reaches in zip(self.columns, self.reaches(0.95), strict=True)
@@ -291,7 +291,7 @@ class Answer:
         return chart_spec(columns)
 
     def card(self) -> str:
-        """A paragraph to paste beside the figures.
+        """A paragraph to paste next to the figures.
 
         >>> "epsilon = 1, delta = 0, noise: discrete Laplace" in answer.card()
         True
@@ -308,11 +308,11 @@ class Answer:
     # -- going elsewhere -------------------------------------------------------------------------------
 
     def sheet(self) -> Sheet:
-        """The table that is exported: beside every noisy column the ends of its 95 % intervals."""
+        """The table that is exported: next to every noisy column the ends of its 95 % intervals."""
         return sheet_of(self)
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Columns by name, with `_low` and `_high` beside those that are noisy.
+        """Columns by name, with `_low` and `_high` next to those that are noisy.
 
         >>> list(answer.to_dict())
         ['ward', 'n', 'n_low', 'n_high']

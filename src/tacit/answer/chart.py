@@ -1,7 +1,7 @@
 """An answer as a chart, in Vega-Lite: a bar for every value, and a line for where the exact one lies.
 
-Promise: made of released values only. Every value has a bar of its own: names and labels that come twice are told
-apart, because bars of one name would be stacked into a number that nobody released.
+Promise: made of released values only. Every value has a bar of its own: equal names and labels are made different,
+because bars of one name would be stacked into a number that was never released.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def chart_spec(columns: Sequence[Drawn]) -> dict[str, Any]:
 
 
 def _told_apart(texts: Iterable[str]) -> list[str]:
-    """The texts, the second of equal ones with a number behind it that makes it another."""
+    """The texts; a repeated one gets a number that makes it different."""
     taken: Counter[str] = Counter()
     found: list[str] = []
     for text in texts:

@@ -20,7 +20,7 @@ _COLOURS: Final = ("var(--bar)", "var(--second)", "var(--third)", "var(--fourth)
 _TICKS: Final = 5
 _BEYOND: Final = 1.0
 _BRIEF: Final = 10
-"""Labels of this many characters, at most, stand beside their bars even on a phone; longer ones stand above them."""
+"""Labels of this many characters, at most, stand next to their bars even on a phone; longer ones stand above them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +231,7 @@ def ticks(low: float, high: float) -> list[float]:
 
 
 def tick_text(tick: float) -> str:
-    """A number of an axis: whole ones in full, large ones grouped, no dust of binary fractions."""
+    """A number of an axis: whole ones in full, large ones grouped, without rounding errors of binary fractions."""
     near = float(f"{tick:.6g}")
     if abs(near) >= 1e15:
         return f"{near:.3g}"
@@ -239,9 +239,9 @@ def tick_text(tick: float) -> str:
 
 
 def _range(columns: Sequence[Drawn], rows: range) -> tuple[float, float]:
-    """From the least to the greatest of what is drawn, zero included.
+    """The range from the least to the greatest drawn value, zero included.
 
-    An interval much wider than all values together would leave them no room: it is drawn as far as there is some.
+    An interval much wider than all values together would leave them no room: it is drawn as far as there is room.
     """
     values = [0.0, *(float(each.values[row]) for each in columns for row in rows if each.values[row] is not None)]
     ends = [end for each in columns for row in rows for end in each.ends(row) or () if math.isfinite(end)]

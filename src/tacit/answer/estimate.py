@@ -23,7 +23,7 @@ from tacit.plan.picks.words import off_by
 from tacit.plan.plan import Expected, Measure
 
 EXAMPLES = (100, 1_000, 10_000)
-"""Numbers of rows in a cell for which an error is told where nobody named one."""
+"""Numbers of rows in a cell for which an error is given where the asker named none."""
 _KINDS = {
     "count_rows": "count of rows",
     "count": "count of values",
@@ -49,7 +49,7 @@ class Estimate:
 
     @property
     def epsilon(self) -> Fraction:
-        """The epsilon asked for, or what the rho asked for is worth."""
+        """The epsilon asked for, or the epsilon that the rho asked for is worth."""
         return worth(self.plan)
 
     @property
@@ -66,7 +66,7 @@ class Estimate:
 
     @property
     def picked(self) -> tuple[str, ...]:
-        """How far what is chosen by rank (quantiles, modes) may be off."""
+        """How far values chosen by rank (quantiles, modes) may be off."""
         return tuple(
             f"{each.columns[0].name}: {off_by(each.mechanism, each.step, each.columns[0].meaning)} (95 of 100 times)"
             for each in self.plan.picks
@@ -117,7 +117,7 @@ def for_which(expected: Expected) -> str:
 
 
 def worth(plan: Plan | UnitedPlan) -> Fraction:
-    """The epsilon asked for; for a rho, what it is worth at the delta asked for, rounded up to six digits behind."""
+    """The epsilon asked for; for a rho, its worth at the delta asked for, rounded up to six decimals."""
     if plan.epsilon is not None:
         return plan.epsilon
     return Fraction(math.ceil(compose([plan.event]).epsilon(plan.delta) * 10**6), 10**6)

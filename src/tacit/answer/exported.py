@@ -1,8 +1,8 @@
 """A released table for other programs: CSV, Markdown, pandas, polars, Arrow, Parquet.
 
-Promise: every noisy column `n` is followed by the ends of its 95 % intervals, `n_low` and `n_high`: a number that
-leaves takes its error along. Names and types follow from the names and kinds of the columns alone, whatever the values
-are; an end that is not finite is missing.
+Promise: every noisy column `n` is followed by the ends of its 95 % intervals, `n_low` and `n_high`: so that a number
+never leaves without its error. Names and types follow from the names and kinds of the columns alone, whatever the
+values are; an end that is not finite is missing.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Sheet:
         return zip(*self.columns, strict=True)
 
     def records(self) -> list[dict[str, Any]]:
-        """The rows as JSON has them, each value by its column's name."""
+        """The rows for JSON, each value by its column's name."""
         return [dict(zip(self.names, map(plain, row), strict=True)) for row in self.rows()]
 
     def to_csv(self) -> str:
@@ -102,7 +102,7 @@ class Sheet:
         return "".join(f"| {' | '.join(_one_line(cell) for cell in line)} |\n" for line in lines)
 
     def to_parquet(self) -> bytes:
-        """A Parquet file. Made by the engine that is always there; lists and maps as JSON."""
+        """A Parquet file. Made by DuckDB, which is always installed; lists and maps as JSON."""
         import duckdb
 
         typed = [
@@ -121,7 +121,7 @@ class Sheet:
 
 
 def sheet_of(answer: Answer) -> Sheet:
-    """An answer with the ends of its intervals beside every noisy column. Numbers beyond 64 bits become reals."""
+    """An answer with the ends of its intervals next to every noisy column. Numbers beyond 64 bits become reals."""
     return Sheet.of(_narrow(name, kind, values) for name, kind, values in _with_ends(answer))
 
 
@@ -242,7 +242,7 @@ def quoted(name: str) -> str:
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """A Parquet file has no two columns of one name, and does not tell capitals apart everywhere."""
+    """A Parquet file has no two columns of one name, and some readers ignore case."""
     made: list[str] = []
     for name in names:
         own = name
@@ -253,7 +253,7 @@ def _distinct(names: Sequence[str]) -> list[str]:
 
 
 def library(name: str) -> Any:
-    """A library that is not needed until someone asks for what it makes."""
+    """A library that is imported only when it is needed."""
     import importlib
 
     try:

@@ -1,8 +1,8 @@
 """What is known of every cell's ranks before anything is drawn: leaves, and all rows of those likely to be drawn from.
 
-Promise: what comes out says about the rows exactly what the engine counted; it decides no choice, only how often a
-choice must ask the engine for more. Rows are read where a choice is likely to need some of them and they are few, so
-that most choices are answered from these.
+Promise: the result says about the rows exactly what the engine counted. It decides no choice, only how often a choice
+must ask the engine for more. Rows are read where a choice is likely to need some of them and they are few, so that most
+choices are answered from these.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class ReadRows:
     stretches: list[Probe] = field(repr=False)
 
     def find(self, asked: Lookup) -> Found | None:
-        """What is asked, if all rows of that leaf are here."""
+        """The answer to a question, if all rows of that leaf are here."""
         if not any(each.first <= asked.first and asked.last <= each.last for each in self.stretches):
             return None
         ends = (
@@ -90,9 +90,9 @@ def read(pick: Pick, run: Run, near: Near, cells: Keys) -> tuple[Near, dict[int,
             opened.append(each)
             held += each.rows
         if held > _MOST_IN_ALL:
-            break  # this process holds no more: what other cells need is asked for point by point
+            break  # this process holds no more rows: other cells ask point by point for what they need
     if not opened and cells:
-        # one person's rows must not decide whether there is a query more: that can be told by the clock
+        # one person's rows must not decide whether there is one more query, as the time would show it
         run(pick.reading(cells, [Probe(0, 0, 0, 0)])).open_for(lambda _, __: None)
     grain = max(1, pick.mechanism.grain // _FINER)
     for some in _batches(opened):
@@ -114,7 +114,7 @@ def _opened(nearby: Nearby, most: int, cell: int, leaves: Leaves, total: int) ->
     if not 0 < held <= most:
         return None
     places = np.flatnonzero(wanted)
-    # two make one stretch where no leaf, and no row that is in none, lies between them
+    # two leaves make one stretch where no other leaf, and no row outside of leaves, lies between them
     apart = (np.diff(places) > 1) | (below[places[1:]] > (below + rows)[places[:-1]])
     starts, stops = places[np.append(True, apart)].tolist(), places[np.append(apart, True)].tolist()
     stretches = [

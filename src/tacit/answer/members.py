@@ -17,7 +17,7 @@ def answers_of(plans: Sequence[tuple[Family, Plan]], payloads: Sequence[str], re
     """Every asker's answer, in the order of the questions, out of what was released for each plan."""
     answers: dict[int, Answer] = {}
     for (family, plan), payload in zip(plans, payloads, strict=True):
-        names = tuple(output.name for output in plan.outputs)  # another asker may have given it others
+        names = tuple(output.name for output in plan.outputs)  # another asker may have given other names
         whole = Answer.from_bytes(payload.encode(), repeated=repeated).named(names, plan.notes)
         answers |= {member.place: member_answer(whole, family, member) for member in family.members}
     return tuple(answers[place] for place in sorted(answers))
@@ -57,7 +57,7 @@ def member_answer(answer: Answer, family: Family, member: Member) -> Answer:
 
 
 def _notes(answer: Answer, member: Member, *, chosen: bool) -> Iterator[str]:
-    """What the answer says of itself, as far as it speaks of this question's columns, by their own names."""
+    """The notes of the answer about this question's columns, by their own names."""
     own = dict(zip((answer.names[column] for column in member.columns), member.names, strict=True))
     if chosen:
         yield ROWS_BY_NOISE

@@ -17,12 +17,12 @@ _TIMES: Final = {"date": datetime.date.fromisoformat, "timestamp": datetime.date
 
 
 def element(kind: str) -> str | None:
-    """What a list is of; None for anything else."""
+    """The kind of a list's values; None for anything else."""
     return kind.removesuffix("[]") if kind.endswith("[]") else None
 
 
 def bin_kind(kind: str) -> str | None:
-    """What the keys of a map are; None for anything else."""
+    """The kind of a map's keys; None for anything else."""
     return kind[len("map(") :].partition(",")[0] if kind.startswith("map(") else None
 
 
@@ -58,7 +58,7 @@ def in_csv(value: Any) -> Any:
 
 
 def around(value: Any, reach: float) -> Any:
-    """The interval of a value; of a map one for each of its bins; None where nothing is known of where it lies."""
+    """The interval of a value; for a map one for each of its bins; None where nothing is known of the exact value."""
     if not reach <= UNKNOWN:
         return None
     if isinstance(value, dict):

@@ -1,7 +1,7 @@
 """A page for people: readable on a phone and on a wide screen, by day and by night, without script or network.
 
-Promise: the shell and the style of every HTML page that the house writes. Nothing in it depends on what is shown;
-whoever puts text from a table into a page escapes it first.
+Promise: the shell and the style of every HTML page that the house writes. Nothing in it depends on what is shown; code
+that puts text from a table into a page escapes it first.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ height:1rem;border:1px solid var(--rule)}.tacit .track i{position:absolute;displ
 
 
 def fragment(body: str) -> str:
-    """A part of somebody else's page, such as a notebook: the same style, by day and by night, for this part alone."""
+    """A part of another page, such as a notebook: the same style, by day and by night, for this part alone."""
     return f'<div class="tacit"><style>{FRAGMENT}</style>{body}</div>'
 
 

@@ -1,11 +1,11 @@
 """Picks are drawn here: the exact ranks of every cell go in, one chosen value for each comes out.
 
-Promise: what leaves is chosen by the pick's mechanism from its public grid, in every cell that is shown, also empty
+Promise: what leaves is chosen by the pick's mechanism from its public grid, in every cell that is shown, even in empty
 ones. The ranks near the wanted ones are read first, in leaves of some rows each, and the rows of those that are likely
 to be chosen from (`leaves`); where a choice needs to know more it asks, and the questions of all cells are answered
-together. Which are asked depends on the rows; it is part of what was paid for, and nothing of it leaves. That they are
-asked at all does not: where no choice needs to know more, one question is asked for nothing, so that the clock does not
-tell. A second round is left to chance: it happens where a choice falls outside of what is likely.
+together. Which questions are asked depends on the rows; that is part of what was paid for, and never leaves. Whether
+any is asked does not: where no choice needs to know more, one question is asked anyway, so that the time does not show
+it. A second round depends on chance: it happens where a choice falls outside of what is likely.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _ranked(pick: Pick, run: Run, near: Near, cells: Keys, bits: BitSource) -> l
 
 
 def _next(choosing: Choosing, found: list[Found] | None, rows: ReadRows | None) -> list[Lookup]:
-    """What it asks next that the rows that were read do not tell."""
+    """The next question that the rows read so far cannot answer."""
     asked = next(choosing) if found is None else choosing.send(found)
     while rows is not None:
         known = [each for each in map(rows.find, asked) if each is not None]
@@ -69,7 +69,7 @@ def _next(choosing: Choosing, found: list[Found] | None, rows: ReadRows | None) 
 
 
 def _found(pick: Pick, run: Run, cells: Keys, asked: dict[int, list[Lookup]]) -> dict[int, list[Found]]:
-    """What all the cells asked for, in as few queries as can be."""
+    """What all the cells asked for, in as few queries as possible."""
     probes = [Probe(cell, each.first, each.last, each.point) for cell, listed in asked.items() for each in listed]
     found: list[Found] = []
     for start in range(0, len(probes), _MOST_PROBES):

@@ -1,7 +1,7 @@
 """The release: where an exact result that has been paid for is opened, gets its noise, and becomes an answer.
 
-Promise: noise comes from secure bits only. What is shown of unknown keys, also their order, depends on the data through
-noisy choices alone. Nothing that goes wrong here says what it was: it may have to do with a row.
+Promise: noise comes from secure bits only. What is shown of unknown keys, even their order, depends on the data through
+noisy choices alone. No failure here says what it was, because it may depend on a row.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tacit.plan.plan import Bins
 
 
 def released(plan: Plan, run: Run, receipt: Receipt, unit: str) -> bytes:
-    """The answer as the ledger stores it. Called inside the till, which tells no cause if it fails."""
+    """The answer as the ledger stores it. The till calls this, and gives no cause if it fails."""
     return release(plan, run, receipt, unit, secure()).to_bytes()
 
 
@@ -40,7 +40,7 @@ def guarded(compute: Callable[[], bytes]) -> bytes:
     """What `compute` makes of exact numbers that need no ledger, or the engine's one fixed error."""
     try:
         return compute()
-    except Exception:  # noqa: BLE001  # which kind it is, and its words, may have to do with a row
+    except Exception:  # noqa: BLE001  # its kind and its words may depend on a row
         failed = EngineError(FAILED)
     raise failed  # outside the handler, because an exception keeps the one that was being handled
 
@@ -79,7 +79,7 @@ def release(plan: Plan, run: Run, receipt: Receipt, unit: str, bits: BitSource) 
 
     if measures or not isinstance(plan.keys, KnownKeys):
         cells, own = run(plan.query).open_for(noisy)
-    else:  # public cells and nothing to count: whatever is shown is picked
+    else:  # public cells and nothing to count: everything shown is picked
         cells, own = list(plan.keys.cells), []
     draws = dict(zip((each.name for each in measures), own, strict=True))
     for block, query in enumerate(plan.inner, start=1):
@@ -103,7 +103,7 @@ def release(plan: Plan, run: Run, receipt: Receipt, unit: str, bits: BitSource) 
         "entry": str(receipt.sequence),
         "event": plan.event.to_json(),
     }
-    if plan.picks:  # they have no deviation: what a rank is worth depends on the data
+    if plan.picks:  # they have no deviation, because the meaning of a rank depends on the data
         facts["chosen"] = "; ".join(
             f"{each.columns[0].name}: {off_by(each.mechanism, each.step, each.columns[0].meaning)}"
             for each in plan.picks
@@ -116,7 +116,7 @@ def release(plan: Plan, run: Run, receipt: Receipt, unit: str, bits: BitSource) 
 
 
 def finished_words(table: Finished) -> tuple[Any, ...]:
-    """What an answer keeps besides values and deviations, in the order of its fields: what its intervals need."""
+    """The other fields of an answer, after values and deviations, in their order: what its intervals need."""
     most = tuple(None if each is None else tuple(each) for each in table.farthest)
     return table.among, table.above, table.whole, most
 

@@ -93,7 +93,7 @@ def reported(answer: Answer, level: float) -> Reported:
 
 
 def _csv(columns: Sequence[Drawn]) -> str:
-    """All rows, with the ends of intervals beside their values; digits far below the noise are left out."""
+    """All rows, with the ends of intervals next to their values; digits far below the noise are left out."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     header: list[str] = []
@@ -150,7 +150,7 @@ def html_table(columns: Sequence[Drawn]) -> str:
 
 
 def _like(value: Any, end: float) -> Any:
-    """The end of an interval as the value reads: of a whole number a whole number."""
+    """The end of an interval in the form of its value: a whole number for a whole number."""
     return round(end) if isinstance(value, int) and math.isfinite(end) else end
 
 
@@ -178,7 +178,7 @@ def _page(
 
 
 def reader_of(receipt: Mapping[str, str], what: str, level: float | None) -> tuple[str, str]:
-    """What the reader of a page should know, in plain words; and the same in the words of the field.
+    """What the reader of a page should know, in plain words; and the same in technical words.
 
     Without a level nothing is said about ranges.
     """
@@ -195,7 +195,7 @@ def reader_of(receipt: Mapping[str, str], what: str, level: float | None) -> tup
             f" Beside each figure stands a range. In {100 * level:g} of 100 cases or more it holds the figure as it "
             "would be without noise."
         )
-    # a page of a publication counts releases as readers do; a finding knows its entry alone, or that it has none
+    # a page of a publication numbers releases as readers do; a finding knows only its entry, or that it has none
     place = f"No. {receipt['number']} in the ledger." if "number" in receipt else f"Ledger entry: {receipt['entry']}."
     exact = (
         f"Differential privacy by tacit: epsilon = {readable(epsilon)}, delta = {readable(delta)}, for all of "

@@ -1,7 +1,7 @@
-"""How a released number, name or interval reads: in a terminal, in a notebook, in a sentence.
+"""How a released number, name or interval is written in a terminal, in a notebook, in a sentence.
 
-Promise: text that came from a table or a question cannot rewrite a terminal; numbers are grouped and short, and never
-so short that what is left out is more than their interval says.
+Promise: text that came from a table or a question cannot rewrite a terminal; numbers are grouped and short, but never
+rounded by more than their interval allows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _FEWEST, _MOST = 6, 15  # digits of a number; a double has between 15 and 17
 
 
 def shown(value: Any, reach: float | None = None) -> str:
-    """A value of a cell; of one that may be off by `reach`, every digit that this makes meaningful."""
+    """A value of a cell; one that may be off by `reach` has every digit that this makes meaningful."""
     if value is None:
         return "NULL"
     if isinstance(value, dict):
@@ -55,7 +55,7 @@ def _exactly(value: float) -> str:
 
 
 def key_text(key: Any) -> str:
-    """What a group or a bin is called: a year has no thousands separator."""
+    """The name of a group or a bin: a year has no thousands separator."""
     if isinstance(key, float) and key.is_integer() and abs(key) < 1e15:
         key = int(key)
     if isinstance(key, tuple):

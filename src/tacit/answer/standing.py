@@ -1,12 +1,12 @@
-"""How a budget stands, in words: what the answers so far are worth, and how many more like the last fit.
+"""How a budget stands, in words: what the answers so far are worth, and how many more like the last one fit.
 
     The dataset: 7 answers so far are worth epsilon 0.7 at delta 1e-06, of epsilon 1; about 3 more like the last fit.
 
 The committed filter counts in a unit of its own (a divergence, say), of which only shares mean something, and shares of
-single answers do not add up. So what is told is the price of each answer as it was asked for, one tight epsilon for all
-of them (`loss.worth`), and what is left in answers like the last one, which is what the filter will admit.
-The tight epsilon holds for prices that were fixed beforehand. Where earlier answers decided later prices, what is
-promised is the whole budget: so both are told.
+single answers do not add up. So three things are shown: the price of each answer as it was asked for, one tight epsilon
+for all of them (`loss.worth`), and the rest as the number of answers like the last one that the filter will admit.
+The tight epsilon holds for prices that were fixed beforehand. Where earlier answers decided later prices, only the
+whole budget is promised: so both are shown.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Standing:
 
     @property
     def for_readers(self) -> str:
-        """The same for readers of a publication, whom neither the next question nor a failure concerns."""
+        """The same for readers of a publication, for whom the next question and failures do not matter."""
         most = f"all that may ever be released of them is worth epsilon {as_decimal(self.budget.epsilon)}"
         if self.answers <= 1:
             return f"Nothing else has been released of these data so far; {most}."
@@ -160,7 +160,7 @@ def price_of(asked: AskedPrice) -> str:
 def share_of(amount: Spent, limit: Spent) -> Fraction:
     """The share of a limit: of the loss or of the deltas, whichever is used up sooner. May exceed 1 for a price.
 
-    Of several rules the one that leaves most counts: it is the one that admits the next release.
+    Of several rules, the one that leaves most counts: it admits the next release.
     """
     return min(
         max(

@@ -1,8 +1,8 @@
 """Several answers as one, one below the other (UNION ALL). Everything here is free.
 
-Promise: made of released answers only, and of what their plans say: which kinds the columns have, and what all of it
-cost. A value that has no noise (a key, a constant) in a column with noisy ones is off by nothing; one whose
-distance cannot be told (a quantile, a list) leaves its column without intervals.
+Promise: it is made only of released answers and of what their plans say: the kinds of the columns, and the cost of all.
+A value that has no noise (a key, a constant) in a column with noisy ones is exact; one whose error cannot be stated (a
+quantile, a list) leaves its column without intervals.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _whole(answers: Sequence[Answer], place: int, kind: str) -> int:
 
 
 def _farthest(answers: Sequence[Answer], place: int, rows: Sequence[int]) -> tuple[float | None, ...] | None:
-    """How far off each value can be at the most, where that is known."""
+    """How far off each value can be at most, where that is known."""
     found: list[float | None] = []
     for answer in answers:
         own = answer.farthest[place] if answer.farthest else None
@@ -61,7 +61,7 @@ def _farthest(answers: Sequence[Answer], place: int, rows: Sequence[int]) -> tup
 
 
 def _above(answers: Sequence[Answer], place: int) -> int | None:
-    """The least that a count of unknown keys is above; the largest of several, which takes more of them for unsure."""
+    """The number that counts of unknown keys are above; of several the largest, which is the more careful one."""
     found = [answer.above[place] for answer in answers if answer.above]
     return max((each for each in found if each is not None), default=None)
 
@@ -78,7 +78,7 @@ def _real(value: Any) -> Any:
 
 
 def _deviations(answers: Sequence[Answer], plan: UnitedPlan, place: int, whole: int) -> list[float] | None:
-    """Those of all rows. Beside others, noise in whole numbers reaches half a step farther than its deviation tells."""
+    """Those of all rows. Next to others, noise in whole numbers reaches half a step farther than its deviation."""
     if all(answer.deviations[place] is None for answer in answers):
         return None
     found: list[float] = []
@@ -95,7 +95,7 @@ def _deviations(answers: Sequence[Answer], plan: UnitedPlan, place: int, whole: 
 
 
 def _untold(plan: UnitedPlan, place: int) -> Iterator[bool]:
-    """Of each SELECT, whether chance is part of a column's value in a way that no deviation tells: picks and ranks."""
+    """For each SELECT, whether a column's value has chance in it that no deviation states: picks and ranks."""
     members = [(member, each) for family, each in plan.plans for member in family.members]
     for member, each in sorted(members, key=lambda pair: pair[0].place):
         output = each.outputs[member.columns[place]]

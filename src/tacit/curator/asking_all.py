@@ -43,9 +43,9 @@ def plan_together(
         raise QuestionError("ask_all needs at least one question.")
     if any(question.privacy is not None for question in questions):
         raise QuestionError("Questions asked together have one price: give it to ask_all, not to a single question.")
-    questions = [name_keys(question, policy) for question in questions]  # what is put together must mean the same
+    questions = [name_keys(question, policy) for question in questions]  # all must mean the same
     whole = policy.default_epsilon if epsilon is None else epsilon
-    affordable(policy, whole, "epsilon", epsilon)  # all of it at once, not only each question's share
+    affordable(policy, whole, "epsilon", epsilon)  # the whole price, not only each question's share
     if parameters.probability("delta", delta) == 1:
         raise parameters.refuse("delta", "a number of at least 0 and below 1", delta)
     found: list[tuple[Family, Plan]] = []
@@ -55,7 +55,7 @@ def plan_together(
         if plan is not None:
             found.append((family, plan))
             continue
-        for member in family.members:  # what does not go together after all is planned by itself
+        for member in family.members:  # a family that does not go together after all is planned one by one
             (single,) = alone([questions[member.place]])
             one = Fraction(1, len(questions))
             by_itself = plan_asked(single.question, policy, Asked(whole * one, delta * one))
@@ -74,11 +74,11 @@ def _planned(family: Family, policy: Policy, epsilon: Fraction, delta: Fraction)
 
 
 def _has_cells(family: Family, plan: Plan) -> bool:
-    """Whether every value that a question asks for is one of the known keys; of another there would be no cell."""
+    """Whether every value that a question asks for is one of the known keys; other values would have no cell."""
     cells = [member.cell for member in family.members if member.cell is not None]
     if not cells:
         return True
-    if not isinstance(plan.keys, KnownKeys) or plan.summary is not None:  # whose keys are some of the plan's
+    if not isinstance(plan.keys, KnownKeys) or plan.summary is not None:  # its keys are only some of the plan's
         return False
     columns = plan.keys.columns
     return all(

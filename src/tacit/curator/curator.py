@@ -1,7 +1,7 @@
 """A question's whole walk: read, planned, and bought at the till, where it is charged, run, released, stored and sent.
 
 Promise: nothing about the data decides what happens before the charge, and after the charge nothing leaves but the
-answer or one fixed error. A question asked again gets what is stored, the answer or the error, and is charged nothing.
+answer or one fixed error. A repeated question gets what is stored, the answer or the error, and is charged nothing.
 
 `walk` and `planner` are the free half of the walk, `purse` the budget, `lifetime` opening and closing, `offers` what
 there is besides questions, and `till` the one place where something is charged and drawn.
@@ -39,7 +39,7 @@ from tacit.question.stack import room
 class Curator(Lifetime, Offers):
     """A private database: register once, ask in SQL, pay from one ledger.
 
-    `progress` is told of a registration: the table that is being copied, the steps done, and the steps in all.
+    `progress` is called during a registration with the table that is being copied, the steps done, and all steps.
 
     >>> import pandas, tacit
     >>> frame = pandas.DataFrame({"who": [1, 2, 3], "age": [31, 40, 52]})
@@ -124,7 +124,7 @@ class Curator(Lifetime, Offers):
         return answers_of(plans, json.loads(stored), repeated)
 
     def _released(self, plan: Plan, run: Run, receipt: Receipt) -> bytes:
-        """A plan's answer as it is stored. Called by the till, once it is paid for."""
+        """A plan's answer as it is stored. The till calls this once it is paid for."""
         unit = self.policy.unit_of(plan.tables[0]).unit
         whose = "one row" if isinstance(unit, RowUnit) else f"all rows of one {getattr(unit, 'column', 'unit')}"
         return released(plan, lambda query: run(with_units(query)), receipt, whose)

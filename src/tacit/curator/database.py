@@ -1,6 +1,7 @@
 """What a private database can be asked, whether its rows lie here (`Curator`) or behind a server (`tacit.connect`).
 
-One protocol, which the type checker holds both to: a program that takes a `Database` does not know the difference.
+It is one protocol, which the type checker enforces for both: a program that takes a `Database` need not know which it
+is.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from tacit.policy import Policy
 
 
 class Database(Protocol):
-    """Asking, what is free before it, and the budget."""
+    """Asking, the free steps before it, and the budget."""
 
     policy: Policy
     analyst: str
@@ -110,7 +111,7 @@ class Database(Protocol):
         wait: str | None = None,
         analyst: str | None = None,
     ) -> Any:
-        """Totals of a table that grows in time, told after every period."""
+        """Totals of a table that grows in time, released after every period."""
         ...
 
     def budget(self, analyst: str | None = None) -> Standing:
@@ -130,7 +131,7 @@ class Database(Protocol):
         ...
 
     def number_of(self, sequence: object) -> int | None:
-        """Which question an entry of the ledger is, counted among those that are to be seen here."""
+        """The number of an entry's question, counted among those that are visible here."""
         ...
 
     def stored(self, entry: int) -> Answer:
@@ -142,9 +143,9 @@ class Database(Protocol):
         ...
 
     def resume(self, analyst: str | None = None, *, entry: int | None = None) -> tuple[Entry, ...]:
-        """The owner's word that what failed was looked at."""
+        """The owner's word that failures were looked at."""
         ...
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close it."""
         ...

@@ -1,10 +1,10 @@
-"""Rows that lie behind a server: a study of them is done there, and is called here as any other.
+"""Rows that lie behind a server: a study of them runs there, and is called here like any other.
 
     clinic = tacit.connect("https://host", token="...")
     statistics.median(clinic.rows("SELECT age FROM visits"), epsilon=0.5)      # the name and the options go there
 
-Promise: a study that is handed `Elsewhere` computes nothing here. Its name, its options and which rows are meant are
-passed on, and what comes back is what was released there. Studies know where rows lie by this class alone.
+Promise: a study that is handed `Elsewhere` computes nothing here. Its name, its options and the description of its rows
+are passed on, and the result that was released there comes back. Studies know where rows lie by this class alone.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Study = TypeVar("Study", bound=Callable[..., Any])
 
 
 class Elsewhere(ABC):
-    """A database, or rows of one, that somebody else holds."""
+    """A database, or rows of one, that another machine holds."""
 
     @abstractmethod
     def studied(self, name: str, options: Mapping[str, Any]) -> Any:
-        """What the study of this name finds there, with these options."""
+        """The finding of the study of this name there, with these options."""
 
     @abstractmethod
     def fitted(self, model: Any, target: Any) -> Any:
@@ -40,7 +40,7 @@ class Elsewhere(ABC):
 
 
 def must_be_here(data: Any) -> None:
-    """Refuse what is offered only where the rows lie: it takes one step after another, or a model's own code."""
+    """Refuse what is possible only where the rows lie, as it takes several steps, or a model's own code."""
     if isinstance(data, Elsewhere):
         raise QuestionError(
             "This is not offered over a connection: it is done where the rows lie. Run it there, with "
@@ -49,13 +49,13 @@ def must_be_here(data: Any) -> None:
 
 
 class ElsewhereRows(Elsewhere):
-    """Rows of a database that somebody else holds."""
+    """Rows of a database that another machine holds."""
 
     plan: RowPlan
 
 
 def passed_on(study: Study) -> Study:
-    """The same study, which passes itself on where its data lie elsewhere."""
+    """The same study, which is passed on where its data lie elsewhere."""
     if "data" not in inspect.signature(study).parameters:
         return study
 
@@ -70,7 +70,7 @@ def passed_on(study: Study) -> Study:
 
 
 def options_of(study: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """What was said to a study, by name, without its data: refused as Python refuses what a function does not take."""
+    """A study's arguments by name, without its data; refused as Python refuses what a function does not take."""
     bound = inspect.signature(study).bind(*arguments, **options)
     found = dict(bound.arguments)
     for each in bound.signature.parameters.values():

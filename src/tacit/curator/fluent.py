@@ -2,7 +2,7 @@
 
 Promise: every step gives a new value and changes none. All that the steps make is a text (`sql`), from quoted names
 and from expressions that stay inside their brackets; it is asked like any other text. There is no second path into a
-plan, so whatever holds for SQL holds here.
+plan, so everything that holds for SQL holds here.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _HABITS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """A question about one table in the making, for somebody who can plan it."""
+    """A question about one table in the making, with a planner that can plan it."""
 
     planner: Planner
     source: str
@@ -120,7 +120,7 @@ class Steps:
         return replace(self, outputs=(*self.outputs, _called(f"{function}({inside})", called)))
 
     def __getattr__(self, habit: str) -> Any:
-        # only reached for what is not there
+        # only reached for missing names
         written = _HABITS.get(habit)
         hint = f" Write {written}." if written else " Steps: where, group_by, count, sum, avg, aggregate, ask, ..."
         raise AttributeError(f"A question has no step {habit!r}.{hint}")
@@ -160,7 +160,7 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class AskedSteps(Steps):
-    """The same for somebody who can also answer it."""
+    """The same, with a curator that can also answer it."""
 
     planner: Any  # a curator, here or behind a server
 
@@ -171,7 +171,7 @@ class AskedSteps(Steps):
 
 
 def _text(given: str) -> str:
-    expression(given)  # refuses what is no text
+    expression(given)  # refuses anything but text
     return given
 
 

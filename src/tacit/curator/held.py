@@ -1,4 +1,4 @@
-"""What a curator holds open: the ledger, the engine, and a folder that goes when it closes."""
+"""What a curator holds open: the ledger, the engine, and a folder that is removed when it closes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Held:
     scratch: str | None
 
     def close(self) -> None:
-        """End the engine, let go of the ledger, remove the folder."""
+        """End the engine, close the ledger, remove the folder."""
         self.engine.close()
         self.ledger.close()
         _remove(self.scratch)
@@ -48,7 +48,7 @@ def hold(policy: Policy, frames: Mapping[str, Any] | None, progress: Progress | 
 
 
 def beside_ledger(policy: Policy, scratch: str | None, name: str) -> Path:
-    """Where something is kept as long as the ledger; for a ledger in a database, next to its head on this host."""
+    """A place that lasts as long as the ledger; for a ledger in a database, next to its head on this host."""
     where = Path(scratch) / "ledger" if scratch else ledger_of(policy)
     if not isinstance(where, Path):
         where = head_of(where)
@@ -56,10 +56,10 @@ def beside_ledger(policy: Policy, scratch: str | None, name: str) -> Path:
 
 
 def told_apart(policy: Policy) -> list[str]:
-    """What says, besides the state of the sources, which tables are meant: part of every key."""
+    """The part of every key that, with the state of the sources, says which tables are meant."""
     # A table in memory has no fingerprint: its answers are for this registration and are not replayed to another.
     frame = any(table.source.format == "frame" for table in policy.tables.values())
-    # of public tables the question reads no more rows than this: the copy is the same, the answer is not
+    # the question reads at most this many rows of public tables: the copy is the same, the answer is not
     most = [f"{name} {each.fan_out}" for name, each in policy.tables.items() if each.fan_out not in (None, 1)]
     return [digest(policy), secrets.token_hex(16) if frame else "", *most]
 

@@ -44,7 +44,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """What came of it: answers to the questions, texts of the studies, the ledger's entry."""
+    """The outcome: answers to the questions, texts of the studies, the ledger's entry."""
 
     answers: tuple[Answer, ...]
     texts: tuple[str, ...]
@@ -61,7 +61,7 @@ def release_jointly(
     delta: Fraction,
     analyst: str | None = None,
 ) -> Joint:
-    """All of it for one charge of (epsilon, delta), of which the parts' prices are taken first, or the stored one."""
+    """All of it for one charge of (epsilon, delta), which the parts share; or the stored outcome."""
     left = (epsilon - sum(each.price.epsilon for each in parts), delta - sum(each.price.delta for each in parts))
     if left[0] < 0 or left[1] < 0:
         allowed = f"together at most ({float(epsilon):g}, {float(delta):g})"
@@ -72,7 +72,7 @@ def release_jointly(
             together = plan_together([read(sql_of(each)) for each in questions], curator.policy, *left)
         for _, plan in together.plans:
             nested = [output for output in plan.outputs if is_nested(output.kind)]
-            if nested:  # found out here, before anything is paid: what is made of answers takes single values
+            if nested:  # refused here, before anything is paid: computations on answers take single values
                 raise QuestionError(
                     "A publication holds single values, and a column of lists or maps was asked for. "
                     "Give each quantile a column of its own; for a histogram, GROUP BY the bins."

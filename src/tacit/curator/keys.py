@@ -1,8 +1,8 @@
 """What stands for a question or a study: its key in the ledger, its canonical text, and what it costs.
 
-Promise: a key stands for everything that shapes an answer: what is asked, at which price, with which noise, of which
-data in which state. Two that have one key get one answer. Keys are stored for ever, so how they are made stays.
-Analysts see keys: the state of the data comes here blinded (`Ledger.blinded`).
+Promise: a key stands for everything that shapes an answer: the question, its price, its noise, the data and their
+state. Two questions with one key get one answer. Keys are stored for ever, so how they are made stays.
+Analysts see keys, so the state of the data is blinded in them (`Ledger.blinded`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tacit.question import canonical
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a study costs: the exact event that is charged, and what it is worth to people.
+    """What a study costs: the exact event that is charged, and the price for people.
 
     >>> from tacit.loss import events
     >>> Price(events.Pure("0.1"), Fraction(1, 10)).delta
@@ -60,7 +60,7 @@ def purchase_of_study(asked: Mapping[str, Any], price: Price, data: list[str]) -
 def key_of(plan: Plan, data: list[str]) -> tuple[str, str]:
     """The key of one question, and its canonical text.
 
-    Noise is in the key besides the event: equal events may be priced alike and yet be shared differently over the
+    Noise is in the key in addition to the event: equal events may have one price and yet be shared differently over the
     measures.
     """
     text = canonical(plan.question)
@@ -71,14 +71,14 @@ def key_of(plan: Plan, data: list[str]) -> tuple[str, str]:
 
 
 def with_units(query: Query) -> Query:
-    """The query, asked also for its units where the rule for unknown keys needs them."""
+    """The query, with units where the rule for unknown keys needs them."""
     if query.unit_column is None:
         return query
     return replace(query, measure_columns=(*query.measure_columns, query.unit_column))
 
 
 def _asked(plans: Sequence[Plan]) -> dict[str, str | None]:
-    """What was asked for, all plans together."""
+    """The total price of all plans."""
     epsilons = [plan.epsilon for plan in plans if plan.epsilon is not None]
     summed = parameters.as_text(sum(epsilons, Fraction(0))) if len(epsilons) == len(plans) else None
     return {"epsilon": summed, "delta": parameters.as_text(sum((plan.delta for plan in plans), Fraction(0)))}

@@ -1,7 +1,7 @@
-"""The ledger of a policy: where it and its head lie, and how its owner looks at it without asking anything.
+"""The ledger of a policy: where it and its head lie, and how its owner looks at it without asking a question.
 
 The head is kept apart from the ledger, in a folder of the owner's own, so that an older copy put back is noticed. For a
-ledger in a database it has the same name on every host, and nothing in it tells a password.
+ledger in a database it has the same name on every host, and it contains no password.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def open_ledger(policy: Policy) -> Ledger:
 def resume_ledger(
     policy: Policy, analyst: str | None = None, entry: int | None = None
 ) -> tuple[tuple[Entry, ...], tuple[Entry, ...]]:
-    """The owner's word that what failed was looked at. No data is opened.
+    """The owner's word that failures were looked at. No data is opened.
 
     Gives the charges that were cut off, of which it was not known yet that they failed, and what was recorded.
 
@@ -49,7 +49,7 @@ def resume_ledger(
 
 
 def verify_ledger(policy: Policy) -> Report:
-    """What a full check of the ledger finds, also where it is too damaged to be opened.
+    """What a full check of the ledger finds, even where it is too damaged to be opened.
 
     >>> from tacit.curator import check_policy
     >>> verify_ledger(check_policy("clinic.toml")).sound
@@ -62,7 +62,7 @@ def verify_ledger(policy: Policy) -> Report:
 def adopt_ledger(
     policy: Policy, *, moved_from: str | os.PathLike[str] | None = None, head_lost: bool = False
 ) -> Ledger:
-    """The owner's word about a ledger that is refused as it is; recorded in it for ever. No data is opened.
+    """The owner's word about a ledger that would otherwise be refused; recorded in it for ever. No data is opened.
 
     Without options: the file at the policy's place was put there by the owner, and is complete. `moved_from`: it used
     to lie at that path, from where its head is fetched. `head_lost`: there is no head any more, and nothing is missing.

@@ -1,6 +1,7 @@
 """A curator from its opening to its end: the engine and the ledger that it holds, and how it shows itself.
 
-Promise: what was opened is closed, also where opening fails half way, where it is made anew, or where nobody closes it.
+Promise: what was opened is closed, even where opening fails half way, where it is made anew, or where the caller
+forgets it.
 """
 
 from __future__ import annotations
@@ -47,17 +48,18 @@ class Lifetime(Purse):
         self._end = weakref.finalize(self, self._held.close)
 
     def _begin(self, engine: Engine) -> None:
-        """Questions are asked of this engine from now on."""
+        """Ask this engine from now on."""
         policy = with_public_keys(self._stated, engine)
         stated = self._stated
         till = Till(self._ledger, engine, told_apart(stated), bool(stated.analysts), stated.timing)
         self.policy, self._engine, self._till = policy, engine, till
 
     def seen_by(self, analyst: str, last_word: Callable[[], None] | None = None) -> Self:
-        """The same database as this analyst sees it: whoever asks there is charged under this name, and nobody else.
+        """The same database as this analyst sees it: questions asked there are charged to this name alone.
 
         For the owner, who lets others in. It shares the engine and the ledger: close the owner's, not this one.
-        `last_word` is called right before anything is charged there; what it raises, `Cancelled` say, ends it for free.
+        `last_word` is called right before anything is charged there; an exception from it, such as `Cancelled`, ends
+        the purchase for free.
         """
         if self.analyst != "owner":
             raise parameters.refuse("analyst", "the owner, who alone lets others in", self.analyst)
@@ -74,12 +76,12 @@ class Lifetime(Purse):
     def widen(self, workers: int) -> None:
         """Answer up to this many questions at once, asked from several threads; each worker has its own memory.
 
-        Where rows lie in DuckDB's copy; a database of its own answers one at a time.
+        This is for rows in DuckDB's copy; a database server answers one at a time.
         """
         self._engine.widen(parameters.whole("workers", workers, least=1))
 
     def refresh(self, *, progress: Progress | None = None) -> None:
-        """Register the tables anew, whether or not a change of them was noticed: who was erased leaves the copy."""
+        """Register the tables anew, whether or not a change of them was noticed: erased people leave the copy."""
         refuse_refresh(self._stated)
         fresh, before = open_engine(self._stated, progress=progress, anew=True), self._engine
         try:
@@ -93,11 +95,11 @@ class Lifetime(Purse):
         before.close()
 
     def close(self) -> None:
-        """End the engine and let go of the ledger. Everything charged is durable already."""
+        """End the engine and close the ledger. Everything charged is already durable."""
         self._end()
 
     def __getattr__(self, habit: str) -> Any:
-        # only reached for what is not there
+        # only reached for missing names
         raise AttributeError(
             f"A curator has no {habit!r}. Ask in SQL with .ask(...), or step by step: "
             ".table('visits').group_by('sex').count().ask(0.1). Studies are in tacit.statistics."

@@ -99,7 +99,7 @@ def _budget(given: Budget | Number) -> Budget:
 
 
 def _facts(name: str, given: Any) -> Facts:
-    """What is public about a column, also where it is written short."""
+    """The public facts about a column, also from their short forms."""
     if isinstance(given, Facts):
         return given
     if isinstance(given, tuple) and len(given) == 2:

@@ -1,7 +1,7 @@
-"""For the owner, before and besides asking: begin a policy, check one, register its tables anew.
+"""For the owner: begin a policy, check one, register its tables anew.
 
-Rows are looked at in three places: `describe_sources` looks how a CSV file is written, for the owner to see and
-correct, `refresh_policy` copies them as an opening does, and what `check_data` finds in them is for the owner alone.
+Rows are looked at in three places: `describe_sources` looks at how a CSV file is written, for the owner to see and
+correct; `refresh_policy` copies them as an opening does; and the findings of `check_data` are for the owner alone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tacit.policy.write import write as write_policy
 
 
 def suggested_name(paths: Sequence[str]) -> str:
-    """What to call a policy for these files, or for this database: a name that a file and a schema can have.
+    """A name for a policy of these files, or of this database, that a file and a schema can have.
 
     >>> suggested_name(["data/visits.csv"])
     'visits'
@@ -76,7 +76,7 @@ def check_data(path: str | os.PathLike[str]) -> Quality:
 
 
 def check_policy(path: str | os.PathLike[str]) -> Policy:
-    """The policy of this file, if it holds together and speaks of tables and columns that are there.
+    """The policy of this file, if it is consistent and its tables and columns exist.
 
     >>> list(check_policy("clinic.toml").tables["visits"].columns)
     ['day', 'ward', 'charge']
@@ -87,7 +87,7 @@ def check_policy(path: str | os.PathLike[str]) -> Policy:
 
 
 def check_text(text: str, path: str | os.PathLike[str]) -> Policy:
-    """The policy of this text, as if it stood in that file. No other source is looked at than those the file names.
+    """The policy of this text, as if it were in that file. Only the sources that the file names are looked at.
 
     >>> text = Path("clinic.toml").read_text().replace("epsilon = 5", "epsilon = 3")
     >>> check_text(text, "clinic.toml").budget.epsilon
@@ -108,7 +108,7 @@ def check_text(text: str, path: str | os.PathLike[str]) -> Policy:
 
 
 def refresh_policy(path: str | os.PathLike[str], *, progress: Progress | None = None) -> Policy:
-    """Make the working copy of this policy anew, and remove the one before, whatever was noticed of a change.
+    """Make the working copy of this policy anew, and remove the old one, whether or not a change was noticed.
 
     >>> refresh_policy("clinic.toml").name
     'clinic'

@@ -1,11 +1,11 @@
-"""The periods of a watch: when they are, and the query that counts them.
+"""The periods of a watch: their times, and the query that counts them.
 
 Theorem. The question is planned once, for all times from the first period's start to the last one's end. Its query is
 one SELECT over one table, whose condition ends with `time >= a AND time < b`; a and b are whole numbers, as the copy
 keeps times. Periods i, ..., j are counted by the same query with the ends of that stretch, and one more key, (time - a)
 divided by the length of a period, rounded down: each row of the stretch is in exactly one period, and each period has
 exactly the rows that the query would find between its own ends. So the numbers are those of j - i + 1 questions, each
-no more sensitive than the one that was planned: what a unit adds to a period is what some of its rows add.
+no more sensitive than the one that was planned: a unit adds to a period what some of its rows add.
 
 Where the query has another form (rows of a unit are picked inside it), every period has a query of its own, with
 its own ends, and its own plan.
@@ -60,7 +60,7 @@ class Stretch:
     together: bool
 
     def counted(self, own: Watched, keys: Keys, columns: Columns) -> list[list[int]]:
-        """The exact numbers of the periods of one query: for the journal's noise, and nobody else."""
+        """The exact numbers of the periods of one query: for the journal's noise alone."""
         if not self.together:
             return [own.counted(keys, columns)]
         rows: list[dict[Any, int]] = [{} for _ in range(self.periods)]
@@ -167,7 +167,7 @@ class Periods:
             return None
         lower, upper = self._bounds
         for literal, end in zip(found, (self.since, self.until), strict=True):
-            # beyond the bounds, where there are no rows, a plan may say a nearer number
+            # beyond the bounds, where there are no rows, a plan may use a nearer number
             if lower <= end <= upper and int(literal.expression.this) != self._number(end):
                 return None
         return plan.query
@@ -210,7 +210,7 @@ def _condition(ast: exp.Select, time: str) -> tuple[exp.GTE, exp.LT] | None:
 
 
 def length(name: str, said: str) -> dt.timedelta:
-    """How long "1 day" is."""
+    """The length of "1 day"."""
     found = _EVERY.fullmatch(str(said))
     if found is None or int(found[1]) == 0:
         raise parameters.refuse(name, 'a length such as "1 day", "2 weeks" or "6 hours"', said)

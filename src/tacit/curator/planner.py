@@ -1,4 +1,4 @@
-"""The free half of the walk: from a question to its plan, and what the plan tells.
+"""The free half of the walk: from a question to its plan, and what the plan says.
 
 Promise: a planner holds a policy and nothing else, neither rows nor a ledger, so nothing it says can cost anything or
 depend on the data. A curator is a planner that can also answer.

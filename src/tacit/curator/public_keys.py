@@ -1,10 +1,10 @@
-"""What public tables hold: it is public, so questions may list their keys and join all their rows without paying.
+"""The contents of public tables: questions may list their keys and join all their rows without paying.
 
 Promise: only public tables are read, once, when the engine opens. A text column of theirs for which the policy lists no
 values gets those that the working copy holds, where they are not too many; then GROUP BY that column shows every one of
-them, also where no row meets it, and NULL only where a row of the table has none. How many rows agree in a column, or
-in two, is counted (`Table.meets`), so that a join leaves none of them out. Nothing of a private table is looked at, and
-the owner's policy file stays as it is.
+them, even where no row meets it, and NULL only where a row of the table has no value. How many rows agree in a column,
+or in two, is counted (`Table.meets`), so that a join leaves none of them out. Nothing of a private table is looked at,
+and the owner's policy file stays as it is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tacit.plan.values.scope import COPY, quoted, table_columns
 from tacit.policy import Policy, Table
 
 _MOST: Final = 10_000
-_MOST_PAIRED: Final = 6  # columns of which no one tells rows apart; of these, pairs are counted
+_MOST_PAIRED: Final = 6  # columns that do not identify rows by themselves; pairs of these are counted
 
 
 def with_public_keys(policy: Policy, engine: Engine) -> Policy:
@@ -45,7 +45,7 @@ def _listed(table: Table, engine: Engine) -> Table:
 
 
 def _meets(table: Table, engine: Engine) -> dict[tuple[str, ...], int]:
-    """How many rows agree in each column, and in pairs of columns where no one of them tells all rows apart."""
+    """How many rows agree in each column, and in pairs of columns where no single column identifies all rows."""
     singles = [(name,) for name in sorted(table.columns)]
     found = _alike(table, [(), *singles], engine)
     several = [name for (name,) in singles if found[(name,)] > 1][:_MOST_PAIRED]
@@ -69,7 +69,7 @@ def _alike(table: Table, sets: Sequence[tuple[str, ...]], engine: Engine) -> dic
         none = exp.Literal.number(0)
         counted.append(exp.alias_(exp.Coalesce(this=most.subquery(), expressions=[none]), f"m{place}"))
     query = Query(exp.select(*counted), (), tuple(f"m{place}" for place in range(len(sets))), None)
-    # opened here, because nobody's row is in it
+    # opened here, because it holds no one's rows
     numbers = engine.run(query).open_for(lambda _, found: [int(found[f"m{place}"][0]) for place in range(len(sets))])
     return dict(zip(sets, numbers, strict=True))
 
@@ -79,6 +79,6 @@ def _values(table: str, column: str, engine: Engine) -> list[str | None]:
     key = exp.column(exp.to_identifier(column, quoted=True))
     source = exp.table_(exp.to_identifier(table, quoted=True), db=COPY)
     query = exp.select(exp.alias_(key, "k0")).distinct().from_(source).limit(_MOST + 2)
-    # opened here, because nobody's row is in it
+    # opened here, because it holds no one's rows
     keys = engine.run(Query(query, ("k0",), (), None)).open_for(lambda found, _: [value for (value,) in found])
     return [value for value in keys if value is None or isinstance(value, str)]

@@ -7,7 +7,7 @@
 
 Theorem. Every statistic gets an equal share of epsilon and delta. The questions are planned together (`ask_all`), each
 planned study tells its price; then the composition of all is charged, and after that questions and studies are computed
-from the paid data. Published again, everything comes from the ledger's store, for nothing.
+from the paid data. Published again, everything comes from the ledger's store, free.
 
 The curator knows studies by what they can do (`Study`), not by name: they live in rooms above this one.
 """
@@ -51,13 +51,13 @@ class Study(Protocol):
 
     @property
     def label(self) -> str:
-        """What it is called where it is given no name."""
+        """Its name where none is given."""
 
     def part(self, curator: Curator, name: str, epsilon: Fraction, delta: Fraction, level: Fraction) -> Part:
         """Its part of a joint release, at this epsilon and delta, with intervals of this level. Reads no row."""
 
     def read(self, text: str, *, repeated: bool) -> Released:
-        """What its part released."""
+        """The result of its part."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -94,7 +94,7 @@ def publish(
     level: parameters.Number,
     analyst: str | None,
 ) -> Publication:
-    """What `Curator.publish` does."""
+    """Release questions and studies together: see `Curator.publish`."""
     wanted = named_statistics(statistics)
     whole, slip = parameters.price("epsilon", epsilon), parameters.slip("delta", delta)
     exact_level = parameters.level("level", level)
@@ -117,7 +117,7 @@ def publish(
         "epsilon": parameters.as_text(whole),
         "delta": parameters.as_text(slip),
         "entry": joint.entry,
-        "number": str(curator.number_of(joint.entry) or joint.entry),  # counted as `tacit ledger` shows them
+        "number": str(curator.number_of(joint.entry) or joint.entry),  # numbered as `tacit ledger` shows them
         "event": joint.event,
         "statistics": json.dumps(list(results)),
     }

@@ -1,6 +1,6 @@
 """A curator's budget: what was spent, by whom, what is left, and who may go on asking. Nothing here costs anything.
 
-Promise: an analyst sees their own entries and failures; everything is the owner's to see.
+Promise: an analyst sees their own entries and failures; the owner sees everything.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class Purse(Planner):
         standing = Standing.of(payer, committed, spent, charges, failed, "dataset" if analyst is None else "analyst")
         if analyst is None or standing.more is None:
             return standing
-        # an analyst's own budget lies within the dataset's, which may be the shorter one
+        # an analyst's own budget lies within the dataset's, which may run out first
         whole, price = self._ledger.filter(), charges[-1].cost
         rest = None if price is None else how_many_like(self._ledger.spent(), price, whole.limit)
         return standing if rest is None else replace(standing, more=min(standing.more, rest))
 
     def afford(self, event: Event) -> tuple[Fraction | None, int | None]:
-        """Which share of the whole budget an event would take, and how many like it what is left covers. Free."""
+        """The share of the whole budget that an event would take, and how many like it the rest covers. Free."""
         committed = self._ledger.filter()
         price = committed.price(event)
         if price is None:
@@ -54,7 +54,7 @@ class Purse(Planner):
         return share_of(price, committed.limit), how_many_like(self._ledger.spent(), price, committed.limit)
 
     def number_of(self, sequence: object) -> int | None:
-        """Which question an entry of the ledger is, counted 1, 2, 3, ... among those that are to be seen here."""
+        """The number of an entry's question: 1, 2, 3, ... among those that are visible here."""
         for number, each in enumerate(charges_of(self.ledger()), start=1):
             if str(each.sequence) == str(sequence):
                 return number
@@ -101,7 +101,7 @@ class Purse(Planner):
         return self._ledger.verify()
 
     def resume(self, analyst: str | None = None, *, entry: int | None = None) -> tuple[Entry, ...]:
-        """The owner's word, recorded, that what failed was looked at: one analyst, or all, may go on asking.
+        """The owner's recorded word that failures were looked at: one analyst, or all, may go on asking.
 
         `entry` is the last failure that was looked at: if one came after it, nothing is resumed.
         """
@@ -110,13 +110,13 @@ class Purse(Planner):
         return self._till.resume(analyst, entry)
 
     def _failures(self, analyst: str | None) -> tuple[Entry, ...]:
-        """What stops somebody; for an analyst only what stops that one."""
+        """The failures that stop analysts; for an analyst, only their own."""
         if self.analyst != "owner" and analyst not in (None, self.analyst):
             return ()
         return self._ledger.failures(analyst if self.analyst == "owner" else self.analyst)
 
     def _asker(self, analyst: str | None) -> str:
-        """Who pays. The owner may ask for others; nobody else may."""
+        """Who pays. Only the owner may ask in the name of others."""
         if self.analyst != "owner" and analyst not in (None, self.analyst):
             raise parameters.refuse("analyst", f"{self.analyst!r}, who is asking", analyst)
         return self.analyst if analyst is None else analyst

@@ -1,7 +1,7 @@
 """A curator at which everything stops where it would be paid for: for estimates.
 
 Promise: the copy shares the policy, the ledger and the engine's fingerprint, and can neither charge nor run anything:
-whoever comes to its till is told of by `Reached`, before a turn is taken or a row is read.
+a purchase that reaches its till raises `Reached`, before a turn is taken or a row is read.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Reached(Exception):  # no refusal: nothing is wrong
 
 
 class _Closed(Till):
-    """A till where nothing is sold."""
+    """A till that sells nothing."""
 
     def __init__(self, till: Till, trial: Trial | None) -> None:
         self._trial = trial
@@ -56,7 +56,7 @@ class _Closed(Till):
 
 
 def rehearsed(curator: Curator, trial: Trial | None = None) -> Curator:
-    """The same curator, with a closed till. A trial may do something else with what would have been computed."""
+    """The same curator, with a closed till. A trial may run the computation on something else."""
     dry = copy.copy(curator)
     dry._till = _Closed(curator._till, trial)
     return dry

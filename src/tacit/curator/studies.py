@@ -37,7 +37,7 @@ class Rows:
     plan: RowPlan
 
     def __getattr__(self, habit: str) -> Any:
-        # only reached for what is not there
+        # only reached for missing names
         raise AttributeError(
             f"Rows have no {habit!r}: they never leave. Studies take them: tacit.statistics.mean(rows, epsilon=0.1)."
         )
@@ -48,17 +48,17 @@ class Rows:
 
     @property
     def is_clocked(self) -> bool:
-        """Whether answers leave at public points in time: then nobody is told on the way how far the work is."""
+        """Whether answers leave at public points in time: then progress is not shown on the way."""
         return self.curator._till.clock.steps
 
     def release(
         self, asked: Mapping[str, Any], price: Price, compute: Compute, analyst: str | None
     ) -> tuple[bytes, bool]:
-        """What `compute` makes of these rows once `price` is paid, as bytes; and whether it had been stored before."""
+        """What `compute` makes of these rows once `price` is paid, as bytes; and whether it was already stored."""
         return release(self.curator, self._named(asked), price, compute, analyst)
 
     def paid(self, asked: Mapping[str, Any], price: Price, analyst: str | None) -> Session:
-        """Pay, and go on asking: for studies that take their questions one by one. Nothing of it is stored."""
+        """Pay, and go on asking: for studies that take their questions one by one. No result of it is stored."""
         return paid(self.curator, self._named(asked), price, analyst)
 
     def _named(self, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def release(
 
 
 def paid(curator: Curator, asked: Mapping[str, Any], price: Price, analyst: str | None) -> Session:
-    """A charge of its own, every time; and the engine's answers to whatever the study then asks."""
+    """A new charge every time, and the engine's answers to the questions that the study then asks."""
     affordable(curator.policy, price.epsilon, "epsilon", price.epsilon)
     purchase = purchase_of_study({**asked, "opened": secrets.token_hex(16)}, price, curator._till.data())
     return curator._till.open(purchase, curator._asker(analyst))

@@ -1,4 +1,4 @@
-"""Bounds that nobody knows, bought: a private histogram over powers of two, and the cells that surely hold rows.
+"""Unknown bounds, bought: a private histogram over powers of two, and the cells that surely hold rows.
 
 The question. `SELECT magnitude(column), count(*) ... GROUP BY 1`: the cells are public (`tacit.policy.cells`), a unit
 has at most r rows, so the counts have L1 sensitivity r and get discrete Laplace noise of scale r / epsilon. It is an
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tacit.plan.asked import Asked
 
 FAILURE: Final = Fraction(1, 100)
-"""With at most this probability an interval is wider than the rows, or leaves out a cell with many of them."""
+"""With at most this probability an interval is wider than the rows, or leaves out a cell with many rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def suggestion(plan: Plan, answer: Answer, table: Table, column: Column) -> Sugg
 
 
 def threshold_of(mechanism: Laplace, count: int) -> int:
-    """T: what the noise of none of this many cells exceeds, but for the probability FAILURE."""
+    """T: a size that the noise of none of this many cells exceeds, except with probability FAILURE."""
     return int(mechanism.error(1 - FAILURE / count))
 
 
@@ -140,7 +140,7 @@ def bounds_of(column: Column, first: int, last: int) -> tuple[int | float, int |
         below, above = int(lower) + (first < 0), int(upper) - (last > 0)
         return max(below, -LARGEST_INTEGER), min(above, LARGEST_INTEGER)
     if lower == upper:
-        upper = Fraction(1)  # all of it is zero, and a real column needs a range wider than a point
+        upper = Fraction(1)  # all numbers are zero, and a real column needs a range wider than a point
     return float(lower), float(upper)
 
 
@@ -151,7 +151,7 @@ def _column(policy: Policy, asked: str) -> tuple[Table, Column]:
         for name, column in table.columns.items()
     ]
     meant = [(table, column) for text, table, column in known if text.casefold() == str(asked).casefold()]
-    if len(meant) != 1:  # names may hold dots, so there may be two readings
+    if len(meant) != 1:  # names may contain dots, so there may be two readings
         texts = [text for text, _, _ in known]
         raise QuestionError(
             f"{asked!r} is {'no column' if not meant else 'two columns'} of the policy, written table.column. "

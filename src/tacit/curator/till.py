@@ -9,13 +9,13 @@ Promise
 - A charge is drawn for once. Whatever happens after it (an engine that fails, a disk that is full, memory that runs
   out, a killed process) ends in one stored failure, is never drawn again, and says one fixed sentence.
 - Of those who ask the same at once, one works and the others wait. So a charge that has no outcome, found while its
-  turn is ours, belongs to someone who was cut off: it failed, and nobody knows whether they had drawn.
-- After a failure the analyst pays for nothing more until the owner has looked (`ledger.charge`).
+  turn is ours, belongs to an asker who was cut off: it failed, and it is not known whether noise was drawn.
+- After a failure the analyst is charged for nothing more until the owner has looked (`ledger.charge`).
 
 An interrupt (Ctrl-C, the end of the program) is stored as well, and what was interrupted is not drawn again. It does
-not stop the analyst: it comes when a person or the owner's machine chose, not when a row did. What its moment tells is
-whether the answer was there by then, which whoever waits for the answer sees anyhow. A killed process does stop the
-analyst: the system kills for want of memory, and rows decide how much is wanted.
+not stop the analyst: a person or the owner's machine chose its moment, not a row. The moment only shows whether the
+answer was ready by then, which the asker sees anyway. A killed process does stop the analyst: the system kills
+processes that need too much memory, and rows decide how much is needed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ INTERRUPTED: Final = (
 )
 AWAY: Final = "The database did not begin to answer. Nothing was charged. Ask again."
 OTHER_HOST: Final = 60.0
-"""Seconds that another host, which paid for the same, is waited for."""
+"""Seconds to wait for another host that paid for the same."""
 _PAUSE: Final = 0.25
 
 
@@ -62,13 +62,13 @@ class Purchase:
 
 
 def _go_on() -> None:
-    """Nobody takes anything back."""
+    """The usual last word: no purchase is taken back."""
 
 
 class Till:
-    """The ledger and the engine of one curator, and who asks there.
+    """The ledger and the engine of one curator, and the name of the asker.
 
-    `last_word` is called right before a charge: what it raises ends the purchase, and nothing is charged, read or
+    `last_word` is called right before a charge: an exception from it ends the purchase, and nothing is charged, read or
     stored. After it nothing can be taken back.
     """
 
@@ -80,11 +80,11 @@ class Till:
         self.ledger, self.engine, self.clock = ledger, engine, Clock(timing)
         self._tables, self._enrolled = list(tables), enrolled
         if not ledger.shared:
-            ledger.settle()  # whoever was killed since
+            ledger.settle()  # for processes that were killed since
 
     @property
     def stated(self) -> tuple[str, ...]:
-        """Which tables are meant, whatever state they are in."""
+        """Which tables are meant, whatever their state."""
         return tuple(self._tables)
 
     def unless(self, last_word: Callable[[], None]) -> Till:
@@ -94,7 +94,7 @@ class Till:
         return own
 
     def data(self) -> list[str]:
-        """Which tables are meant, in which state: part of every key, so that nobody can guess the state from a key."""
+        """Which tables are meant, in which state: part of every key, which does not give the state away."""
         return [*self._tables, self.ledger.blinded(self.engine.fingerprint())]
 
     def buy(
@@ -102,8 +102,8 @@ class Till:
     ) -> tuple[bytes, bool]:
         """What `compute` makes once the purchase is paid, as bytes; or what is stored of it, and that it was (True).
 
-        `queries` are those that the plan pushes down, where there is a plan: from their number follows when the answer
-        may leave. While the ledger writes, the engine reads the text of the first, and no row.
+        `queries` are those that the plan pushes down, where there is a plan: their number decides when the answer may
+        leave. While the ledger writes, the engine reads the text of the first, and no row.
         """
         self._known(asker)
         with self.ledger.turn(purchase.key), self._working(purchase.key):
@@ -119,7 +119,7 @@ class Till:
                 try:
                     receipt = self._charged(purchase, asker)
                 except TacitError:
-                    opened.close()  # nothing went wrong with the moment: a refusal ends it as it should end
+                    opened.close()  # the moment itself is sound: a refusal ends it as it should end
                     raise
                 if not receipt.repeated:
                     count = None if queries is None else len(queries)
@@ -127,7 +127,7 @@ class Till:
             return _sent(self._cut_off(receipt)), True
 
     def sent(self, key: str) -> bytes:
-        """What is stored under a key, sent once more; where it failed, or nothing is stored, the one fixed error."""
+        """What is stored under a key, sent again; the one fixed error where it failed, or nothing is stored."""
         return _sent(self.ledger.answer(key))
 
     def open(self, purchase: Purchase, asker: str) -> Session:
@@ -155,13 +155,13 @@ class Till:
             raise EngineError(STALE)
 
     def failed(self, key: str) -> bytes | Failed | None:
-        """What is stored now, after something failed. Where not even that can be stored, the next look finds out."""
+        """Store a failure; returns what is stored now. Where not even that works, the next look finds the charge."""
         with suppress(Exception):
             return self.ledger.store_failure(key)
         return None
 
     def interrupted(self, key: str) -> None:
-        """The asker ended it."""
+        """The asker ended it: store that."""
         with suppress(Exception):
             self.ledger.store_failure(key, interrupted=True)
 
@@ -171,14 +171,14 @@ class Till:
         return self.ledger.resume(analyst, entry)
 
     def _known(self, asker: str) -> None:
-        """Who may not ask is refused here, whether or not the answer is stored."""
+        """Refuse a name that may not ask, whether or not the answer is stored."""
         if self._enrolled:
             self.ledger.filter(asker)
 
     def _begun(self, opened: ExitStack) -> Run:
         """The moment whose rows are asked, begun before the charge, which reads no row.
 
-        What is certain to fail is told here for nothing: a copy that was removed since it was looked at, say.
+        What is certain to fail is reported here free of charge, such as a copy that was removed since the check.
         """
         try:
             return opened.enter_context(self.engine.snapshot())
@@ -200,7 +200,7 @@ class Till:
 
     @contextmanager
     def _working(self, key: str) -> Iterator[None]:
-        """What is stored waits for nobody; what is to be computed waits for its turn at the clock."""
+        """Stored results do not wait; a computation waits for its turn at the clock."""
         if not self.clock.steps or self.ledger.answer(key) is not None:
             yield
             return
@@ -216,7 +216,7 @@ class Till:
             payload = _computed(compute, run, receipt, opened)
             if self.clock.wait(began, queries) and payload is not None:
                 kept = self.ledger.store_answer(receipt, payload)
-        except Exception:  # noqa: BLE001, S110  # which kind it is, and its words, may have to do with a row
+        except Exception:  # noqa: BLE001, S110  # its kind and its words may depend on a row
             pass
         except BaseException:
             self.interrupted(receipt.key)
@@ -224,11 +224,11 @@ class Till:
         return self.failed(receipt.key) if kept is None else kept
 
     def _cut_off(self, receipt: Receipt) -> bytes | Failed | None:
-        """What is stored of a charge that somebody made before us, while its turn is ours."""
+        """What is stored of an earlier charge whose turn is now ours."""
         if not self.ledger.shared:
             return self.failed(receipt.key)
         deadline = time.monotonic() + OTHER_HOST
-        while True:  # its turn may be another host's, which we cannot see
+        while True:  # another host, which we cannot see, may hold its turn
             stored = self.ledger.answer(receipt.key)
             if stored is not None:
                 return stored
@@ -242,7 +242,7 @@ class Till:
 
 
 class Session:
-    """Paid for once: runs whatever the study then asks. The first failure is stored, and ends it."""
+    """Paid for once: runs all questions that the study then asks. The first failure is stored, and ends it."""
 
     def __init__(self, till: Till, receipt: Receipt) -> None:
         self._till, self.receipt = till, receipt
@@ -261,7 +261,7 @@ class Session:
                 return self._timed(compute)
         except Exception:  # noqa: BLE001, S110  # as above
             pass
-        except BaseException:  # it may have drawn, so that what comes next would be a second draw
+        except BaseException:  # it may have drawn, so going on would be a second draw
             self._ended = True
             self._till.interrupted(self.receipt.key)
             raise
@@ -274,7 +274,7 @@ class Session:
         return EngineError(FAILED)
 
     def _timed(self, compute: Callable[[], Made]) -> Made:
-        """What comes of it, a failure too, at a point of the clock."""
+        """The outcome, even a failure, at a point of the clock."""
         began, made = time.monotonic(), list[Made]()
         with suppress(Exception):
             made.append(compute())
@@ -284,7 +284,7 @@ class Session:
 
 
 def _computed(compute: Compute, run: Run, receipt: Receipt, opened: ExitStack) -> bytes | None:
-    """What was made, or None whatever went wrong: until the clock's next point, nothing tells one from the other."""
+    """What was made, or None after any failure: until the clock's next point the two look the same."""
     try:
         with opened:
             return compute(run, receipt)

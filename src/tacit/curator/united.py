@@ -1,8 +1,8 @@
-"""UNION ALL of answers: planned together as several questions are, paid once, and put one below the other.
+"""UNION ALL of answers: planned together like several questions, paid once, and put one below the other.
 
 Theorem. Its SELECTs are questions asked together (`asking_all`): their shares of epsilon and delta add up to what was
-asked, and the composition of their events is charged before any of them runs. What is done with the answers afterwards
-looks at released values alone.
+asked, and the composition of their events is charged before any of them runs. Everything done with the answers
+afterwards uses only released values.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def plan_united(united: United, policy: Policy, asked: Asked) -> UnitedPlan:
                 f"{name!r} does not go with a UNION ALL of answers, of which each has a share of one epsilon. "
                 "Say what it may cost: epsilon=..."
             )
-    said = asked.with_words_of(united.privacy)  # what the text says about its price is about all of it
+    said = asked.with_words_of(united.privacy)  # the text's words about its price are about all of it
     parts = tuple(said.bounded(part) for part in united.parts)
     together = plan_together(parts, policy, said.epsilon, said.delta or Fraction(0))
     return unite_plans(replace(united, parts=parts, privacy=None), together.plans)

@@ -1,4 +1,4 @@
-"""What a watch counts: the whole-number columns of its question, what a unit moves in them, and what is made of totals.
+"""What a watch counts: the whole-number columns of its question, what a unit moves in them, and the use of totals.
 
 Theorem. The question's measures are counts of rows and sums, over cells that the policy lists. Each is a column of
 whole numbers, or, where a count and a sum are released together (`plan.together`), they are two columns that a unit
@@ -12,11 +12,11 @@ Everything else is post-processing of released totals: sums are put together, a 
 How far off. A sum of columns has the noise of each: with Gaussian noise deviations add up in squares; else each column
 is within its reach, all of them together by a union bound. A mean: with S and n within s and w of their totals,
     |found - mean| n' = |(S' - S) - (mean - centre)(n' - n)| <= s + |mean - centre| w,
-n' the noisy count, so that it is off by at most (s + |found - centre| w)/(n' - w) where n' > w. Where n' <= w nobody
-can tell whether there are rows at all, and no mean is told.
-With Gaussian noise less is lost. Let S and n have weights a and b on the columns, and m = mean - centre. Then S' - m n'
-is the noise of the columns with weights a - m b alone, within z |a - m b| at the level, z the reach of one column. The
-interval is all m for which it is (Fieller 1954): between the roots of
+n' the noisy count, so that it is off by at most (s + |found - centre| w)/(n' - w) where n' > w. Where n' <= w it is not
+known whether there are rows at all, and no mean is given.
+With Gaussian noise there is a better bound. Let S and n have weights a and b on the columns, and m = mean - centre.
+Then S' - m n' is the noise of the columns with weights a - m b alone, within z |a - m b| at the level, z the reach of
+one column. The interval is all m for which it is (Fieller 1954): between the roots of
     (n'^2 - z^2 |b|^2) m^2 - 2 (S' n' - z^2 a.b) m + S'^2 - z^2 |a|^2,
 which holds the mean with exactly that probability; it is bounded where n' > z |b|, and S'/n' lies in it.
 """
@@ -78,16 +78,16 @@ class Watched:
 
     @property
     def outputs(self) -> tuple[OutputPlan, ...]:
-        """What is told of each cell."""
+        """The outputs of each cell."""
         keys = {each.name for each in self.keys.columns}
         return tuple(each for each in self.plan.outputs if each.name not in keys)
 
     def counted(self, keys: Any, columns: Mapping[str, Any]) -> list[int]:
-        """The exact numbers of one period, one for each measure and cell: for the journal's noise, and nobody else."""
+        """The exact numbers of one period, one for each measure and cell: for the journal's noise alone."""
         return self.numbers({key: row for row, key in enumerate(keys)}, columns)
 
     def numbers(self, rows: Mapping[Any, int], columns: Mapping[str, Any]) -> list[int]:
-        """The same, where the rows of cells are known."""
+        """The same, where the rows of the cells are known."""
         return [
             int(columns[measure.name][rows[cell]]) * scale if cell in rows else 0
             for measure, scale in zip(self.plan.measures, self.scales, strict=True)
@@ -174,7 +174,7 @@ def reach_of(totals: RunningTotals, step: int) -> Reach:
 
 
 def _mean_reach(total: Any, count: Any, reach: Reach) -> tuple[Callable[[float, float, float], float], float]:
-    """How far `total/count` is off, by the sums found and the mean told; and how many rows may be noise alone."""
+    """How far `total/count` is off, by the sums found and the mean; and how many rows may be noise alone."""
     if not reach.in_squares:
         level = (1 + _LEVEL) / 2
         wide, rows = reach(total, level), reach(count, level)
@@ -191,7 +191,7 @@ def _mean_reach(total: Any, count: Any, reach: Reach) -> tuple[Callable[[float, 
 
 
 def watched(plan: Plan) -> Watched:
-    """How a question is watched, or a refusal."""
+    """How a question is watched; refused where it cannot be."""
     keys = watchable(plan)
     largest = max(each.l2 for each in plan.measures)
     scales = [max(1, round(largest / each.l2)) for each in plan.measures]

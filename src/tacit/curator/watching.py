@@ -1,24 +1,25 @@
-"""A question asked over and over of a table that grows in time: paid once, answered after every period.
+"""A question that is asked repeatedly of a table that grows in time: paid once, answered after every period.
 
     watch = clinic.watch("SELECT ward, count(*) AS n FROM visits GROUP BY ward", every="1 day", epsilon=1, delta=1e-6)
     for period in watch.catch_up(now="2026-03-01"): period.totals, period.new
 
-Theorem. The question tells counts, sums or means by public keys (`watched`). Each period's rows, those whose time lies
-in the period, are counted when the period is over, or `wait` later; running totals are released by
+Theorem. The question is about counts, sums or means by public keys (`watched`). Each period's rows, those whose time
+lies in the period, are counted when the period is over, or `wait` later; running totals are released by
 `mechanisms.continual`, for neighbours that add or remove one unit. Where every row is a unit, it is counted in one
 period: `one_event`. Where a unit has several rows, it may be counted in every period, each time by as much as the
 question's plan says for one question: `one_user` with all periods.
-The copy that is read keeps at most `rows_per_unit` rows of a unit, but which ones may change whenever it is made
-again, so that nothing less is promised. A period is counted once, whatever comes later: late rows, rows that are
-removed, rows whose time is changed. So all that a unit adds is decided period by period, as the theorem wants.
+The copy keeps at most `rows_per_unit` rows of a unit, but it may keep other ones whenever it is made again, so no
+smaller bound is promised. A period is counted once, whatever comes later: late rows, rows that are removed, rows whose
+time is changed. So everything that a unit adds is decided period by period, as the theorem requires.
 
-Promise. Charged before any row is read, once, for all periods. What left for a period is kept in the watch's journal,
-next to the ledger (for a ledger in a database: next to its head, on the host that paid). It is what is sent for that
-period from then on, also by another process, whatever the table has become. The journal names the charge that it was
-made for. A watch that failed, was killed while it counted, or whose journal is gone, or is of no charge, is never gone
-on with, here or on another host: nobody could tell what had been drawn, and that it did not end is something sent.
-Late rows (those that come after their period was counted) are not counted, and neither are rows without a time. A table
-must not move a row from a period that is over to one that is not: it would be counted again.
+Promise. Charged before any row is read, once, for all periods. The totals that left for a period are kept in the
+watch's journal, next to the ledger (for a ledger in a database: next to its head, on the host that paid). The same
+totals are sent for that period from then on, even by another process, however the table has changed. The journal names
+the charge that it was made for. A watch that failed, was killed while it counted, or whose journal is gone or belongs
+to no charge, is never continued, here or on another host: it would not be known what had been drawn, and the failure
+itself may say something about the rows. Late rows (those that come after their period was counted) are not counted, and
+neither are rows without a time. A table must not move a row from a period that is over to one that is not: it would be
+counted again.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """What is told when a period is over: for each cell the running total, and what is new in this period."""
+    """What is released when a period is over: for each cell the running total, and what is new in this period."""
 
     number: int
     start: dt.datetime
@@ -72,7 +73,7 @@ class Watch:
         self._curator, self._plans, self.totals = curator, plans, totals
         self._journal, self.receipt = journal, receipt
         self._failed = False
-        self._told_already: list[Period] = []  # what left for a period never changes
+        self._told_already: list[Period] = []  # released totals of a period never change
 
     @property
     def periods(self) -> int:
@@ -85,11 +86,11 @@ class Watch:
         return self._journal.time
 
     def catch_up(self, now: Any = None) -> list[Period]:
-        """Count every period that is over by `now` (the clock, unless said), and give all that have been counted."""
+        """Count every period that is over by `now` (by default the present), and return all that have been counted."""
         return list(self.each(now))
 
     def each(self, now: Any = None) -> Iterator[Period]:
-        """As `catch_up`, one period after the other."""
+        """Like `catch_up`, one period after the other."""
         if self._failed:
             raise EngineError(FAILED)  # also where not even that could be stored
         now_is = dt.datetime.now() if now is None else instant("now", now)  # as the table's times are
@@ -105,7 +106,7 @@ class Watch:
             if before is None:
                 before = [0.0] * self.totals.width if number == 1 else self._journal.sent(number - 1)
             told = self._told(number, sent, before)
-            if number == len(self._told_already) + 1:  # two that go through the periods at once tell the same
+            if number == len(self._told_already) + 1:  # two threads that count the same periods give the same totals
                 self._told_already.append(told)
             yield told
             before = sent
@@ -117,7 +118,7 @@ class Watch:
         def counted(keys: Keys, columns: Columns) -> list[list[int]]:
             return stretch.counted(own, keys, columns)
 
-        till = self._curator._till  # that of the tables as they were last copied
+        till = self._curator._till  # the till of the tables as they were last copied
         till.fresh()
         session = till.go_on(self.receipt)
         self._journal.begin()
@@ -136,12 +137,12 @@ class Watch:
         return Period(number, start, end, self._plans.names, own.shown, totals, new, off)
 
     def _far(self, number: int) -> Reach:
-        """How far a difference of two totals is off: both may be."""
+        """How far a difference of two totals is off, as both may be off."""
         now, then = reach_of(self.totals, number), reach_of(self.totals, max(number - 1, 1))
         return Reach(lambda level: now.one((1 + level) / 2) + then.one((1 + level) / 2), now.in_squares)
 
     def close(self) -> None:
-        """Let go of the journal."""
+        """Close the journal."""
         self._journal.close()
 
     def __repr__(self) -> str:
@@ -160,7 +161,7 @@ def watch(
     wait: str | None,
     analyst: str | None,
 ) -> Watch:
-    """Pay for a watch, or go on with one that was paid for."""
+    """Pay for a watch, or continue one that was paid for."""
     exact, slip = parameters.price("epsilon", epsilon), parameters.slip("delta", delta)
     affordable(curator.policy, exact, "epsilon", epsilon)
     span = Span(
@@ -172,7 +173,7 @@ def watch(
     plans = Periods(curator, sql, exact, time, span)
     alone = isinstance(curator.policy.unit_of(plans.base.tables[0]).unit, RowUnit)
     for number in (1, plans.periods):
-        plans.stretch(number, number)  # a question whose periods are not planned alike is refused before the charge
+        plans.stretch(number, number)  # a question whose periods are planned differently is refused before the charge
     totals = RunningTotals(
         plans.periods,
         epsilon=exact,

@@ -1,4 +1,4 @@
-"""A made-up clinic: nobody in it exists. For the demo.
+"""A made-up clinic for the demo: no one in it exists.
 
 Promise: `make(folder)` writes patients.csv, visits.csv, diagnoses.csv and clinic.toml, and returns the exact figures
 that the demo compares with; the same seed gives the same clinic. Older people come more often, charges differ between
@@ -66,7 +66,7 @@ code = { type = "text", one_of = ["I10", "L20", "T14", "J45", "K35", "E11"], nul
 
 @dataclass(frozen=True, slots=True)
 class Clinic:
-    """Where the clinic lies, how large it is, and what the demo may compare with because nobody in it exists."""
+    """Where the clinic lies, how large it is, and exact figures, which the demo may show: no one in it exists."""
 
     policy: Path
     rows: dict[str, int]
@@ -75,7 +75,7 @@ class Clinic:
 
 def make(folder: Path, *, patients: int = PATIENTS, seed: int = 2024, keeps: bool = False) -> Clinic:
     """Write the clinic into this folder. `keeps`: its policy names files for the ledger and the working copy."""
-    random = np.random.default_rng(seed)  # made-up people need no secure randomness; the noise in answers is another
+    random = np.random.default_rng(seed)  # for made-up people alone, never for noise
     born = random.integers(FIRST_BIRTH, LAST_BIRTH + 1, patients)
     sex = np.array(["F", "M"])[(random.random(patients) < 0.48).astype(int)]
     town = np.minimum(random.geometric(0.12, patients), TOWNS)
@@ -113,7 +113,7 @@ def make(folder: Path, *, patients: int = PATIENTS, seed: int = 2024, keeps: boo
 
 
 def _in_files(policy: str) -> str:
-    """The policy of a clinic that is to last."""
+    """The policy of a clinic that is kept."""
     head, rest = policy.split("\n\n", 1)
     name = head.splitlines()[0]
     return f'{name}\nledger = "clinic.ledger"       # what has been spent\nworking_copy = "clinic.copy"\n\n{rest}'

@@ -1,9 +1,9 @@
 """`tacit.connect("https://host", token=...)`: a private database whose rows lie behind a server.
 
-Promise: the same methods and the same objects as a curator (`curator.database.Database`), so that a program does not
-know the difference. What is free is computed here, from the public facts that the server tells, and asks nobody; what
-costs is asked there, and charged under the name of the token. A request whose reply was lost is sent again: answers are
-stored, so that the same question is never charged or drawn twice.
+Promise: the same methods and the same objects as a curator (`curator.database.Database`), so that a program need not
+know the difference. Free results are computed here, from the public facts that the server gives, without a request;
+paid ones are asked for there, and charged under the name of the token. A request whose reply was lost is sent again:
+answers are stored, so that the same question is never charged or drawn twice.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _MISSING: Final = "tacit.connect needs httpx, which is not installed: pip instal
 def connect(
     url: str, token: str, *, verify: ssl.SSLContext | bool = True, timeout: float = 300.0, transport: Any = None
 ) -> RemoteCurator:
-    """The database that a server (`tacit serve`) shows to whoever holds this token.
+    """The database that a server (`tacit serve`) shows to the holder of this token.
 
     `verify` may be an SSL context that trusts your own certificate authority. `transport` is for tests.
 
@@ -76,7 +76,7 @@ def connect(
 
 
 class RemoteCurator(Planner, Elsewhere):
-    """A private database behind a server, as whoever holds the token sees it."""
+    """A private database behind a server, as the holder of the token sees it."""
 
     def __init__(self, line: Line) -> None:
         self.line = line
@@ -130,7 +130,7 @@ class RemoteCurator(Planner, Elsewhere):
     ) -> Suggestion:
         """Bounds for a column that has none yet, bought: `clinic.suggest("visits.charge", epsilon=0.1)`."""
         self.myself(analyst)
-        question_for(self.policy, column)  # what is no column is refused here as it would be there
+        question_for(self.policy, column)  # an unknown column is refused here as it would be there
         said = {"column": column, "epsilon": sent(epsilon), "rows_per_unit": sent(rows_per_unit)}
         found = self.line.post("/v1/suggest", said)
         return Suggestion(**{**found, "epsilon": Fraction(found["epsilon"])})
@@ -138,11 +138,11 @@ class RemoteCurator(Planner, Elsewhere):
     # -- studies, publications, watches ----------------------------------------------------------------
 
     def rows(self, sql: str, columns: Sequence[str] | None = None, *, rows_per_unit: int | None = None) -> RemoteRows:
-        """Rows for a study, which is done there: `statistics.median(clinic.rows("SELECT age FROM visits"), ...)`."""
+        """Rows for a study, which runs there: `statistics.median(clinic.rows("SELECT age FROM visits"), ...)`."""
         return rows_behind(self, sql, columns, rows_per_unit)
 
     def studied(self, name: str, options: Mapping[str, Any]) -> Any:
-        """What a study of columns, written "table.column", finds there."""
+        """The finding there of a study of columns, written "table.column"."""
         return About(self).studied(name, options)
 
     def fitted(self, model: Any, target: Any) -> Any:
@@ -183,7 +183,7 @@ class RemoteCurator(Planner, Elsewhere):
         wait: str | None = None,
         analyst: str | None = None,
     ) -> RemoteWatch:
-        """Counts, sums and means of a table that grows in time, told after every period and paid for once."""
+        """Counts, sums and means of a table that grows in time, released after every period and paid for once."""
         self.myself(analyst)
         said = {"sql": sql, "epsilon": sent(epsilon), "delta": sent(delta), "every": every, "time": time, "wait": wait}
         ends = {name: None if each is None else str(each) for name, each in (("since", since), ("until", until))}
@@ -217,7 +217,7 @@ class RemoteCurator(Planner, Elsewhere):
                 return tuple(found)
 
     def number_of(self, sequence: object) -> int | None:
-        """Which question an entry of the ledger is, counted 1, 2, 3, ... among those that are to be seen here."""
+        """The number of an entry's question: 1, 2, 3, ... among those that are visible here."""
         from tacit.answer.standing import charges_of
 
         numbers = {str(each.sequence): place for place, each in enumerate(charges_of(self.ledger()), start=1)}
@@ -229,23 +229,23 @@ class RemoteCurator(Planner, Elsewhere):
         return Report(found["entries"], found["sealed"], tuple(found["findings"]))
 
     def resume(self, analyst: str | None = None, *, entry: int | None = None) -> tuple[Entry, ...]:
-        """The owner's word, recorded, that what failed was looked at: one analyst, or all, may go on asking."""
+        """The owner's recorded word that failures were looked at: one analyst, or all, may go on asking."""
         said = {"analyst": analyst, "entry": entry}
         return tuple(wire.entry_in(each) for each in self.line.post("/v1/resume", said)["entries"])
 
     # -- coming and going ------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Let go of the connection. Everything charged is durable already."""
+        """Close the connection. Everything charged is already durable."""
         self.line.client.close()
 
     def myself(self, analyst: str | None) -> None:
-        """The server charges the name of the token. Somebody else's name is refused here, before anything is sent."""
+        """The server charges the name of the token. Another's name is refused here, before anything is sent."""
         if analyst not in (None, self.analyst):
             raise parameters.refuse("analyst", f"{self.analyst!r}, who is asking", analyst)
 
     def __getattr__(self, habit: str) -> Any:
-        # only reached for what is not there
+        # only reached for missing names
         raise AttributeError(
             f"A database behind a server has no {habit!r}. It answers .ask(...), .ask_all(...), .estimate(...), "
             ".explain(...), .suggest(...), .publish(...), .watch(...), .budget() and .ledger(). Studies are in "

@@ -1,7 +1,7 @@
-"""The curator of a policy file, for doors that close again: what was spent must be written down where it lasts.
+"""The curator of a policy file, for doors that close again: what was spent must be recorded where it lasts.
 
 A command, or a server that is started anew, would begin with the whole budget each time if the policy kept its ledger
-in memory, and nobody would be told. So such a policy is refused here; a program that opens it with `tacit.open` keeps
+in memory, and no one would notice. So such a policy is refused here; a program that opens it with `tacit.open` keeps
 its ledger for as long as it runs.
 """
 

@@ -1,7 +1,7 @@
-"""What was asked, for reading: the ledger's canonical question written like SQL again.
+"""A question for people to read: the ledger's canonical text, written like SQL again.
 
-Promise: for looking at only, never to be run. The ledger keeps the canonical text, which is what counts; a kind of
-node that is not known here is shown by its name.
+Promise: this is for reading only, never to be run. The ledger keeps the canonical text, and only that counts; an
+unknown kind of node is shown by its name.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def in_words(canonical: str) -> str:
 
 
 def _study(content: Node) -> str:
-    """A study by its name and what it is of; a publication by what it holds."""
+    """A study by its name and its data; a publication by its contents."""
     if content.get("study") == "publish":
         questions = [in_words(text) for _, text in content.get("questions", [])]
         parts = [*questions, *(_study(each) for each in content.get("studies", []))]
@@ -38,7 +38,7 @@ def _study(content: Node) -> str:
     rows, columns = content.get("rows"), content.get("columns")
     named = ", ".join(map(str, columns)) if isinstance(columns, list) else ""
     of = in_words(rows) if isinstance(rows, str) and rows.startswith("{") else str(rows or "")
-    of = of.removeprefix("select count(*) from ")  # how the rows of a study are written down
+    of = of.removeprefix("select count(*) from ")  # the form in which the rows of a study are recorded
     return f"{content.get('study', 'study')}({named}){f' of {of}' if of else ''}"
 
 

@@ -82,7 +82,7 @@ class Show:
         self.plain = tables.is_plain(console)
 
     def heading(self, text: str) -> None:
-        """A stage begins."""
+        """Begin a stage."""
         self.console.print(f"\n{text}\n", style="bold")
 
     def say(self, text: str, style: str = "") -> None:
@@ -120,7 +120,7 @@ class Show:
         return shown
 
     def refusals(self, curator: Curator) -> None:
-        """What cannot be asked."""
+        """Show what cannot be asked."""
         for sql in REFUSED:
             self.say(f"> {sql}", "cyan")
             try:
@@ -143,7 +143,7 @@ class Show:
             self.say(f"{tables.noisy(answer['visits'][0], answer.intervals()['visits'][0])}   {left}", "dim")
 
     def ledger(self, curator: Curator) -> None:
-        """Who asked what."""
+        """Show who asked what."""
         self.console.print(tables.ledger(curator.ledger(), last=100))
         self.say(str(curator.budget()))
 

@@ -1,6 +1,6 @@
 """Tables for a terminal: answers with their error bars, estimates, policies and the ledger.
 
-Promise: what came from rows or from another person is shown as plain characters. Control characters, which could move
+Promise: text from rows or from another person is shown as plain characters. Control characters, which could move
 the cursor or recolour a terminal, are written out as escapes.
 """
 
@@ -44,7 +44,7 @@ def plain(value: object) -> str:
 
 
 def key(cell: Any) -> str:
-    """What a group is called: a year has no thousands separator."""
+    """The name of a group: a year has no thousands separator."""
     if cell is None:
         return "NULL"
     if isinstance(cell, tuple):
@@ -53,7 +53,7 @@ def key(cell: Any) -> str:
 
 
 def exact(number: Fraction) -> str:
-    """A short decimal: 1/10 reads 0.1."""
+    """A short decimal: 1/10 is 0.1."""
     return readable(str(number))
 
 
@@ -66,7 +66,7 @@ def _digits(spread: float) -> int:
 
 
 def noisy(cell: Any, around: Any) -> str:
-    """A released number with its error, to as many digits as mean something; of a histogram one for each bin."""
+    """A released number with its error, to as many digits as are meaningful; for a histogram one for each bin."""
     if cell is None:
         return "NULL"
     if isinstance(cell, dict):
@@ -106,7 +106,7 @@ def fit(console: Console, shown: Table) -> Table:
 
 
 def footer(released: Answer, number: int | None = None) -> str:
-    """What it cost, in one line. `number` says which one of the ledger it is, as `tacit ledger` counts them."""
+    """What it cost, in one line. `number` is its number in the ledger, as `tacit ledger` counts."""
     which = "" if number is None else f", no. {number} in the ledger"
     if released.repeated:
         stored = f"The stored answer{which}: nothing was charged."
@@ -127,7 +127,7 @@ def estimate(errors: Sequence[Expected]) -> Table:
 
 
 def policy(checked: Policy) -> Table:
-    """The tables of a policy: whose rows they hold, how many of each, and what may be asked about."""
+    """The tables of a policy: whose rows they hold, how many of each unit, and what may be asked about."""
     shown = table("table", "unit", "rows of a unit", "columns", texts=(0, 1, 3), wraps=(3,))
     for name, each in checked.tables.items():
         bound = "" if each.public else f"{each.rows_per_unit:,}"

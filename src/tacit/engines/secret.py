@@ -61,7 +61,7 @@ class Secret:
         return hmac.new(self.__key, label.encode(), hashlib.sha256).hexdigest()[:32]
 
     def reveal(self) -> bytes:
-        """The key itself, for an engine that keeps it beside the copy, where only the owner can read."""
+        """The key itself, for an engine that keeps it next to the copy, where only the owner can read."""
         return self.__key
 
     def __repr__(self) -> str:

@@ -251,7 +251,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         return self.best_estimator_.decision_function(X)
 
     def score(self, X: Any, y: Any) -> float:  # noqa: N803
-        """The best model's score on these rows: exact, so only for whoever holds these rows."""
+        """The best model's score on these rows: exact, so only for the holder of these rows."""
         check_is_fitted(self)
         return float(self.best_estimator_.score(X, y))
 

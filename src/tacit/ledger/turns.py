@@ -46,7 +46,7 @@ class Turns:
             while not _taken(descriptor, key):
                 if time.monotonic() > deadline:
                     raise LedgerError(
-                        f"Somebody else has been asking the same for {self._patience:g} seconds. Ask again later: "
+                        f"Another asker has been asking the same for {self._patience:g} seconds. Ask again later: "
                         "what comes of it is stored, and nothing was charged."
                     )
                 time.sleep(pause)

@@ -122,7 +122,7 @@ class Grid:
 def lattice(sensitivity: object, size: int, grid: object) -> WholeNumbers | Grid:
     """Where values live: the integers for an exact sensitivity (int, Fraction), a grid for a float or a given step."""
     size = parameters.whole("size", size, least=1)
-    exact = parameters.positive("sensitivity", sensitivity, "What depends on nobody needs no noise.")
+    exact = parameters.positive("sensitivity", sensitivity, "What depends on no person needs no noise.")
     if grid is not None:
         return Grid(exponent_of(grid), size)
     if isinstance(sensitivity, numbers.Rational):

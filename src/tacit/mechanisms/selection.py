@@ -15,7 +15,7 @@ _SMALLEST, _LARGEST = Fraction(1, 10**279), Fraction(10**279)
 
 def score_factor(sensitivity: Number, epsilon: Number, monotone: Any) -> Fraction:
     """What one point of score adds to a log-weight: epsilon/(2 S), or epsilon/S for monotone scores."""
-    exact = parameters.positive("sensitivity", sensitivity, "Scores that depend on nobody need no mechanism.")
+    exact = parameters.positive("sensitivity", sensitivity, "Scores that depend on no person need no mechanism.")
     target = parameters.positive("epsilon", epsilon)
     if not isinstance(monotone, bool):
         raise parameters.refuse("monotone", "True or False", monotone)

@@ -85,8 +85,8 @@ class Interval:
         return Interval(low, high, self.precision)
 
     def exp(self) -> Interval:
-        """The exponential. Below 10**-(10 precision) all that is told is that it is so small: an end of a billion
-        zeros would help no decision, and could not be made a fraction of.
+        """The exponential. Below 10**-(10 precision) it only says that it is so small: an end with a billion zeros
+        would help no decision, and could not become a fraction.
         """
         down, up = _rounding(self.precision)
         out_of_sight = -24 * self.precision  # exp(-24) < 10**-10

@@ -1,11 +1,11 @@
-"""What an asker says about a question besides the question: its price, its levers, and who asks.
+"""What an asker says in addition to the question: its price, its levers, and who asks.
 
 It is said as arguments, on a command line, in a request, or in the question's own text (`tree.Privacy`). `Asked.of`
 reads it once, as a person writes numbers, and is the one place where it is checked without the question; all who come
 after take the one value. `with_words_of` adds what the text says.
 
 Promise: nothing that was said is dropped. What is said in both places must be the same; otherwise neither is taken and
-the question is refused. The question that comes back no longer says it, so that it is one question however its price
+the question is refused. The returned question no longer has these words, so it is the same question however its price
 was written, and is answered once.
 """
 
@@ -98,7 +98,7 @@ class Asked:
 
 
 def check_unit(privacy: tree.Privacy | None, tables: Iterable[str], policy: Policy) -> None:
-    """Refuse a question that names another unit than the policy protects. Who is protected is the owner's word."""
+    """Refuse a question that names another unit than the policy protects. The owner decides who is protected."""
     if privacy is None or privacy.unit is None:
         return
     for table in tables:

@@ -1,4 +1,4 @@
-"""How a key, or a picked value, reads."""
+"""How a key, or a picked value, is shown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RawKey: TypeAlias = int | str | None
 
 @dataclass(frozen=True, slots=True)
 class KeyColumn:
-    """A key as the query returns it, and how it reads: number * step, a date, a time, a truth value, or text."""
+    """A key as the query returns it, and how it is shown: number * step, a date, a time, a truth value, or text."""
 
     name: str
     meaning: OneOf["number", "date", "timestamp", "boolean", "text"]

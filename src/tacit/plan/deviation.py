@@ -11,7 +11,7 @@ def deviation(mechanism: Laplace | Gaussian | KeySelection) -> float:
     """Laplace: sqrt(2 a)/(1 - a) with a = exp(-1/scale), exactly; Gaussian: sigma, which is never less than the truth.
 
     (The discrete Gaussian has a variance of at most sigma**2.) The noise of a count that the rule for unknown keys
-    releases is Laplace noise cut off where hardly any of it lies, so its deviation is a hair less than that.
+    releases is Laplace noise cut off where hardly any of it lies, so its deviation is slightly less than that.
     """
     if isinstance(mechanism, Gaussian):
         return float(mechanism.event.sigma)

@@ -44,7 +44,7 @@ class Binned:
     sql: exp.Expr
     counted: exp.Expr | None
     values: tuple[RawKey, ...]
-    labels: tuple[Any, ...]  # what the bins are called in the answer
+    labels: tuple[Any, ...]  # the names of the bins in the answer
     kind: str  # of the labels
 
 
@@ -52,7 +52,7 @@ class Binned:
 class Part:
     """A measure without its noise: an integer aggregate over the working copy.
 
-    Of measures that are released `together`, `sql` is the part that the engine adds up; all else speaks of the measure.
+    For measures that are released `together`, `sql` is the part that the engine adds up; the rest is about the measure.
     """
 
     kind: MeasureKind
@@ -67,12 +67,12 @@ class Part:
     block: int = 0  # 0 for the question itself, 1, 2, ... for the questions inside it, then for its histograms
     bins: Binned | None = None
     together: Together | None = None
-    shape: Shape | None = None  # what a row adds, by where its value lies; None: the same wherever
+    shape: Shape | None = None  # what a row adds, by where its value lies; None: the same everywhere
 
 
 @dataclass(frozen=True)  # without slots, so that `changed` is quick
 class Draft:
-    """What is known of the plan."""
+    """What is known of the plan so far."""
 
     question: tree.Question
     policy: Policy
@@ -105,7 +105,7 @@ class Draft:
     inner_queries: tuple[exp.Select, ...] = ()
     work: Work = NONE
     told: Callable[[], tuple[str, ...]] = tuple
-    notes: tuple[str, ...] = ()  # what the answer says of itself: what was left out, what cannot be known
+    notes: tuple[str, ...] = ()  # the answer's notes: what was left out, what cannot be known
 
     def block(self, part: Part) -> Draft:
         """The draft that a part belongs to: this one, or that of a question inside."""
@@ -137,7 +137,7 @@ if TYPE_CHECKING:
 else:
 
     def changed(draft: Draft, /, **found: Any) -> Draft:
-        """The draft with what a rule has found: `dataclasses.replace`, which would set all thirty fields one by one."""
+        """The draft with what a rule has found. `dataclasses.replace` would set all thirty fields one by one."""
         assert found.keys() <= draft.__dict__.keys()
         after = object.__new__(Draft)
         after.__dict__.update(draft.__dict__, **found)

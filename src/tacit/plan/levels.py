@@ -61,8 +61,8 @@ class Levels:
     def agreeing(self, noisy: Floats, shown: Levels) -> Floats:
         """The noisy numbers of these levels, moved as little as possible so that children sum to parents.
 
-        They come back for the levels that are shown; where these levels say nothing about one of them, as if the
-        finest cells did not differ there.
+        They come back for the levels that are shown; a level about which these say nothing is filled as if its finest
+        cells did not differ.
         """
         back = np.zeros(self.sizes)
         for one, part in zip(self.sets, np.split(noisy, np.cumsum(self.lengths)[:-1]), strict=True):
@@ -75,7 +75,7 @@ class Levels:
         return shown.sums(finest)
 
     def spread(self, shown: Levels) -> Floats:
-        """What the standard deviation of each cell that is shown is a multiple of; infinite where nothing is known."""
+        """The factor on the noise's standard deviation for each shown cell; infinite where nothing is known."""
         parts = []
         for one, length in zip(shown.sets, shown.lengths, strict=True):
             inside = math.prod(self.sizes[key] for key in one)

@@ -66,7 +66,7 @@ RULES: tuple[Callable[[Draft], Draft], ...] = (
 )
 
 BEFORE_NOISE = RULES[: RULES.index(add_noise)]
-"""What does not depend on how much may be spent."""
+"""The rules that do not depend on how much may be spent."""
 
 AFTER_NOISE = RULES[RULES.index(add_noise) + 1 :]
 """What is done once for a plan, when its noise is chosen."""
@@ -189,7 +189,7 @@ def _finished(noisy: Draft) -> Plan:
 
 
 def _is_less_noisy(gaussian: Plan, plan: Plan) -> bool:
-    """Whether Gaussian noise, a share for each measure, is less than what measures have together: over all outputs."""
+    """Whether Gaussian noise, a share for each measure, is less over all outputs than noise on them together."""
     if not all(isinstance(each.mechanism, Gaussian) for each in gaussian.measures):
         return False
     spreads = [{each.name: each.deviation for each in one.errors_at(_MADE_UP)} for one in (gaussian, plan)]
@@ -197,7 +197,7 @@ def _is_less_noisy(gaussian: Plan, plan: Plan) -> bool:
 
 
 def terms_of(policy: Policy, asked: Asked) -> Terms:
-    """The price in full: the policy's default where none was said, and refused where the policy does not allow it."""
+    """The price in full: the policy's default where none was given, and refused where the policy does not allow it."""
     delta = Fraction(0) if asked.delta is None else asked.delta
     if delta == 1:
         raise parameters.refuse("delta", "a number of at least 0 and below 1", delta)

@@ -1,7 +1,7 @@
-"""Where a word means something else than in DuckDB: said in `explain`, once for each word that a question uses.
+"""Words that mean something else than in DuckDB: `explain` says so, once for each word that a question uses.
 
-What has no value is NULL here and never an error, an infinity or NaN, because an error would tell of a row; and a word
-means the same on every engine, where engines differ.
+A missing value is NULL here and never an error, an infinity or NaN, because an error would reveal something about a
+row. And a word means the same on every engine, even where engines differ.
 """
 
 from __future__ import annotations

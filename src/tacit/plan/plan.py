@@ -6,7 +6,7 @@ that has rows; `measures` says which column gets which noise; `event` is what th
 How an answer is made from a plan (`tacit.plan.answers.finish` does the last step):
 1. run `query`: columns `query.key_columns`, then `query.measure_columns`, and `query.unit_column` for unknown keys;
 2. known keys: arrange the cells as `keys.cells` lists them, zero where the query had no row, and drop any other row;
-   unknown keys: keep what `keys.selection.choose(unit counts)` keeps, and look at nothing else of the others;
+   unknown keys: keep what `keys.selection.choose(unit counts)` keeps, and use nothing of the others;
 3. measure i: `measures[i].mechanism.release(column i)`, with `bins` of its own query's numbers of all bins of the
    cells, zero where there was no row; where the mechanism is `keys.selection` itself, steps 2 and 3 are one:
    `keys.selection.release_counts(unit counts)` says which keys are kept, and their noisy counts;
@@ -57,7 +57,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """The bins of a histogram: a query with a row for each key and bin, and the bins as it calls them, in order."""
+    """The bins of a histogram: a query with a row for each key and bin, and the bins' names there, in order."""
 
     query: Query
     values: tuple[RawKey, ...]
@@ -76,7 +76,7 @@ class Sensitivity:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One integer column of the query and its noise. The value meant is number * step (+ centre for each row).
+    """One integer column of the query and its noise. It means number * step (+ centre for each row).
 
     Of measures that are released `together` the column is a part: `sensitivity` and `mechanism` are those of all parts,
     everything else is the measure's own.
@@ -87,7 +87,7 @@ class Measure:
     centre: Fraction
     step: Fraction
     sensitivity: Sensitivity
-    mechanism: Laplace | Gaussian | KeySelection  # the last where the rule for unknown keys releases the count too
+    mechanism: Laplace | Gaussian | KeySelection  # the last one where the rule for unknown keys releases the count too
     deviation: float  # the standard deviation of the measure's noise in grid units
     levels: Levels | None  # the levels it is released on, where there are several
     block: int  # 0: a column of the query; 1, 2, ...: of the query of a question inside; beyond: of its own (`bins`)
@@ -95,7 +95,7 @@ class Measure:
     bins: Bins | None = None  # where it has a number for every bin of a cell
     together: Together | None = None  # where its column is a part from which several measures are found
     largest: int = 1  # the most that one row adds to the measure, in grid units
-    shape: Shape | None = None  # what a row adds by where its value lies; None: the same wherever
+    shape: Shape | None = None  # what a row adds, by where its value lies; None: the same everywhere
 
     @property
     def l1(self) -> int:
@@ -130,7 +130,7 @@ class Pick:
     step: Fraction | None = None  # values within the same step of this are one point; None: all are told apart
 
     def raw(self, point: int) -> RawKey:
-        """A place of the grid as the query's own numbers are."""
+        """A place of the grid in the query's own numbers."""
         return self.low + point * self.stride if self.values is None else self.values[point]
 
     def probe(self, cells: Sequence[tuple[RawKey, ...]], probes: Sequence[Probe]) -> Query:
@@ -171,7 +171,7 @@ class OutputPlan:
     name: str
     kind: str  # integer, real, text, date, timestamp or boolean; or several of them in a cell (`nested`)
     formula: Formula
-    picked: bool = False  # whether a picked value is part of it: then no deviation can be told
+    picked: bool = False  # whether a picked value is part of it: then no deviation can be stated
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ class Plan:
     work: Work = NONE  # the most that the rows of one unit can cause
     told: Callable[[], tuple[str, ...]] = field(default=tuple, repr=False, compare=False)
     offset: int = 0
-    notes: tuple[str, ...] = ()  # what the answer says of itself: what was left out, what cannot be known
+    notes: tuple[str, ...] = ()  # the answer's notes: what was left out, what cannot be known
     summary: Summary | None = None
 
     @property
@@ -237,7 +237,7 @@ class Plan:
 
     @property
     def queries(self) -> tuple[Query, ...]:
-        """Every query that is pushed down whatever the data are."""
+        """Every query that is pushed down, whatever the data are."""
         return (*self.counted, *(pick.query for pick in self.picks))
 
     @property

@@ -1,9 +1,9 @@
 """Rows for a study: a SELECT without aggregates, opened like any other, and the few queries that a study may ask of it.
 
-A study that is not one SQL question (a smooth sensitivity, a set of tables, a spanning tree) starts from rows. What it
-may ask of them are tallies (distinct combinations of codes and how many rows have each) and exact sums of products of
-codes; all of it is whole numbers, made inside the engine. A column may be asked with its missing values (`OrMissing`):
-then NULL has a code of its own, and leaves no row out.
+A study that is not one SQL question (a smooth sensitivity, a set of tables, a spanning tree) starts from rows. It may
+ask for tallies (distinct combinations of codes and how many rows have each) and for exact sums of products of codes;
+all of it is whole numbers, made inside the engine. A column may be asked with its missing values (`OrMissing`): then
+NULL has a code of its own, and leaves no row out.
 
 Theorem. `rows_per_unit` is the promise of `scope.Place` for the SELECT as a whole: at most so many of its rows belong
 to one unit, and they depend on that unit's rows in the working copy alone. Rows with NULL in a column that the study
@@ -58,7 +58,7 @@ ROW_RULES = (open_sources, resolve, filter_rows)
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """What is public about a column of the rows. A code times `step` is what is meant; a text is its own code.
+    """The public facts about a column of the rows. A code means itself times `step`; a text is its own code.
 
     `low` and `high` bound the codes, where the policy states bounds; `values` lists all codes, where it lists them.
     """
@@ -83,7 +83,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class OrMissing:
-    """A variable, cut or as it is, whose missing values have a code too: one beyond the last (`missing_code`)."""
+    """A variable, cut or not, whose missing values have a code too: one beyond the last (`missing_code`)."""
 
     asked: str | Cut
 
@@ -98,7 +98,7 @@ Coded: TypeAlias = str | Cut | OrMissing
 
 
 def missing_code(variable: Variable, asked: str | Cut) -> int:
-    """The code of missing values: of texts, of all that is not listed too."""
+    """The code of missing values; for texts, also of all unlisted ones."""
     if isinstance(asked, Cut):
         return len(asked.edges) + 1
     if variable.meaning == "text":
@@ -123,7 +123,7 @@ class Indicator:
 
 @dataclass(frozen=True, slots=True)
 class RowPlan:
-    """Rows that were asked for, before anything is asked of them."""
+    """Rows that were asked for, before a study asks about them."""
 
     text: str  # canonical: equal for equal rows
     variables: tuple[Variable, ...]
@@ -150,9 +150,9 @@ class RowPlan:
         return packed(rows, self._codes(asked), grouped=grouped, part=part)
 
     def unit_words(self, names: Sequence[str]) -> tuple[Query, tuple[Digit, ...]]:
-        """The same of every row, and last a number that rows of one unit share: which number, means nothing.
+        """The same for every row, and last a number that rows of one unit share; which number it is means nothing.
 
-        With one unit less others may have other numbers, so a study may ask of them only whether they are equal.
+        With one unit less, others may have other numbers, so a study may only ask whether two of them are equal.
         """
         order = exp.Order(expressions=[exp.Ordered(this=exp.column(UNIT), nulls_first=False)])
         number = cast_to(exp.Window(this=exp.DenseRank(), order=order), "BIGINT")
@@ -163,7 +163,7 @@ class RowPlan:
         return packed(numbered, [*self._codes(names), own], grouped=False)
 
     def size(self) -> tuple[Query, int]:
-        """COUNT(*) of the first table, whatever is asked of it, and a number: times it, there are no more rows here.
+        """COUNT(*) of the first table, and a factor: there are at most the count times the factor rows here.
 
         A unit's rows here are at most its rows there times what the other tables, and copies of it, multiply by.
         """
@@ -172,7 +172,7 @@ class RowPlan:
         return Query(query, (), (COUNT,), None), max(1, -(-self.rows_per_unit // first.rows_per_unit))
 
     def layout(self, asked: Sequence[Coded]) -> tuple[Digit, ...]:
-        """Where each code would stand."""
+        """The place that each code would have."""
         return laid_out(self._codes(asked))
 
     def _codes(self, asked: Sequence[Coded]) -> list[Code]:
@@ -191,7 +191,7 @@ class RowPlan:
     def _code_or_missing(self, each: OrMissing, column: exp.Expr) -> Code:
         known, code = self.variable(each.name), self._code(each.asked, column)
         missing = missing_code(known, each.asked)
-        if known.meaning == "text" and not isinstance(each.asked, Cut):  # NULL is not listed, and reads as what is not
+        if known.meaning == "text" and not isinstance(each.asked, Cut):  # NULL is read as unlisted
             return Code(code.sql, 0, missing)
         is_missing = exp.Is(this=column.copy(), expression=exp.Null())
         case = exp.Case(ifs=[exp.If(this=is_missing, true=bare(missing))], default=code.sql)
@@ -239,7 +239,7 @@ class RowPlan:
 
 
 def plan_rows(sql: str, policy: Policy, rows_per_unit: int | None = None) -> RowPlan:
-    """The rows of a SELECT without aggregates (GROUP BY the unit is one row for each of them, and is understood)."""
+    """The rows of a SELECT without aggregates (GROUP BY the unit gives one row for each unit, and is understood)."""
     question = read(f"SELECT count(*) AS n FROM ({str(sql).strip().rstrip(';')}) AS study")  # noqa: S608  # is parsed
     question = name_keys(question, policy)
     if question.joins or not isinstance(question.source, tree.Derived) or question.where is not None:
@@ -284,7 +284,7 @@ def _variable(name: str, value: Value) -> Variable:
 
 
 def _must_fit(name: str, value: Number) -> None:
-    """Refuse codes (or differences of bounded ones) that a word may not hold: who sees one fail learns of a row."""
+    """Refuse codes (or differences of bounded ones) that a word may not hold: a failure would reveal a row."""
     low, high = value.bounds.low, value.bounds.high
     fits = value.bounds.size < NARROW if value.stated else EVERY_INTEGER.low <= low <= high <= EVERY_INTEGER.high
     if not fits:

@@ -5,12 +5,12 @@ in them. A row's words are a function of that row; which bits a column has depen
 within the bounds of its column, because every value of a plan does (`value.Number`); it is counted from the lower one,
 so digits are never negative and a word stays below 2**62: nothing can overflow, on any engine.
 
-Text is numbered as the listed values are; a text that is not listed has a number after the last one, and reads as -1.
-A column without bounds has a word of its own.
+Texts have the numbers of the listed values; a text that is not listed has the number after the last one, and is read as
+-1. A column without bounds has a word of its own.
 
-Rows that are alike come once, with how often they are there, where `grouped`; otherwise every row comes. A `part`
-(number, of so many) is the rows whose first word leaves that remainder, so that a long answer can be asked for in
-pieces: equal rows are in the same piece.
+Where `grouped`, equal rows come once, with their number; otherwise every row comes. A `part` (number, of how many) has
+the rows whose first word leaves that remainder, so that a long answer can be asked for in pieces: equal rows are in the
+same piece.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Digit:
-    """Where a column's code stands: its word, from which bit on, how many bits, and what 0 means."""
+    """Where a column's code is stored: its word, its first bit, how many bits, and what 0 means."""
 
     word: int
     shift: int
@@ -108,7 +108,7 @@ def laid_out(codes: Sequence[Code]) -> tuple[Digit, ...]:
 def packed(
     rows: exp.Select, codes: Sequence[Code], *, grouped: bool, part: tuple[int, int] | None = None
 ) -> tuple[Query, tuple[Digit, ...]]:
-    """The query for the words of `rows`, a SELECT in which the codes' columns stand, and where to find the codes."""
+    """The query for the words of `rows`, a SELECT with the codes' columns, and where to find the codes."""
     digits = laid_out(codes)
     names = [measure_column(word) for word in range(digits[-1].word + 1)]
     written = [

@@ -24,10 +24,10 @@ Theorem (no correlation). The parts' noises are independent and of one variance,
 (1, 1, 1), (1, 0, -1), (1, -2, 1) are orthogonal: so are the noises of n, S and T. Formulas may therefore add up
 variances over n, S and T as over any other measures.
 
-What it is worth: at the same epsilon the noise of n and of S is half as large in variance as with a share of one half
+The gain: at the same epsilon the noise of n and of S is half as large in variance as with a share of one half
 for each, and of a mean between 1 and 2 times less (`tacit.statistics.moments.one_column` releases the same parts).
-With Gaussian noise there is nothing to gain: the L2 norm of (A, B) is that of (n, S), turned by 45 degrees, and with
-squares the box (n, S, T) has less; so this goes with Laplace noise only.
+With Gaussian noise nothing is gained: the L2 norm of (A, B) is that of (n, S), turned by 45 degrees, and with squares
+the box (n, S, T) has less noise; so this is for Laplace noise only.
 
 Sources: Bernstein's form of a polynomial, the inset being worked out here; Awan, Slavkovic 2021 for norms whose ball is
 the hull of what a row can do.
@@ -46,23 +46,23 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 PAIR_WEIGHT = Fraction(7, 5)
-"""What a count and a sum weigh together, a measure by itself weighing 1: at 7/5, about the root of 2, all have the same
+"""The weight of a count and a sum together, where one measure has 1: at 7/5, about the root of 2, all have the same
 relative noise."""
 INSET = 10
 """Squares are taken of the distance from a tenth of the width inside each bound."""
 SPREAD = (INSET - 1) ** 2 + 1
-"""What the two squares of a row add up to at a bound, in squared widths, distances being taken INSET times."""
+"""The sum of a row's two squares at a bound, in squared widths, with distances taken INSET times."""
 SQUARE_CENTRE = Fraction(34, 75)
 """What is taken from a square, where the distance of a bound from the middle is 1: 2/3 - (1 - 2/INSET)**2/3."""
 TRIPLE_WEIGHT = Fraction(3)
-"""What a count, a sum and a sum of squares weigh together: as much as three measures by themselves."""
+"""The weight of a count, a sum and a sum of squares together: as much as three measures by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
     """What one row adds to a measure where its value lies u of the way from the middle (0) to a bound (-1 or 1).
 
-    It is at + slope u + curve u**2, in grid units.
+    It is `at` + slope u + curve u**2, in grid units.
     """
 
     at: Fraction
@@ -92,14 +92,14 @@ class Together:
 
     @property
     def largest_share(self) -> Fraction:
-        """The share that a measure by itself would need of what all of them have, to be less noisy than together.
+        """The share of their joint budget that a measure by itself would need to be less noisy than together.
 
         Alone it has a variance of 2/share**2; two have 4 together, and of three the count has 6.
         """
         return Fraction(7, 10) if len(self.places) == 2 else Fraction(4, 7)
 
     def moved(self, offset: int) -> Together:
-        """The same, where the measures stand `offset` places further."""
+        """The same with the measures `offset` places further."""
         return replace(self, places=tuple(place + offset for place in self.places))
 
     def spread(self, place: int) -> float:
@@ -132,7 +132,7 @@ def triple(places: tuple[int, int, int], width: int, largest: int, *, doubled: b
 
 
 def unbundled(numbers: list[Floats], bundles: Sequence[Together]) -> list[Floats]:
-    """Noisy measures, from what was released: parts where measures were released together, themselves elsewhere."""
+    """Noisy measures from what was released: from parts where measures were released together, unchanged elsewhere."""
     found = list(numbers)
     for each in bundles:
         for place, column in zip(each.places, each.measures([numbers[place] for place in each.places]), strict=True):

@@ -1,9 +1,10 @@
 """The epsilon that an accuracy needs: `plan_within(planning, asked)`.
 
 Promise: the plan made with the epsilon returned has every noisy output within the goal (95 of 100 times, in a cell with
-`rows` rows), and an epsilon a hundredth smaller has not, unless the policy's largest is not enough, which is refused.
-A goal is a number in the output's own unit, or a share such as "5%" of the largest value that rows of a cell can give.
-The error falls as epsilon grows, roughly like 1/epsilon, and only the noise is planned anew for each epsilon tried.
+`rows` rows), while an epsilon that is a hundredth smaller has not, unless the policy's largest is not enough, which is
+refused. A goal is a number in the output's own unit, or a share such as "5%" of the largest value that rows of a cell
+can give. The error falls as epsilon grows, roughly like 1/epsilon, and only the noise is planned anew for each epsilon
+tried.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from tacit.question import tree
 
 _CLOSE = Fraction(991, 1_000)
 _LEAST = Fraction(1, 10**9)
-"""The steps in which an epsilon is looked for. At this one an answer is nothing but noise."""
+"""The steps in which an epsilon is looked for. At this epsilon an answer is only noise."""
 
 
 def plan_within(planning: Planning, asked: Asked) -> Plan:
@@ -76,11 +77,12 @@ def _epsilon_for(
         )
     low, high = Fraction(0), largest
     while high - low > high / 100:
-        # Errors go roughly like 1/epsilon: a little above what that says is enough, and a hundredth less is too little.
+        # Errors go roughly like 1/epsilon: an epsilon slightly above that estimate is enough, and a hundredth less is
+        # too little.
         near = high * Fraction(misses(high)).limit_denominator(10**6) * Fraction(1_003, 1_000)
         middle = max(near, high / 10**6) if near < high * _CLOSE else high * _CLOSE
         short = _rounded(middle)
-        if not low < short < high:  # where they do not, what is too little is doubled, and halving does the rest
+        if not low < short < high:  # otherwise an epsilon that is too small is doubled, and bisection does the rest
             short = _rounded(min(2 * low, (low + high) / 2) if low else high / 2)
         if not low < short < high:
             break
@@ -113,7 +115,7 @@ def _worst(plan: Plan, rows: int | None, share: bool) -> float:
         listed = ", ".join(repr(output.name) for output in noisy)
         raise QuestionError(f"How far {listed} may be off is not known before: there is no +/-. Ask with an epsilon.")
     for output in noisy:
-        if output.name not in errors:  # a rank, a yes or no: what it is decided by may be off, and has no +/-
+        if output.name not in errors:  # a rank, a yes or no: it is decided by noisy numbers, and has no +/-
             continue
         found = errors[output.name]
         error = found.within_95 if found.at_most_95 is None else found.at_most_95  # wherever the values lie

@@ -1,25 +1,25 @@
 """How much work the rows of one unit can cause, bounded before anything is paid: rows, values and characters.
 
-Why. An answer that takes longer, or fails for want of time and memory, because one person is in the tables tells that
-they are. So the plan counts what one unit's rows can cause at worst in all steps of all its queries, from the policy
-and the question alone, and refuses beyond a public limit.
+Why. If an answer takes longer, or fails for lack of time or memory, because one person is in the tables, it reveals
+that they are. So the plan counts what one unit's rows can cause at worst in all steps of all its queries, from the
+policy and the question alone, and refuses beyond a public limit.
 
 Rows. A SELECT whose sources hold r1, ..., rn rows of one unit handles at most J rows of it in any one step, with J the
-greatest product of rows of some of its sources: joins keep pairs within one unit, and engines join in any order they
-like, so every set of sources counts, also one that the question never joins by itself. A public source counts its
-fan-out; one side of a FULL JOIN one row more, for rows that meet none; and a source that is joined along a key counts 1
-wherever the source that leads to it is in the set. There are a step for each join and at most `STEPS` others (filter,
-compute, group or rank, filter, compute), and what the sources themselves took. A condition above (WHERE, a rank, GROUP
-BY the unit) does not undo the work below it. Rows of UNION ALL add up.
+greatest product of rows of some of its sources: joins keep pairs within one unit, and engines join in any order, so
+every set of sources counts, even one that the question never joins by itself. A public source counts its fan-out; one
+side of a FULL JOIN one row more, for rows that meet none; and a source that is joined along a key counts 1 wherever the
+source that leads to it is in the set. There are a step for each join and at most `STEPS` others (filter, compute, group
+or rank, filter, compute), and what the sources themselves took. A condition above (WHERE, a rank, GROUP BY the unit)
+does not undo the work below it. Rows of UNION ALL add up.
 
 Values and characters. A row costs one value for each node of the expressions computed from it, and the characters
-that its texts can have wherever they are read or written. All branches of a CASE count: what a row's values choose
-must not matter.
+that its texts can have wherever they are read or written. All branches of a CASE count: the branch that a row's values
+choose must not matter.
 
-The limits. What a question cannot help doing is to read the rows that the owner promised; every unit's rows cost that
-alike. `plain` counts it: the same steps, if each join kept as many rows as its sources have. What is beyond `plain` is
-the question's own, and must stay within `MOST_ROWS`, `MOST_VALUES` and `MOST_CHARACTERS`: each about a millisecond, or
-a few on an engine that computes row by row.
+The limits. Every question must read the rows that the owner promised, and that costs the same for every unit. `plain`
+counts it: the same steps, if each join kept as many rows as its sources have. The work beyond `plain` is the question's
+own, and must stay within `MOST_ROWS`, `MOST_VALUES` and `MOST_CHARACTERS`: each about a millisecond, or a few on an
+engine that computes row by row.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ MOST_CHARACTERS = 250_000
 STEPS = 5
 DISTINCT_STEPS = 10
 VALUES_A_ROW, CHARACTERS_A_ROW = 100, 4_000
-"""What each row of each plain step may cost besides."""
+"""What each row of each plain step may cost in addition."""
 _DIGITS = 45
-_LETTERS, _AT_ONCE = 4, 8  # what changing a letter's case, and comparing, take compared with reading or writing one
+_LETTERS, _AT_ONCE = 4, 8  # the cost of changing a letter's case, and of comparing, relative to reading or writing one
 _FEW_STRETCHES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What the rows of one unit can cause."""
+    """The work that the rows of one unit can cause."""
 
     rows: int = 0
     plain: int = 0
@@ -63,12 +63,12 @@ class Work:
         )
 
     def times(self, count: int) -> Work:
-        """So often."""
+        """The work, this many times."""
         return Work(self.rows * count, self.plain * count, self.values * count, self.characters * count)
 
     @property
     def limits(self) -> Work:
-        """The most that is allowed of a question that reads as much as this one."""
+        """The most work that is allowed for a question that reads as much as this one."""
         return Work(
             max(MOST_ROWS, self.plain),
             self.plain,
@@ -84,7 +84,7 @@ NONE = Work()
 class Step:
     """A source of a FROM: the most rows of one unit that it holds, or that it makes of one row where it is public.
 
-    `parent` is the place of the source each of whose rows meets at most one of this.
+    `parent` is the place of the source whose rows each meet at most one row of this one.
     """
 
     rows: int
@@ -168,9 +168,9 @@ def most_rows(steps: Sequence[Step]) -> int:
 
 
 def _most_of(place: int, steps: Sequence[Step], below: Mapping[int | None, list[int]]) -> tuple[int, int]:
-    """The most that a source and all that it leads to can give; and where what leads to it is among the chosen.
+    """The most rows that a source and all that it leads to can give; and the most where its parent is among the chosen.
 
-    What is chosen of the sources that one leads to does not depend on the others, so each is decided by itself.
+    The choices below one source do not depend on those below another, so each is made by itself.
     """
     pairs = [_most_of(child, steps, below) for child in below.get(place, [])]
     without, led = math.prod(pair[0] for pair in pairs), math.prod(pair[1] for pair in pairs)
@@ -191,7 +191,7 @@ def computed(rows: int, effort: Effort, lists: Work) -> Work:
 
 
 def counted_once(count: int, most: int, together: int) -> Work:
-    """So many count(DISTINCT ...): engines may count each by itself, and join what they found."""
+    """This many count(DISTINCT ...): engines may count each by itself, and join the results."""
     steps = DISTINCT_STEPS * (count + 1) if count else 0
     return Work(steps * most, steps * together)
 
@@ -207,7 +207,7 @@ def distinct_in(sqls: Sequence[exp.Expr]) -> int:
 def effort_of(sqls: Sequence[exp.Expr], lengths: Mapping[tuple[str, str], int]) -> Effort:
     """What these cost on one row. `lengths` says how long the texts of columns can be, by alias and name.
 
-    A text that comes out is kept, compared or sorted by, so it counts once more.
+    A text in the result is kept, compared or sorted by, so it counts once more.
     """
     each = [_effort(sql, lengths) for sql in sqls]
     return sum(each, Effort(characters=sum(effort.longest for effort in each)))
@@ -246,7 +246,7 @@ def _of_leaf(node: exp.Expr, lengths: Mapping[tuple[str, str], int]) -> Effort:
 def _own(node: exp.Expr, parts: Sequence[Effort], found: Mapping[int, Effort]) -> Effort:
     lists = _asks_a_list(node)
     lengths_read = [part.longest for part in parts]
-    if not any(lengths_read) and not isinstance(node, _OF_TEXTS):  # numbers all the way down, mostly
+    if not any(lengths_read) and not isinstance(node, _OF_TEXTS):  # mostly there are only numbers below
         values, characters, asked = 1, 0, int(lists)
         for part in parts:
             values, characters, asked = values + part.values, characters + part.characters, asked + part.lists
@@ -304,7 +304,7 @@ def _matching(node: exp.Expr, longest: int) -> int:
     """
     pattern = str(node.expression.this)
     pieces = [piece for piece in pattern.split("%") if piece]
-    tries = len(pieces) - (not pattern.startswith("%"))  # what stands first is looked for in one place
+    tries = len(pieces) - (not pattern.startswith("%"))  # the first piece is looked for in one place only
     simple = isinstance(node, exp.Like) and "_" not in pattern
     # at every place a piece is compared until a character differs: one after the other, or some at once
     piece = max((len(each) if not simple else -(-len(each) // _AT_ONCE) for each in pieces), default=1)
@@ -316,7 +316,7 @@ def _matching(node: exp.Expr, longest: int) -> int:
 _LEAVES = (exp.Column, exp.Literal, exp.DataType, exp.Identifier)
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is)
 _OF_TEXTS = (exp.Cast, exp.Like, exp.ILike, exp.Replace)
-"""What costs characters also where nothing below it has any."""
+"""Nodes that cost characters even where nothing below them has any."""
 _NO_TEXTS = (
     exp.Binary,
     exp.Length,

@@ -56,7 +56,7 @@ class Opened(ABC):
 
     def other(self, source: Any) -> Opened:
         """Other rows of the same database at the same moment, paid for by the same charge, whose key names them."""
-        raise NotImplementedError("These rows have no others beside them.")
+        raise NotImplementedError("These rows have no others next to them.")
 
     def guarded(self, compute: Callable[[], bytes]) -> bytes:
         """What `compute` makes of these numbers, or one fixed error; where a ledger paid, it is stored as failed."""

@@ -109,7 +109,7 @@ def _write(path: Path, text: str) -> None:
 
 @contextmanager
 def _watched() -> Iterator[Callable[[str, int, int], None] | None]:
-    """A bar on a terminal; nothing where nobody watches."""
+    """A bar on a terminal; nothing elsewhere."""
     console = aside()
     if not console.is_terminal:
         yield None

@@ -1,4 +1,4 @@
-"""`tacit check --data`: what becomes of the rows, for their owner alone."""
+"""`tacit check --data`: what registration does with the rows, for their owner alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tacit.doors.commands.terminal import aside, out
 
 
 def show_data(policy: Path, form: Format) -> None:
-    """What becomes of the rows: exact facts about people, for the owner alone."""
+    """What registration does with the rows: exact facts about people, for the owner alone."""
     from tacit.curator import check_data
 
     found = check_data(policy)

@@ -1,7 +1,7 @@
 """`tacit completion bash | zsh | fish`: a script that completes commands and options.
 
-Promise: made from the commands themselves, so that none is missing. The script is all there is: pressing the tab key
-starts no Python, reads no policy and opens no ledger. Where a file is wanted the shell completes files.
+Promise: made from the commands themselves, so that none is missing. Only the script runs: pressing the tab key starts
+no Python, reads no policy and opens no ledger. Where a file is expected the shell completes files.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ def _options(command: Any) -> list[Any]:
 
 
 def _words(command: Any) -> list[str]:
-    """What may stand next: the commands inside, and the options."""
+    """What may come next: the commands inside, and the options."""
     inner = sorted(name for name, each in getattr(command, "commands", {}).items() if not each.hidden)
     return [*inner, *(name for each in _options(command) for name in each.opts if name.startswith("--")), "--help"]
 
 
 def _choices(commands: Any) -> dict[str, str]:
-    """Options whose values are few: what may follow them."""
+    """The values that may follow an option with few values."""
     found = {}
     for command in commands:
         for each in _options(command):

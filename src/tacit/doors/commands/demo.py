@@ -44,7 +44,7 @@ def demo(
 
 
 def _serve() -> None:
-    """Serve a clinic that is gone when the server stops, with a token for its owner and one for an analyst."""
+    """Serve a clinic that is deleted when the server stops, with a token for its owner and one for an analyst."""
     import os
     import tempfile
 
@@ -63,7 +63,7 @@ def _serve() -> None:
 
 
 def _keep(what: str, folder: Path) -> str:
-    """Write the demo's clinic into a folder; what to do next."""
+    """Write the demo's clinic into a folder, and say what to do next."""
     from tacit.doors import clinic
 
     if what != "clinic":

@@ -250,7 +250,7 @@ def _ledger(folder: Path, settings: dict[str, Any]) -> Any:
 
 
 def _measured(text: str) -> Any:
-    """What was typed, as a circuit takes it."""
+    """The typed value, as a circuit takes it."""
     if text in ("yes", "no"):
         return int(text == "yes")
     try:

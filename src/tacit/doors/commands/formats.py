@@ -1,7 +1,7 @@
-"""How a result is shown: as a table for people, or as CSV, JSON, Parquet or Markdown. Alike on every command.
+"""How a result is shown: as a table for people, or as CSV, JSON, Parquet or Markdown; the same on every command.
 
 Promise: `--format` means the same everywhere. JSON holds all that the command knows; CSV, Parquet and Markdown hold its
-table, with `_low` and `_high` columns beside every noisy one. Only the result goes to standard output.
+table, with `_low` and `_high` columns next to every noisy one. Only the result goes to standard output.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`tacit train | predict | evaluate`: a model of private rows as a file, what it says of rows one holds, its scores."""
+"""`tacit train | predict | evaluate`: a model of private rows as a file, its predictions, its scores."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def predict(
     if not hasattr(loaded, "predict"):
         raise ParameterError(f"{model} holds {type(loaded).__name__}, which predicts nothing. Train another model.")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that rows have no names: they were put in order by them
+        warnings.simplefilter("ignore", UserWarning)  # that rows have no names: names ordered them
         columns = list(_predicted(loaded, _read_rows(rows, loaded)))
     names, count = [name for name, _, _ in columns], len(columns[0][2])
 
@@ -186,7 +186,7 @@ def evaluate(
 
 
 def _must_be_places(*paths: Path | None) -> None:
-    """Where files go is looked at before anything is paid."""
+    """Check where files go before anything is paid."""
     for path in paths:
         if path is not None and (path.is_dir() or not path.parent.is_dir()):
             why = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
@@ -256,7 +256,7 @@ def _options(given: Sequence[str] | None) -> dict[str, Any]:
 
 
 def price_of(policy: Path, epsilon: str | None) -> Any:
-    """What was said, or the default of the policy."""
+    """The given price, or the default of the policy."""
     price = read_policy(policy).default_epsilon if epsilon is None else epsilon
     if price is None:
         raise ParameterError("Say what it may cost, e.g. --epsilon 1: the policy has no default_epsilon.")
@@ -265,7 +265,7 @@ def price_of(policy: Path, epsilon: str | None) -> Any:
 
 @contextmanager
 def _working(words: str, console: Console) -> Iterator[None]:
-    """A bar for as long as it takes. How far a computation on private rows is, is not told: rows decide that."""
+    """A bar for as long as it takes. It does not show progress on private rows, which rows decide."""
     if not console.is_terminal:
         yield
         return
@@ -279,7 +279,7 @@ def _loaded(path: Path, module: str | None) -> Any:
     learning = _learning()
     try:
         found = learning.load(path, None if module is None else own_module(module))
-    except ImportError as error:  # a network, where torch is not there
+    except ImportError as error:  # a network, where torch is missing
         raise TacitError(str(error)) from None
     if isinstance(found, learning.Evaluation):
         raise ParameterError(f"{path} holds the scores of a model, and no model. Give the file of `tacit train`.")
@@ -287,7 +287,7 @@ def _loaded(path: Path, module: str | None) -> Any:
 
 
 def _told_of(model: Any) -> Finding:
-    """The table that says most about a model: its coefficients, or what was released."""
+    """The main table of a model: its coefficients, or what was released."""
     from dataclasses import replace
 
     from tacit.learning.cards import weights_of, with_intercept
@@ -330,7 +330,7 @@ def _predicted(model: Any, table: Any) -> Columns:
 
 
 def _read_rows(path: Path, model: Any) -> Any:
-    """The model's columns of a CSV file, as it wants them: numbers, and listed values as they are listed."""
+    """The model's columns of a CSV file, as the model needs them: numbers, and listed values as they are listed."""
     import csv
 
     import numpy as np

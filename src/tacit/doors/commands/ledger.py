@@ -1,4 +1,4 @@
-"""`tacit ledger show | verify | export | resume | adopt`: what was spent, and is that record what it was?"""
+"""`tacit ledger show | verify | export | resume | adopt`: what was spent, and whether that record is intact."""
 
 from __future__ import annotations
 

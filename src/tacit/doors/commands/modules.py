@@ -1,7 +1,7 @@
-"""`--module FILE.py:NAME`: the torch module of somebody's own file.
+"""`--module FILE.py:NAME`: the torch module in the caller's own file.
 
-Promise: naming a file asks for it to be run, once, before anything is charged and before a row is read. What sees rows
-afterwards is decided by `tacit.learning.neural`, not here.
+Promise: naming a file asks for it to be run, once, before anything is charged and before a row is read.
+`tacit.learning.neural` decides what sees rows afterwards.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Module = Annotated[
 
 
 def own_module(written: str) -> Any:
-    """What FILE.py:NAME means. The file is run, as whoever names it asks for; it is run before anything is charged."""
+    """What FILE.py:NAME means. The file is run, as its name here asks for, before anything is charged."""
     place, _, name = written.rpartition(":")
     path = Path(place)
     if not place or not name.isidentifier():
@@ -40,7 +40,7 @@ def own_module(written: str) -> Any:
 
 
 def _as_given(found: Any) -> Any:
-    """A module, or what makes one of (inputs, outputs); a class that wants neither is made now."""
+    """A module, or a function of (inputs, outputs) that makes one; a class that needs neither is made now."""
     if not callable(found):
         raise parameters.refuse("--module", "a torch module, or a function that makes one", type(found).__name__)
     if not isinstance(found, type):

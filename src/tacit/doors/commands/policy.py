@@ -1,4 +1,4 @@
-"""`tacit init | check`: a policy to begin with, and whether one holds together."""
+"""`tacit init | check`: a policy to begin with, and the check that one is consistent."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def check(
 
 
 def _bare(checked: Policy) -> list[str]:
-    """The tables of which nothing but rows and units can be counted."""
+    """The tables in which only rows and units can be counted."""
     return [name for name, table in checked.tables.items() if not table.columns]
 
 

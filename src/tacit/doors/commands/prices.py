@@ -1,4 +1,4 @@
-"""What a question may cost, said in one way on every command that has a price."""
+"""What a question may cost, in the same options on every command that has a price."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ def refresh(policy: PolicyFile, form: Form = Format.TABLE, as_json: AsJson = Fal
     """Register the tables anew, so that who was erased leaves the working copy.  tacit refresh clinic.toml
 
     Changes of files and tables are noticed when the policy is opened. What lies behind a view, a foreign table or a
-    catalog is not watched by anybody: run this when it changed. Nothing is asked or charged.
+    catalog is not watched: run this when it changed. Nothing is asked or charged.
     """
     from tacit.curator import refresh_policy
     from tacit.doors.commands.registering import registering

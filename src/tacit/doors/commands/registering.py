@@ -1,6 +1,6 @@
 """The bar that is shown while tables are registered: which table, how many steps are done, for how long.
 
-Promise: nothing is printed where nobody watches (a file, a pipe), and nothing stays on the terminal afterwards. Where
+Promise: nothing is printed into a file or a pipe, and nothing stays on the terminal afterwards. Where
 the tables did not change there is nothing to register, and no bar.
 """
 
@@ -19,7 +19,7 @@ Told = Callable[[str, int, int], None]
 
 @contextmanager
 def registering(console: Console) -> Iterator[Told | None]:
-    """What to hand to a curator as `progress`; None without a terminal."""
+    """The `progress` for a curator; None without a terminal."""
     if not console.is_terminal:
         yield None
         return

@@ -1,4 +1,4 @@
-"""`tacit risk`: what an owner should know before anybody speaks of releasing a raw table."""
+"""`tacit risk`: what an owner should know before a raw table is released."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _columns(found: Risk) -> Columns:
 
 def _write(path: Path, text: str) -> None:
     try:
-        # for the owner alone from the first byte on, and never over something that is there
+        # readable by the owner alone from the first byte on, and never over an existing file
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
@@ -115,6 +115,6 @@ def _content(found: Risk) -> dict[str, object]:
 
     from tacit.audit.risk import WARNING
 
-    # values as text: a date or a number that is none has no place in JSON
+    # values as text: JSON has no dates, and no numbers that are not finite
     smallest = [{"values": [str(value) for value in each.values], "size": each.size} for each in found.smallest]
     return {"warning": WARNING, **asdict(found), "smallest": smallest}

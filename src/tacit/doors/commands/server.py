@@ -1,4 +1,4 @@
-"""`tacit serve` and `tacit token`: datasets for people and programs that do not have the files, and who may come in."""
+"""`tacit serve` and `tacit token`: datasets for people and programs without the files, and who may come in."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def synthesise(
 
 
 def _ending(output: Path | None) -> str:
-    """The form of the file, by its name: never by what is in it."""
+    """The form of the file, by its name, never by its contents."""
     ending = "" if output is None else output.suffix.lower()
     if output is not None and ending not in _ENDINGS:
         raise parameters.refuse("--output", f"a file that ends in {' or '.join(_ENDINGS)}", output.name)
@@ -225,7 +225,7 @@ def _selected(policy: Path, table: str) -> str:
 
 
 def _delta(policy: Path, method: Method) -> Any:
-    """A tenth of the policy's delta, where nothing was said; none for what needs none."""
+    """A tenth of the policy's delta where none was given; none for methods that need none."""
     if method is Method.INDEPENDENT:
         return 0
     return read_policy(policy).budget.delta / 10

@@ -29,7 +29,7 @@ def print_json(content: object) -> None:
 
 
 def read_policy(path: Path) -> Any:
-    """The policy of a file; what reads it is loaded only now."""
+    """The policy of a file; its reader is imported only now."""
     from tacit.policy.read import read
 
     return read(path)

@@ -1,4 +1,4 @@
-"""`tacit watch`: a question over a table that grows in time, told period by period and paid for once."""
+"""`tacit watch`: a question over a table that grows in time, answered period by period and paid for once."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The console: the server's pages for people. HTML from templates, one style sheet, one small script that may be off.
+"""The console: the server's pages for people. HTML from templates, one style sheet, one optional script.
 
-    sessions  who is logged in: a cookie that says nothing, and what it stands for, kept here
+    sessions  who is logged in: a cookie that says nothing, and its meaning, kept here
     pages     what each page shows, for one seat
     drawn     released numbers as drawings that a strict content security policy lets through
     routes    the pages of the table, behind log-in, with forms that only our own pages can send

@@ -1,7 +1,7 @@
 """Released numbers as drawings for a page whose policy forbids styles inside its elements.
 
 The drawings of `answer.drawings` place their bars by style attributes. Here each becomes a rule of one style sheet that
-carries the page's own one-time word, so that the policy stays strict: what slipped into a page as text draws nothing.
+carries the page's own one-time word, so that the policy stays strict: text that slipped into a page draws nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pages of jobs: a study that was begun, how far it is, a button to take it back, and what came of it."""
+"""Pages of jobs: a study that was begun, how far it is, a button to take it back, and its result."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def begin(server: Server, route: Route, seat: Seat, incoming: Incoming, request:
 
 
 def listed(server: Server, route: Route, seat: Seat, incoming: Incoming, request: Request) -> Page:
-    """Somebody's jobs, the latest first."""
+    """One person's jobs, the latest first."""
     return Page("jobs.html", {"jobs": [each.content() for each in server.jobs.of(seat.who)][::-1]})
 
 
 def shown(server: Server, route: Route, seat: Seat, incoming: Incoming, request: Request) -> Page:
-    """How far a job is, or what came of it."""
+    """How far a job is, or its result."""
     job = server.jobs.find(seat.who, request.path["job"])
     made = _made(job)
     content: dict[str, Any] = {"job": job.content(), "words": _WORDS[job.state], "over": job.is_over}
@@ -79,7 +79,7 @@ def cancel(server: Server, route: Route, seat: Seat, incoming: Incoming, request
 
 
 def file(server: Server, route: Route, seat: Seat, incoming: Incoming, request: Request) -> Page:
-    """What came of a job as a file: a table, a model, or rows drawn from synthetic data. Free."""
+    """The result of a job as a file: a table, a model, or rows drawn from synthetic data. Free."""
     job, ending = server.jobs.find(seat.who, request.path["job"]), request.path["ending"]
     made, report = _made(job), _report(job)
     if report is not None and ending in _REPORT:

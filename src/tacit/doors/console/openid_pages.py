@@ -1,8 +1,8 @@
 """The way to a provider of OpenID Connect and back, for the log-in page.
 
-A session's cookie is `SameSite=Strict`: a browser does not send it with a request that another site led to, and so not
-with the one that follows right after the way back. The way back therefore ends on a page of ours, which goes on by
-itself; and the cookie that binds the two ways, which does have to come along, is `Lax` and good for nothing else.
+A session's cookie is `SameSite=Strict`: a browser does not send it with a request that another site led to, nor with
+the one that follows right after the way back. So the way back ends on a page of ours, which goes on by itself. The
+cookie that binds the two ways must be sent with it; it is `Lax`, and good for nothing else.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class OpenId:
         self.people, self.provider, self.trips = people, provider, Trips()
 
     def offered(self, datasets: list[str]) -> list[str]:
-        """The datasets that somebody is listed for."""
+        """The datasets for which people are listed."""
         return [each for each in datasets if self.people.has(each)]
 
 
@@ -57,7 +57,7 @@ async def go(console: Console, incoming: Incoming) -> Response:
 
 
 async def back(console: Console, incoming: Incoming) -> Response:
-    """A session for whom the provider names, if the owner knows them."""
+    """A session for the person whom the provider names, if the owner listed them."""
     openid, said = _openid(console), incoming.query_params
     if len(said.multi_items()) != len(said):
         raise Problem(400, "malformed", "Something is said twice in this address. Begin again.")

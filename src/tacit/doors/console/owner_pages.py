@@ -28,7 +28,7 @@ def policy(seat: Seat, request: Request) -> Page:
 
 
 def checked(seat: Seat, request: Request) -> Page:
-    """Whether a text would hold together as the policy."""
+    """Whether a text would be a consistent policy."""
     text = request.query.get("text", "")[:_LONGEST]
     template = "policy_check.html" if request.query.get("part") else "policy.html"
     try:

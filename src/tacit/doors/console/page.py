@@ -1,4 +1,4 @@
-"""A page: a template and what goes into it, or a file; and how a refusal is told on one."""
+"""A page: a template and its content, or a file; and a refusal as a page."""
 
 from __future__ import annotations
 

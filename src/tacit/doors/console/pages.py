@@ -1,4 +1,4 @@
-"""What each page shows, for one seat: a template and what goes into it. Nothing here decides about privacy.
+"""What each page shows, for one seat: a template and its content. Nothing here decides about privacy.
 
 Promise: a question is asked only by the form that an estimate was shown with, and that form carries the estimated
 question and price as they were: what is charged is what was shown.

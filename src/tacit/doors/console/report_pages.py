@@ -1,8 +1,8 @@
 """Reports for the owner alone: how risky a raw table would be, and what attacks find in the policy's own questions.
 
-Promise: what is measured of a raw table is exact, so it says NOT FOR RELEASE, goes to the owner's browser, and is kept
-nowhere. Which file is read, the policy says, never a request: a form names one of its tables. An audit reads no row of
-anybody: its questions are asked of made-up rows.
+Promise: measurements of a raw table are exact, so they say NOT FOR RELEASE, go to the owner's browser, and are kept
+nowhere. The policy says which file is read, never a request: a form names one of its tables. An audit reads no real
+row: its questions are asked of made-up rows.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _risk(seat: Seat, said: Mapping[str, str], more: Mapping[str, Any] | None = 
 
 
 def _columns(table: Table) -> str:
-    """The columns that the policy names, and the one that tells people apart."""
+    """The columns that the policy names, and the one that identifies people."""
     named = [safe(each) for each in table.columns]
     if isinstance(table.unit, ColumnUnit):
         named.append(f"{safe(table.unit.column)} (tells people apart)")

@@ -1,7 +1,7 @@
 """The pages of the table behind a log-in, and the few that need none: log-in, log-out, the style and the script.
 
 Order, for every page: the session, the role, the form and its word, the queue; and then the page, in a thread. Where a
-session is missing or over, the way leads to the log-in, and to no other place: no address comes from a request.
+session is missing or over, the answer leads to the log-in and nowhere else: no address comes from a request.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Console:
         return Response(body.encode(), page.status, {**HEADERS, "Content-Security-Policy": policy}, _HTML)
 
     def seated(self, incoming: Incoming) -> tuple[Session, Seat] | None:
-        """Whose session came with the request, if its token is still good."""
+        """The session that came with the request, if its token is still good."""
         session = self.sessions.find(incoming.cookies.get(cookie_name(incoming), ""))
         if session is None:
             return None
@@ -108,7 +108,7 @@ class Console:
         return None
 
     def begin(self, sent: Response, incoming: Incoming, dataset: str, token: str, person: str = "") -> None:
-        """A session of its own for whoever may come in; the one before, if there was one, ends."""
+        """A new session for a person who may come in; an earlier one, if there was one, ends."""
         self.sessions.end(incoming.cookies.get(cookie_name(incoming), ""))
         _set_cookie(sent, incoming, cookie_name(incoming), self.sessions.begin(dataset, token, person))
 
@@ -145,7 +145,7 @@ def _guarded_page(console: Console, route: Route) -> Callable[[Incoming], Any]:
     async def page(incoming: Incoming) -> Response:
         try:
             found = console.seated(incoming)
-        except TacitError as refusal:  # the file of tokens cannot be used: nobody is known, the owner neither
+        except TacitError as refusal:  # the file of tokens cannot be used: no one is known, not even the owner
             told = problems.content_of(refusal, to_owner=False)
             note(console.server, route.path, incoming.method, None, int(told["status"]))
             return console.rendered(Page("refused.html", _told(told), int(told["status"])), None, "")
@@ -209,7 +209,7 @@ async def _login_form(console: Console, incoming: Incoming) -> Response:
 
 
 async def _log_in(console: Console, incoming: Incoming) -> Response:
-    """A session for whoever has a token."""
+    """A session for the holder of a token."""
     form = await _form(incoming, console.server.limits.body_seconds)
     word = incoming.cookies.get(cookie_name(incoming, "_form"), "")
     if not word or not _is_ours(incoming) or not hmac.compare_digest(word.encode(), form.get("word", "").encode()):
@@ -269,7 +269,7 @@ def _set_cookie(sent: Response, incoming: Incoming, name: str, value: str) -> No
 
 
 def _is_ours(incoming: Incoming) -> bool:
-    """Whether the browser, where it says so, sent the form from a page of this host."""
+    """Whether the form came from a page of this host, as far as the browser says where it came from."""
     return incoming.headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
 
 

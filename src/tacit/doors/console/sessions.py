@@ -1,7 +1,7 @@
 """Sessions: who is logged in. The cookie is 256 random bits; what it stands for is kept in memory, and ends.
 
-Promise: a session begins with a number of its own at every log-in, whatever cookie came before, so that nobody can be
-given one that somebody else knows. It ends at log-out, after an hour without a request, after eight hours, when the
+Promise: a session begins with a number of its own at every log-in, whatever cookie came before, so that no one can be
+given a session that another knows. It ends at log-out, after an hour without a request, after eight hours, when the
 token behind it ends or is revoked, and when the server stops. A form is taken only with the session's own form word,
 which no other site can read.
 """
@@ -26,7 +26,7 @@ class Session:
     dataset: str
     token: str
     person: str = ""
-    """Who a provider of log-ins says it is; empty for whoever came with a token."""
+    """The person according to a provider of log-ins; empty for a person who came with a token."""
     word: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     begun: float = field(default_factory=time.monotonic)
     seen: float = field(default_factory=time.monotonic)
@@ -38,7 +38,7 @@ class Session:
         return now - self.seen > IDLE or now - self.begun > LONGEST
 
     def sent(self, word: str) -> bool:
-        """Whether a form is this session's own."""
+        """Whether a form belongs to this session."""
         return hmac.compare_digest(self.word.encode(), word.encode("utf-8", "replace"))
 
 

@@ -1,6 +1,6 @@
-"""Statistics, models and synthetic data as forms that are made from their signatures; and what came of them.
+"""Statistics, models and synthetic data as forms that are made from their signatures; and their results.
 
-Promise: a study is run only by the form that its price was shown with, which carries what was estimated as it was.
+Promise: a study is run only by the form that its price was shown with, which carries exactly what was estimated.
 It is run as a job of the server, so that it may take its time, and may be taken back until it is charged.
 """
 
@@ -30,7 +30,7 @@ _MOST_DRAWN: Final = 200
 
 
 def gallery(seat: Seat, request: Request) -> Page:
-    """Everything that can be named, by what it is."""
+    """Everything that can be named, by kind."""
     rooms: dict[str, list[dict[str, str]]] = {}
     for each in registry().values():
         rooms.setdefault(each.room, []).append({"name": each.name, "title": _title(each), "says": each.says})

@@ -1,4 +1,4 @@
-"""Pages of watches: a question whose totals are told after every period."""
+"""Pages of watches: a question whose totals are released after every period."""
 
 from __future__ import annotations
 

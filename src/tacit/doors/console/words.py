@@ -1,4 +1,4 @@
-"""What is public, in words: tables and columns, prices that the policy names, and what a receipt says."""
+"""Public facts in words: tables and columns, prices that the policy names, and what a receipt says."""
 
 from __future__ import annotations
 

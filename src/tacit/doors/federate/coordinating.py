@@ -5,7 +5,7 @@
     POST /v1/say                          a client's message
     GET  /v1/hear/CLIENT/ROUND/STEP       the answer to its message; 204 while others are missing; 428: say it again
 
-A request waits some seconds for what it asks for, so that clients need not ask again and again.
+A request waits some seconds for its answer, so that clients need not ask repeatedly.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _EACH: Final = 128  # bytes of a message for each client at most: a number, a ke
 
 
 class Desk:
-    """The coordinator, and who has heard that it is over."""
+    """The coordinator, and the clients that have heard that it is over."""
 
     def __init__(self, coordinator: Coordinator) -> None:
         self.coordinator, self.told = coordinator, set[int]()

@@ -99,7 +99,7 @@ def demonstrate(clients: int, rounds: int, folder: Path | None, said: Callable[[
 
 
 def start(folder: Path, command: str, settings: str) -> subprocess.Popen[bytes]:
-    """A process of the federation; its words go to a file beside its settings."""
+    """A process of the federation; its output goes to a file next to its settings."""
     with (folder / f"{settings}.log").open("ab") as log:
         return subprocess.Popen(  # noqa: S603 - our own program
             [sys.executable, "-m", "tacit.doors.cli", "federate", command, "--config", str(folder / settings)],
@@ -110,7 +110,7 @@ def start(folder: Path, command: str, settings: str) -> subprocess.Popen[bytes]:
 
 
 def free_port() -> int:
-    """A port that nobody has now."""
+    """A port that is free now."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         port: int = held.getsockname()[1]

@@ -1,4 +1,4 @@
-"""A helper as a process, and what a client and the collector say to helpers.
+"""A helper as a process, and the requests of a client and of the collector to helpers.
 
     GET  /v1/collection                  which collection this is, and how many reports are counted
     POST /v1/part                        a client's part: {"nonce", "public", "part"} as hexadecimal digits
@@ -6,9 +6,9 @@
     POST /v1/accept                      {"nonce", "shares"}: count a report
     POST /v1/release                     the noisy sum, from then on nothing is counted
 
-The collector passes check shares on between helpers and opens the sum. It sees nothing that a helper would not see,
-and lying it can spoil the answer, not learn more (`prio.collection`). Its routes want a token of their own where one is
-set: whoever may release decides when a collection ends.
+The collector passes check shares on between helpers and opens the sum. It sees nothing that a helper would not see; by
+lying it can spoil the answer, but not learn more (`prio.collection`). Its routes require a token of their own where one
+is set: the one who may release decides when a collection ends.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LOOK: Final = 0.2
 
 
 def app_of(helper: Helper, token: str | None, collector: str | None, report: Callable[[str], None]) -> Starlette:
-    """The application: `token` for clients, `collector` for whoever passes on and opens."""
+    """The application: `token` for clients, `collector` for the one who passes on and opens."""
 
     async def about(request: Request, body: bytes) -> Response:
         return JSONResponse({"collection": helper.collection.id, "place": helper.place, "accepted": helper.accepted})

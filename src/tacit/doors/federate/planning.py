@@ -38,7 +38,7 @@ _DESCENT: Final = ("rounds", "norm", "rate", "momentum", "local_steps")
 
 
 def planned(content: Mapping[str, Any], folder: Path) -> Federation:
-    """The federation of an owner's file; paths are beside it."""
+    """The federation of an owner's file; paths are relative to it."""
     unknown = sorted(set(content) - _KEYS)
     if unknown:
         raise ParameterError(f"The plan has the unknown key {unknown[0]!r}. Keys: {', '.join(sorted(_KEYS))}.")

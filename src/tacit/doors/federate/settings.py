@@ -1,4 +1,4 @@
-"""The settings files of `tacit federate`: TOML, every key known, paths beside the file.
+"""The settings files of `tacit federate`: TOML, every key known, paths relative to the file.
 
 federation = "hospitals.json"      # what all parties agree on
 key = "hospital-07.key"            # this party's secret; tacit federate key makes it
@@ -24,7 +24,7 @@ _WORDS: Final = {Path: "a path", str: "a text", float: "a number", int: "a whole
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A setting: what it is, and what it is without being said. `...` where it must be said."""
+    """A setting: its kind and its default. `...` where it must be given."""
 
     kind: type
     default: Any = ...

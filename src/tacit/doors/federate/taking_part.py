@@ -1,7 +1,7 @@
 """A client as a process: it waits for a round, takes part once, and waits for the next, whatever happens to the others.
 
-The coordinator may vanish and come back: what was not answered is asked again. A round that goes on without this client
-is left, and the next one waited for. Rows never leave: what does is the vector that `Participant` made.
+The coordinator may vanish and come back: unanswered requests are sent again. A round that goes on without this client
+is left, and the client waits for the next. Rows never leave; only the vector that `Participant` made does.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Member:
             try:
                 number, client = self.participant.enter(reply.content)
             except Refused as refusal:
-                after = int.from_bytes(reply.content[10:14], "big")  # of a round that this client entered before
+                after = int.from_bytes(reply.content[10:14], "big")  # from a round that this client entered before
                 self._said(f"Round {after}: {refusal}")
                 continue
             after = number
@@ -97,7 +97,7 @@ class Member:
                 raise Refused(_detail(reply))
 
     def _asked(self, method: str, path: str, content: bytes | None = None) -> httpx.Response:
-        """A reply, asked for again while nobody is there."""
+        """A reply; the request is repeated while the server cannot be reached."""
         until, tries = time.monotonic() + self._patience, 0
         while True:
             try:
@@ -143,7 +143,7 @@ def _trusted(certificate: Path | None) -> Any:
 def columns_of(path: Path) -> tuple[dict[str, list[str]], int]:
     """The columns of a client's CSV file, as texts, and how many lines were left out because they cannot be read.
 
-    No line makes an error: a client that stays away because of what it holds would tell something of it.
+    No line makes an error: a client that stayed away because of its rows would say something about them.
     """
     try:
         with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:

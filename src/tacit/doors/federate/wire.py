@@ -1,8 +1,8 @@
 """What the processes of a federation share on the wire: a guarded route, its limits, and how a server is run.
 
-A body is at most as long as the protocol allows. A token, where one is set, is wanted for everything; it keeps
-strangers from wasting time. Who a message is from is decided by the keys inside it. Refusals are problem+json with
-the house's sentences; a mistake of the program says one fixed sentence.
+A body is at most as long as the protocol allows. A token, where one is set, is required for everything; it keeps
+strangers from wasting time. The keys inside a message decide who it is from. Refusals are problem+json with the house's
+sentences; a mistake of the program says one fixed sentence.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def problem(status: int, title: str, detail: str) -> Response:
 
 
 def guarded(handler: Handler, token: str | None, longest: int, report: Callable[[str], None]) -> Any:
-    """A route that wants the token, reads a body of bounded length, and turns every refusal into a problem."""
+    """A route that requires the token, reads a body of bounded length, and turns every refusal into a problem."""
 
     async def endpoint(request: Request) -> Response:
         sent = request.headers.get("authorization", "").encode()

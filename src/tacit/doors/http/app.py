@@ -1,11 +1,11 @@
 """The routes of the table as an application: each guarded by its roles, its queue and its limits.
 
 Order, for every request: the token, the role, the length of the body, the queue; and then the handler, in a thread.
-Whatever goes wrong leaves as problem+json; what the house did not foresee leaves as one fixed sentence.
+Whatever goes wrong leaves as problem+json; any unexpected error leaves as one fixed sentence.
 
-Two queues. What may charge waits in one, everything free in the other, so that a slow question holds up no estimate.
-In each, one person may have so many open at most, and gets 429 with Retry-After beyond that. A client that goes away
-changes nothing: what was begun is finished and stored, and asked again it is free.
+Two queues. Requests that may charge wait in one, everything free in the other, so that a slow question delays no
+estimate. In each, one person may have so many open at most, and gets 429 with Retry-After beyond that. A client that
+goes away changes nothing: what was begun is finished and stored, and asked again it is free.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Server:
     limits: Limits = field(default_factory=Limits)
     counters: Counters = field(default_factory=Counters)
     report: Callable[[str], None] = lambda _: None
-    """Told of a mistake of the program: where it happened, without values."""
+    """Called with a mistake of the program: where it happened, without values."""
     throttle: Throttle = field(default_factory=Throttle)
     remembered: Remembered = field(default_factory=Remembered)
     jobs: Jobs = field(default_factory=Jobs)
@@ -86,11 +86,11 @@ class Server:
             pool.shutdown(wait=True)
 
     async def run(self, kind: str, work: Callable[[], Any], who: str | None = None) -> Any:
-        """Work in a thread of this queue, counted as this person's until it ends, also when the client goes away."""
+        """Work in a thread of this queue, counted as this person's until it ends, even when the client goes away."""
         return await asyncio.shield(self.begin(kind, work, who))
 
     def begin(self, kind: str, work: Callable[[], Any], who: str | None = None) -> asyncio.Future[Any]:
-        """The same, begun and not waited for; 429 where this person has too many open."""
+        """The same, begun without waiting for it; 429 where this person has too many open."""
         leave = None if who is None else self.gates[kind].enter(who)
         begun = asyncio.get_running_loop().run_in_executor(self.pools[kind], work)
         if leave is not None:
@@ -98,7 +98,7 @@ class Server:
         return begun
 
     async def seat(self, incoming: Incoming) -> Seat:
-        """Who sits here: whose token came with the request."""
+        """The seat of the person whose token came with the request."""
         word, _, text = incoming.headers.get("authorization", "").partition(" ")
         if word.lower() != "bearer" or not text:
             raise Problem(401, "no token", NO_TOKEN, {"WWW-Authenticate": "Bearer"})
@@ -135,7 +135,7 @@ def make_app(server: Server) -> FastAPI:
 
 
 def add_route(app: FastAPI, route: Route, endpoint: Callable[[Incoming], Any]) -> None:
-    """A route as it stands in the table: what it takes is read by our own readers, so nothing reads it before them."""
+    """A route of the table. Our own readers read what it takes, so FastAPI must not read it before them."""
     way = Way(route.path, endpoint, methods=[route.method], include_in_schema=False)
     way.methods = {route.method}  # HEAD comes along with GET otherwise, and is not in the table
     app.router.routes.append(way)
@@ -166,7 +166,7 @@ async def guarded(
     work: Callable[[], Awaitable[Response]],
     refused: Callable[[dict[str, Any], Mapping[str, str]], Response],
 ) -> Response:
-    """What comes of the work, or of its refusal; counted. What the house did not foresee is one fixed sentence."""
+    """The reply to the work, or to its refusal; it is counted. An unexpected error is one fixed sentence."""
     try:
         reply = await work()
     except Problem as problem:
@@ -202,7 +202,7 @@ def begin_job(
     does: Callable[[Seat, Request], tuple[bytes, str]],
     request: Request,
 ) -> Job:
-    """Begin work that is looked at later. It is charged as its request would be, and may be taken back until then."""
+    """Begin work that is fetched later. It is charged as its request would be, and may be taken back until then."""
     job = server.jobs.add(seat.who, route.path, request.path.get("name", ""))
     own = Seat.of(seat.dataset, seat.token, job.last_word)
 
@@ -229,7 +229,7 @@ def begin_job(
 
 
 def _done(server: Server, route: Route, seat: Seat, request: Request, form: str) -> tuple[bytes, str]:
-    """What a handler makes of a request, written down; a stored answer as it was written before."""
+    """A handler's reply as bytes; a stored answer has the same bytes as before."""
 
     def made() -> tuple[tuple[bytes, str], bool]:
         reply = HANDLERS[route.does](seat, request)
@@ -239,7 +239,7 @@ def _done(server: Server, route: Route, seat: Seat, request: Request, form: str)
 
 
 def _written(reply: Reply, form: str) -> tuple[bytes, str]:
-    """The bytes of a reply, and of which kind they are: a released table in the form wanted, all else as JSON."""
+    """The bytes of a reply, and their media type: a released table in the wanted form, everything else as JSON."""
     if form != forms.JSON and reply.table is not None:
         return forms.encoded(reply.table, form), form
     return to_json(reply.content), forms.JSON

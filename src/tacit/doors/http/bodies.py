@@ -103,12 +103,12 @@ def question(body: bytes) -> tuple[str, Asked]:
 
 
 def read(body: bytes, known: Mapping[str, Read], *needed: str) -> dict[str, Any]:
-    """The object in this body, each value read by the reader of its key. A null is the same as nothing."""
+    """The object in this body, each value read by the reader of its key. A null counts as absent."""
     return taken(parse(body), known, *needed)
 
 
 def taken(content: Mapping[str, Any], known: Mapping[str, Read], *needed: str) -> dict[str, Any]:
-    """The same for an object that was read already."""
+    """The same for an object that was already read."""
     for key in content:
         if key not in known:
             raise Problem(

@@ -1,8 +1,8 @@
-"""What is counted and logged of requests: which route, which role, which status. Nothing of what was asked or answered.
+"""What is counted and logged of requests: the route, the role and the status. Questions and answers are not.
 
 Promise: neither a metric nor a line of the log holds a duration, a size, a question, a value, a path as it was sent, or
-a header. How long an answer took may have to do with a row, so it is not measured. A request is counted and logged
-when it comes in, and its status when it leaves; both are known to whoever sent it.
+a header. How long an answer took may depend on a row, so it is not measured. A request is counted and logged when it
+comes in, and its status when it leaves; the sender knows both anyway.
 """
 
 from __future__ import annotations

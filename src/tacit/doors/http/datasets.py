@@ -1,7 +1,7 @@
 """The datasets that a server holds open, and the seats in front of them.
 
 A seat is one person's place at one dataset: the curator as that person sees it. It is made anew for each request, so
-that what the owner changes holds from the next request on.
+that changes of the owner hold from the next request on.
 
 Threads: a curator may be asked from many threads at once. Its ledger lets one write at a time and lets others read;
 of those who ask the same, one works and the others wait (`ledger.turns`); each of the engine's workers runs one query
@@ -30,7 +30,7 @@ class Dataset:
     curator: Curator
     keyring: Keyring
     path: Path
-    """The policy's file; what belongs to the dataset lies beside it."""
+    """The policy's file; the dataset's other files lie next to it."""
 
     @classmethod
     def open(cls, path: Path, workers: int = 1) -> Dataset:
@@ -46,7 +46,7 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Who asks, as what, of which dataset. `curator` is the dataset as this person sees it."""
+    """The asker, the role, and the dataset. `curator` is the dataset as this person sees it."""
 
     dataset: Dataset
     token: Token
@@ -54,7 +54,7 @@ class Seat:
 
     @classmethod
     def of(cls, dataset: Dataset, token: Token, last_word: Callable[[], None] | None = None) -> Seat:
-        """The place of whoever holds this token. An auditor sees what the owner sees of the ledger, and cannot ask.
+        """The place of the holder of this token. An auditor sees what the owner sees of the ledger, and cannot ask.
 
         `last_word` is called right before anything is charged here, and may still refuse it.
         """
@@ -71,16 +71,16 @@ class Seat:
     @property
     def who(self) -> str:
         """Whose questions are counted together: this name at this dataset."""
-        return json.dumps([self.dataset.name, self.token.name])  # a name may hold any sign that could separate two
+        return json.dumps([self.dataset.name, self.token.name])  # names may contain any separator
 
     @property
     def pays_as(self) -> str:
-        """Under which name a charge made here stands in the ledger."""
+        """The name under which a charge made here is in the ledger."""
         return self.curator.analyst
 
 
 def open_all(paths: Sequence[Path], workers: int = 1) -> tuple[Dataset, ...]:
-    """Every dataset, or none: what was opened before something failed is closed again."""
+    """Every dataset, or none: if one fails, the others are closed again."""
     opened: list[Dataset] = []
     try:
         for path in paths:
@@ -96,6 +96,6 @@ def open_all(paths: Sequence[Path], workers: int = 1) -> tuple[Dataset, ...]:
 
 
 def close_all(datasets: Iterable[Dataset]) -> None:
-    """Let go of all of them."""
+    """Close all of them."""
     for each in datasets:
         each.curator.close()

@@ -1,4 +1,4 @@
-"""In which form a released table leaves, by what the asker accepts: JSON, CSV, an Arrow stream or Parquet.
+"""The form in which a released table leaves, by what the asker accepts: JSON, CSV, an Arrow stream or Parquet.
 
 Promise: all of it is made from released values, so the form costs nothing. A form that is not known is refused after
 the answer is stored, so nothing is lost: asked again in another form it is free.

@@ -1,7 +1,7 @@
-"""Limits at the door: how many questions somebody may have open, and how often a wrong token may be tried.
+"""Limits at the door: how many questions one person may have open, and how often a wrong token may be tried.
 
-Promise: what is refused here was not read, planned or charged. Counting happens on the event loop alone, so that no
-lock is needed. Nothing counted here depends on a row.
+Promise: a request that is refused here was not read, planned or charged. Counting happens on the event loop alone, so
+that no lock is needed. Nothing counted here depends on a row.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _MOST_KEPT: Final = 10_000
 
 
 class Gate:
-    """How many are open: of each person at most `each`, of all together at most `most`."""
+    """How many requests are open: at most `each` of one person, at most `most` in all."""
 
     def __init__(self, each: int, most: int) -> None:
         self._each, self._most = each, most
         self._open: Counter[str] = Counter()
 
     def enter(self, who: str) -> Callable[[], None]:
-        """Count one more of this person's; refused with 429 where it is one too many. Call what is given at its end."""
+        """Count one more of this person's; refused with 429 where it is one too many. Call the result at its end."""
         if self._open[who] >= self._each:
             raise _too_many(f"You have {self._each} open questions, which is the most. Wait for one of them.")
         if self._open.total() >= self._most:

@@ -1,7 +1,7 @@
-"""What each route does, for one seat. A handler translates: it calls the curator, and says what came of it in JSON.
+"""What each route does, for one seat. A handler translates: it calls the curator, and gives the result as JSON.
 
-Promise: a handler names no analyst. Whoever sits in the seat is who asks (`Seat.of`), so that nothing in a request can
-charge anybody else.
+Promise: a handler names no analyst. The person in the seat is the asker (`Seat.of`), so that nothing in a request can
+charge anyone else.
 """
 
 from __future__ import annotations

@@ -3,13 +3,13 @@
     POST /v1/studies/aim   Prefer: respond-async    -> 202, Location: /v1/jobs/...
     GET /v1/jobs/...            waiting, working, charged, done, refused or cancelled
     GET /v1/jobs/.../events     the same as server-sent events, until it is over
-    GET /v1/jobs/.../result     what the request would have replied
+    GET /v1/jobs/.../result     the reply that the request would have had
     POST /v1/jobs/.../cancel    before the charge: it ends, and costs nothing. After it: 409, and it goes on
 
-Promise: a job is what its request is. It is charged once, its answer is stored by the till before anybody sees it, and
-nothing is drawn twice, whoever looks, leaves or cancels. Between "may it be cancelled" and the charge there is no gap:
-the till asks for the last word right before it charges, and from then on cancelling is refused. A job belongs to the
-name of its token, and is forgotten after an hour; its answer is not, because the ledger has it.
+Promise: a job is what its request is. It is charged once, the till stores its answer before anyone sees it, and
+nothing is drawn twice, no matter who looks, leaves or cancels. Between "may it be cancelled" and the charge there is no
+gap: the till asks for the last word right before it charges, and from then on cancelling is refused. A job belongs to
+the name of its token, and is forgotten after an hour; its answer is not, because the ledger has it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Job:
     share: float | None = None
     reply: Response | None = None
     result: Any = None
-    """What the work made, for the console, which shows it in its own way."""
+    """The result of the work, for the console, which shows it in its own way."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _taken_back: bool = False
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -71,7 +71,7 @@ class Job:
         self._tell()
 
     def last_word(self) -> None:
-        """Called by the till right before it charges: refuses what was taken back; from here on it goes through."""
+        """Called by the till right before it charges: refused if it was taken back; from here on it goes through."""
         with self._lock:
             if self._taken_back:
                 raise Cancelled(_TAKEN_BACK)
@@ -89,7 +89,7 @@ class Job:
         self._tell()
 
     def progress(self, share: float) -> None:
-        """Which share is done, where public or released numbers tell. What was taken back uncharged ends here."""
+        """Which share is done, where public or released numbers say. A job that was taken back uncharged ends here."""
         with self._lock:
             if self._taken_back and self.state != "charged":
                 raise Cancelled(_TAKEN_BACK)
@@ -97,7 +97,7 @@ class Job:
         self._tell()
 
     def end(self, reply: Response) -> None:
-        """It is over."""
+        """Mark it as over."""
         self.reply = reply
         with self._lock:
             taken_back = self._taken_back and self.state != "charged" and reply.status_code != 200
@@ -149,11 +149,11 @@ class Jobs:
         return job
 
     def drop(self, job: Job) -> None:
-        """It did not begin."""
+        """Remove a job that did not begin."""
         self._all.pop(job.id, None)
 
     def of(self, who: str) -> list[Job]:
-        """Somebody's jobs, in the order in which they came."""
+        """One person's jobs, in the order in which they came."""
         return [each for each in self._all.values() if each.who == who]
 
     def find(self, who: str, number: str) -> Job:

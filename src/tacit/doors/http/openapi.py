@@ -62,7 +62,7 @@ _QUERIES: Final[Mapping[str, tuple[str, ...]]] = {"budget": ("analyst",), "ledge
 
 
 def description() -> dict[str, Any]:
-    """The whole of it."""
+    """The whole OpenAPI document."""
     paths: dict[str, Any] = {}
     for route in (each for each in ROUTES if not each.page):
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)

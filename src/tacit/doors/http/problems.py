@@ -3,8 +3,8 @@
     {"type": "urn:tacit:error:BudgetExceeded", "title": "BudgetExceeded", "status": 402,
      "detail": "This question needs ...", "asked": "1/2", "remaining": "1/5"}
 
-Promise: a refusal says what it says to somebody with the files, and nothing more. What may name a path of the server's
-disk is told to the owner alone. A mistake of the program says one fixed sentence, whatever it was.
+Promise: a refusal says the same as to a person with the files, and nothing more. Only the owner sees refusals that may
+name a path of the server's disk. A mistake of the program says one fixed sentence, whatever it was.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FOR_OWNERS: Final = "The ledger or the policy cannot be used now. The owner, as
 
 
 class Problem(Exception):
-    """A refusal of the door itself, before or besides the house's own: no token, too long, too many at once."""
+    """A refusal of the door itself, and not of the house: no token, too long, too many at once."""
 
     def __init__(self, status: int, title: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)
@@ -68,7 +68,7 @@ def door_content(problem: Problem) -> dict[str, Any]:
 
 
 def refusal_of(content: Mapping[str, Any]) -> TacitError:
-    """The exception that this problem was made from; what is not the house's own becomes its root."""
+    """The exception that this problem was made from; any foreign problem becomes the root exception."""
     sentence, name = str(content.get("detail", "")), str(content.get("type", "")).removeprefix(_URN)
     if name == "BudgetExceeded":
         return BudgetExceeded(sentence, asked=Fraction(content["asked"]), remaining=Fraction(content["remaining"]))

@@ -1,8 +1,8 @@
-"""A client that does not get to the point loses its connection: the head of a request must come within seconds.
+"""A client that is too slow loses its connection: the head of a request must come within seconds.
 
-uvicorn counts connections and turns everybody away beyond so many, and waits for a head as long as it takes. Somebody
-who opens connections and sends a letter now and then could so keep all others out. The body has its own time
-(`app.limited`), and between two requests uvicorn's `timeout_keep_alive` holds.
+uvicorn turns everyone away beyond a number of connections, and waits for a head without a limit. An attacker who opens
+connections and sends a letter now and then could so keep all others out. The body has its own time (`app.limited`), and
+between two requests uvicorn's `timeout_keep_alive` holds.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ class Prompt(H11Protocol):
     _late: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Somebody is there."""
+        """A client has connected."""
         super().connection_made(transport)
         self._look()
 
     def data_received(self, data: bytes) -> None:
-        """Something came: perhaps the rest of a head, perhaps one more letter of it."""
+        """Bytes came: perhaps the rest of a head, perhaps one more letter of it."""
         super().data_received(data)
         self._look()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Gone."""
+        """The client has gone."""
         self._forget()
         super().connection_lost(exc)
 

@@ -1,9 +1,9 @@
-"""Pages for readers: publications that the owner put there, in a folder beside the policy.
+"""Pages for readers: publications that the owner put in a folder next to the policy.
 
     clinic.toml has clinic.published/, and in it a folder for each page: index.html, statistics.json, a CSV for each
 
-Promise: a reader sees released numbers and the words that the owner wrote, and nothing else. A page and a file are
-looked up among the names that are there, so that no name that was sent ever becomes a path.
+Promise: a reader sees released numbers and the words that the owner wrote, and nothing else. Pages and files are looked
+up among the existing names, so that no name in a request ever becomes a path.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def pages(dataset: Dataset) -> dict[str, list[str]]:
 
 
 def file(dataset: Dataset, page: str, name: str) -> tuple[bytes, str]:
-    """A file of a page, and of which kind it is."""
+    """A file of a page, and its media type."""
     if name not in pages(dataset).get(page, ()):
         raise Problem(404, "nothing here", _NOTHING)
     found = folder_of(dataset.path) / page / name

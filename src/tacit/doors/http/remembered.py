@@ -1,9 +1,9 @@
 """Replies that were sent before, kept ready: a stored answer asked for in the same words is sent as the same bytes.
 
-Promise: what is sent is what the ledger has stored under the same question, price, asker and state of the data, or it
-is not sent from here. A reply is kept only once the house itself has said that it is a stored one, and only for the
-same person, the same words, the same form and the same dataset; it is forgotten when the data change. So nothing is
-decided here that was not decided before, and nothing is charged: a stored answer never is.
+Promise: a reply is sent from here only if it is what the ledger has stored under the same question, price, asker and
+state of the data. A reply is kept only once the house itself has said that it is a stored one, and only for the same
+person, the same words, the same form and the same dataset; it is forgotten when the data change. So nothing new is
+decided here, and nothing is charged: a stored answer never is.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final
 from tacit.doors.http.datasets import Seat
 
 Written = tuple[bytes, str]
-"""The bytes of a reply, and of which kind they are."""
+"""The bytes of a reply, and their media type."""
 _MOST: Final = 4_096
 _LONGEST_BODY: Final = 8 * 1024
 _LONGEST_REPLY: Final = 32 * 1024
@@ -30,7 +30,7 @@ class Remembered:
         self._lock = threading.Lock()
 
     def reply(self, seat: Seat, body: bytes, form: str, made: Callable[[], tuple[Written, bool]]) -> Written:
-        """The reply kept for the same request, if the data are as they were; else a new one.
+        """The reply kept for the same request, if the data are as they were; otherwise a new one.
 
         `made` gives the reply, and whether it is one that the ledger had stored before.
         """

@@ -1,4 +1,4 @@
-"""What a handler gets and gives: what may be known of a request, and what is sent."""
+"""What a handler gets and gives: the readable part of a request, and the reply."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Request:
     path: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     progress: Callable[[float], None] | None = None
-    """Told which share is done, where there is somebody to tell."""
+    """Called with the share that is done, where someone is to be told."""
 
 
 @dataclass(frozen=True, slots=True)

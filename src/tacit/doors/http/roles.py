@@ -6,7 +6,7 @@
     reader    sees the pages that the owner published, and nothing else
 
 Promise: a route that is not in the table does not exist, and a role that is not named for a route is refused there
-before anything is read of what was sent. Whoever asks is charged under the token's name, whatever the request says.
+before the request is read. A question is charged to the token's name, whatever the request says.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CHECKERS: Final = frozenset({Role.OWNER, Role.AUDITOR})
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A way in: what does it (the name of a function of `handlers`), and for whom."""
+    """A way in: the function of `handlers` that serves it, by name, and the roles that may use it."""
 
     method: Literal["GET", "POST"]
     path: str
@@ -45,7 +45,7 @@ class Route:
     roles: frozenset[Role]
     kind: Kind = "free"
     page: bool = False
-    """Whether it is a page of the console, for whoever is logged in, and not a route for programs."""
+    """Whether it is a page of the console, for people who are logged in, and not a route for programs."""
 
 
 ROUTES: Final = (

@@ -1,4 +1,4 @@
-"""How bytes leave: with headers that forbid a browser to guess, to keep, or to run anything."""
+"""How bytes leave: with headers that forbid browsers to guess types, to keep content, or to run anything."""
 
 from __future__ import annotations
 

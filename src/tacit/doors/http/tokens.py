@@ -4,7 +4,7 @@
 
 Promise: the file of tokens holds no secret, only scrypt hashes of them, and can be read by its owner alone. A token
 belongs to one dataset, to one name and to one role, and has an end. One that was revoked is refused from the next
-request on, also by a server that is running: it looks at the file before each request.
+request on, even by a running server: it looks at the file before each request.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LONGEST_DAYS: Final = 3_650
 _COST: Final = {"n": 2**14, "r": 8, "p": 1, "dklen": 32}
 _PREFIX: Final = "tacit"
 OWNER: Final = "owner"
-"""The name under which the owner asks, which nobody else can have."""
+"""The name under which the owner asks, which no one else can have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Token:
 
 
 class TokenFile:
-    """The tokens of one policy, in a file beside it: clinic.toml has clinic.tokens."""
+    """The tokens of one policy, in a file next to it: clinic.toml has clinic.tokens."""
 
     def __init__(self, policy: Path) -> None:
         self.policy = policy
@@ -78,7 +78,7 @@ class TokenFile:
             raise PolicyError(f"The tokens in {self.path} cannot be read. Put back a copy, or make new ones.") from None
 
     def state(self) -> tuple[int, ...]:
-        """What changes when the file does."""
+        """A value that changes when the file does."""
         try:
             found = self.path.stat()
         except OSError:
@@ -149,13 +149,13 @@ class Keyring:
         self._key = secrets.token_bytes(32)
 
     def known(self, text: str) -> Token | None:
-        """Whose text this is, if it came in before and nothing has changed since."""
+        """The token of this text, if it came in before and nothing has changed since."""
         self._look()
         found = self._known.get(self._digest(text))
         return None if found is None or found.is_over() else found
 
     def named(self, text: str) -> Token | None:
-        """The token that this text claims to be, whose secret is still to be compared."""
+        """The token that this text claims to be; its secret is still to be compared."""
         self._look()
         word, _, rest = text.partition("-")
         identity = rest.partition("-")[0]

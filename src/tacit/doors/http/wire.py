@@ -1,8 +1,8 @@
 """What crosses the wire, as JSON and back: answers, budgets, entries, and what a policy says in public.
 
-Promise: what is read back equals what was written, to the last digit: numbers of prices and bounds travel as exact
-rationals in text, released values as the ledger stores them. Of a policy only what its analysts may know crosses:
-tables, units, bounds and columns; no path, no address, nobody else's budget.
+Promise: values that are read back equal those that were written, to the last digit: numbers of prices and bounds travel
+as exact rationals in text, released values as the ledger stores them. Of a policy only what its analysts may know
+crosses: tables, units, bounds and columns; no path, no address, no other analyst's budget.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def spent_in(content: Mapping[str, Any]) -> Spent:
 
 
 def policy_out(policy: Policy, analyst: str) -> dict[str, Any]:
-    """What a policy says in public; of the analysts' budgets only this one's."""
+    """The public part of a policy, with only this analyst's budget."""
     own = policy.analysts.get(analyst)
     return {
         "name": policy.name,

@@ -4,5 +4,5 @@
     server  the same as tools of the official SDK
     serving the same over HTTP, with the tokens of `tacit serve`
 
-An agent that is told to find out about somebody cannot: it asks through the same curator as everyone.
+An agent that is told to find out about one person cannot: it asks through the same curator as everyone.
 """

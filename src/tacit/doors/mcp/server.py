@@ -80,7 +80,7 @@ def make_server(tools: Tools, name: str) -> MCPServer:
 
 
 def _told(work: Callable[[], Made]) -> Made:
-    """What comes of it; a refusal is told in its own sentence."""
+    """The result; a refusal is given in its own sentence."""
     try:
         return work()
     except TacitError as refusal:

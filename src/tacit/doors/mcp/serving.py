@@ -50,7 +50,7 @@ class Conversation:
     tools: Tools
     app: Starlette
     ready: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when the application runs: who comes second waits for it too."""
+    """Set when the application runs: a second request waits for it too."""
     holding: asyncio.Task[None] | None = None
 
 
@@ -112,7 +112,7 @@ class Agents:
                 streamable_http_path=PATH,
                 session_idle_timeout=IDLE,
                 max_sessions=_MOST_SESSIONS,
-                # where a request comes from was looked at already; a proxy in front has a name of its own
+                # the origin of a request is already checked; a proxy in front has its own name
                 transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
             )
             found = Conversation(tools, app)
@@ -127,7 +127,7 @@ class Agents:
                 conversation.ready.set()
                 await self._over.wait()
         finally:
-            conversation.ready.set()  # whoever waits is told that it does not run, and does not wait for ever
+            conversation.ready.set()  # waiting requests learn that it does not run, and do not wait for ever
 
     async def close(self) -> None:
         """End all conversations."""
@@ -171,7 +171,7 @@ def serve(
     datasets: tuple[Dataset, ...] = open_all(paths, limits.workers)
     try:
         for each in datasets:
-            Tools(each.curator, limit)  # a limit that is none is refused before anybody comes
+            Tools(each.curator, limit)  # a wrong limit is refused before anyone connects
         server = Server(datasets, limits, Counters(to_stderr()), lambda text: print(text, file=sys.stderr))  # noqa: T201
         said(f"Tools for AI analysts at {place.address}{PATH}, with a token each. Stop with Ctrl-C.")
         try:
@@ -183,14 +183,14 @@ def serve(
 
 
 def _same_place(incoming: Incoming) -> None:
-    """A page of another site, in the browser of somebody who can reach this server, gets no answer."""
+    """A page of another site, in the browser of a person who can reach this server, gets no answer."""
     origin = incoming.headers.get("origin")
     if origin is not None and origin.partition("://")[2] != incoming.headers.get("host", ""):
         raise Problem(403, "another site", "Pages of other sites are not answered.")
 
 
 def _once(body: bytes, receive: Receive) -> Receive:
-    """The body that was read, handed on; after it whatever comes from the client."""
+    """Pass on the body that was read, and then everything else from the client."""
     waiting = [body]
 
     async def handed() -> Message:

@@ -2,7 +2,7 @@
 
 Promise: a conversation spends at most its limit, whatever the agent asks, how often and how many at once: the price is
 set aside before the question is asked, and given back only where nothing was charged. The same question again is free.
-All else is the curator's: its refusals are told in its own sentences, which say what to do instead.
+Everything else is up to the curator, whose refusals say in their own sentences what to do instead.
 """
 
 from __future__ import annotations
@@ -93,13 +93,13 @@ class Tools:
         }
 
     def _bought(self, price: Fraction, asked: str, buy: Callable[[], Bought]) -> Bought:
-        """What is bought, its price set aside before."""
+        """Buy something, with its price set aside before."""
         asked = f"{self._curator.state()} {asked}"  # when the data change, the same words are another question
         aside = self._set_aside(price, asked)
         try:
             found = buy()
         except TacitError as failure:
-            # what the engine or the ledger failed at may have been charged: what was set aside stays spent
+            # a failure of the engine or the ledger may have been charged: the price that was set aside stays spent
             if not isinstance(failure, (EngineError, LedgerError)) or isinstance(failure, Stopped):
                 self._give_back(price if aside else Fraction(0), asked)
             raise
@@ -113,7 +113,7 @@ class Tools:
         return found
 
     def _set_aside(self, price: Fraction, asked: str) -> bool:
-        """Whether the price was set aside: what was paid for already is free."""
+        """Whether the price was set aside: what is already paid for is free."""
         with self._lock:
             if asked in self._paid:
                 return False

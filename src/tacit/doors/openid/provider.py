@@ -1,10 +1,11 @@
 """A provider of OpenID Connect: what it says of itself, its keys, and whether a code and an ID token are genuine.
 
-Promise: a person is who the issuer says, or nobody. The provider's own description must name the issuer that the owner
-wrote; its addresses are reached over TLS (or on this machine), without following redirections, within seconds and up to
-a few hundred kilobytes. An ID token counts only with a signature of one of the issuer's published keys by a public-key
-algorithm (never `none`, never a shared secret), for this client alone (`aud`, `azp`), with this log-in's nonce, within
-its time (`exp`, `iat`, `nbf`; a minute of leeway for clocks), and with the hash of its access token where it has one.
+Promise: a person is who the issuer says, or is refused. The provider's own description must name the issuer that the
+owner wrote; its addresses are reached over TLS (or on this machine), without following redirections, within seconds and
+up to a few hundred kilobytes. An ID token counts only with a signature of one of the issuer's published keys by a
+public-key algorithm (never `none`, never a shared secret), for this client alone (`aud`, `azp`), with this log-in's
+nonce, within its time (`exp`, `iat`, `nbf`; a minute of leeway for clocks), and with the hash of its access token where
+it has one.
 
 Authlib checks the claims, joserfc the signature. Sources: OpenID Connect Core 1.0, 3.1.3.7; RFC 7636; RFC 9207.
 """
@@ -96,7 +97,7 @@ class Provider:
         return found
 
     def close(self) -> None:
-        """Let go of its connections."""
+        """Close its connections."""
         self._line.close()
 
     def _bought(self, endpoint: str, code: str, verifier: str) -> dict[str, Any]:

@@ -1,14 +1,14 @@
 """What binds the way to a provider to the way back.
 
 Out goes an address with `state`, `nonce` and a challenge (PKCE, S256), and a cookie. Back comes a code, with the state
-and the cookie. All three are computed from the cookie with a key that this process made and nobody else has:
+and the cookie. All three are computed from the cookie with a key that this process made and no one else has:
 
     state = f("state", cookie)      nonce = f("nonce", cookie)      verifier = f("verifier", cookie)
 
 Promise: a code is taken only in the browser that began, for the dataset it began with, within ten minutes, and once. A
-code that somebody else was given does not fit the cookie (state), its ID token not the nonce, and the provider does not
-take it without the verifier, which has never left this machine. Nothing is kept for those who begin and do not come
-back, so nobody's log-in can be pushed out by others'.
+code that another person was given does not fit the cookie (state), its ID token does not fit the nonce, and the
+provider does not accept it without the verifier, which has never left this machine. Nothing is kept for those who begin
+and do not come back, so others cannot push a person's log-in out.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ class Trips:
         self._used: dict[str, float] = {}
 
     def begin(self, dataset: str) -> Trip:
-        """A new one."""
+        """A new log-in."""
         name = base64.urlsafe_b64encode(dataset.encode()).decode().rstrip("=")
         return self._trip(f"{secrets.token_urlsafe(32)}.{int(time.time())}.{name}", dataset)
 
     def back(self, cookie: str, state: str) -> Trip:
-        """The one that this browser began; it ends here, whatever comes of it."""
+        """The log-in that this browser began; it ends here, whatever its outcome."""
         parts = cookie.split(".")
         if len(cookie) > 2_000 or not cookie.isascii() or len(parts) != 3:
             raise _stale()
         if not hmac.compare_digest(self._made("state", cookie).encode(), state.encode("utf-8", "replace")):
             raise _stale()
-        now, begun = time.time(), int(parts[1])  # the state is ours, so the cookie is as it was made
+        now, begun = time.time(), int(parts[1])  # the state is ours, so the cookie is unchanged
         if not 0 <= now - begun <= LONGEST or state in self._used:
             raise _stale()
         self._used = {used: when for used, when in self._used.items() if now - when <= LONGEST}

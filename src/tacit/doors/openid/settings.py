@@ -1,17 +1,17 @@
-"""Which provider, and which of its people is whom here.
+"""Which provider, and the names and roles of its people here.
 
     issuer = "https://login.hospital.example"
     client_id = "tacit"
-    secret_file = "openid.secret"                  # left out for a public client, which PKCE protects alone
+    secret_file = "openid.secret"                  # left out for a public client, which only PKCE protects
     address = "https://clinic.example:8400"        # where browsers find this server
 
     [people.clinic]                                # the name of a dataset
     "248289761001" = { name = "ana", role = "analyst" }
 
-Promise: a person is known by a claim that the provider vouches for and never gives to somebody else: `sub`, or where
-`claim = "email"` says so an address that the provider has verified. Nobody is let in who is not listed. The file is
-read again when it changes, so that whoever is taken out of it is out at the next request; while it cannot be read,
-nobody comes in this way.
+Promise: a person is known by a claim that the provider vouches for and never gives to anyone else: `sub`, or where
+`claim = "email"` says so an address that the provider has verified. Only listed people are let in. The file is read
+again when it changes, so that a person who is removed from it is out at the next request; while it cannot be read, no
+one comes in this way.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def read(path: Path) -> Settings:
 
 
 def is_safe(address: str) -> bool:
-    """Whether what is sent there cannot be read on the way: TLS, or this machine."""
+    """Whether the connection cannot be read on the way: TLS, or this machine."""
     try:
         parts = urlsplit(address)
         host = parts.hostname or ""
@@ -100,17 +100,17 @@ def is_this_machine(host: str) -> bool:
 
 
 class People:
-    """Who is whom, as the file says it now."""
+    """The people, as the file lists them now."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.settings = read(path)
-        """As they were at the start: where the provider is does not change while the server runs."""
+        """The settings at the start: the provider does not change while the server runs."""
         self._people = self.settings.people
         self._state = _state(path)
 
     def check(self, datasets: Iterable[Dataset]) -> None:
-        """Refuse names of datasets and analysts that are not there."""
+        """Refuse names of datasets and analysts that do not exist."""
         known = {each.name: each.curator.policy.analysts for each in datasets}
         for dataset, people in self._people.items():
             if dataset not in known:
@@ -121,7 +121,7 @@ class People:
                     raise _wrong(self.path, f"people.{dataset}: {told}")
 
     def token(self, dataset: str, person: str) -> Token | None:
-        """What this person is here, as if they had come with a token: a name, a role, and no secret that opens it."""
+        """This person's token here: a name and a role, and no secret that opens it."""
         self._look()
         found = self._people.get(dataset, {}).get(person)
         if found is None:
@@ -133,7 +133,7 @@ class People:
         return Token(f"openid-{number}", name, role, now.isoformat(timespec="seconds"), until, "", "")
 
     def has(self, dataset: str) -> bool:
-        """Whether anybody is listed for this dataset."""
+        """Whether anyone is listed for this dataset."""
         self._look()
         return bool(self._people.get(dataset))
 

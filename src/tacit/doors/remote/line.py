@@ -32,15 +32,15 @@ class Line:
         self.client = client
 
     def get(self, path: str, **query: str | int | None) -> Any:
-        """What is there."""
+        """The reply to a GET."""
         return self._sent("GET", path, params={name: each for name, each in query.items() if each is not None})
 
     def post(self, path: str, content: Mapping[str, Any]) -> Any:
-        """What comes of it."""
+        """The reply to a POST."""
         return self._sent("POST", path, json={name: each for name, each in content.items() if each is not None})
 
     def job(self, path: str, content: Mapping[str, Any], progress: Callable[[float], None]) -> Any:
-        """The same as `post`, done as a job, whose progress is told."""
+        """The same as `post`, done as a job, whose progress is reported."""
         said = {name: each for name, each in content.items() if each is not None}
         begun = self._sent("POST", path, json=said, headers={"Prefer": "respond-async"})
         share = None
@@ -103,7 +103,7 @@ def asked_out(asked: Asked) -> dict[str, Any]:
 
 
 def plain(name: str, value: Any) -> Any:
-    """An option of a study as JSON has it; what is no value is refused."""
+    """An option of a study as JSON; anything but a value is refused."""
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, Mapping):

@@ -29,7 +29,7 @@ def publish(
     title: str,
     level: parameters.Number,
 ) -> Publication:
-    """What `RemoteCurator.publish` does."""
+    """Publish there and write files here: see `RemoteCurator.publish`."""
     exact_level = parameters.level("level", level)
     wanted = named_statistics(statistics)
     folder = None if to is None else Path(to)

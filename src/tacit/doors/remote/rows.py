@@ -1,4 +1,4 @@
-"""Rows behind a server, and the studies of them: a name and options go there, what was released comes back."""
+"""Rows behind a server, and the studies of them: a name and options go there, and the released result comes back."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a study is about: rows of a SELECT, or columns that it names itself."""
+    """The data of a study: rows of a SELECT, or columns that it names itself."""
 
     curator: RemoteCurator
     sql: str | None = None
     rows_per_unit: int | None = None
 
     def studied(self, name: str, options: Mapping[str, Any]) -> Any:
-        """What the study of this name finds there."""
+        """The finding of the study of this name there."""
         said = dict(options)
         progress = said.pop("progress", None)
         path, body = f"/v1/studies/{quote(name, safe='')}", self.body(said)
@@ -53,7 +53,7 @@ class About:
         return read_estimate(reply)
 
     def body(self, options: dict[str, Any]) -> dict[str, Any]:
-        """What goes there for a study."""
+        """The request for a study."""
         self.curator.myself(options.pop("analyst", None))
         columns = options.pop("columns", None)
         listed = None if columns is None else [columns] if isinstance(columns, str) else [str(each) for each in columns]
@@ -68,7 +68,7 @@ class About:
         }
 
     def model_body(self, model: Any, target: Any) -> dict[str, Any]:
-        """What goes there for a model."""
+        """The request for a model."""
         if target is not None and not isinstance(target, str):
             raise parameters.refuse("y", "the name of a column", target)
         options = {name: each for name, each in model.get_params(deep=False).items() if each is not None}
@@ -76,14 +76,14 @@ class About:
 
 
 class RemoteRows(ElsewhereRows):
-    """Rows of a database behind a server that a study may use. Making them asks nobody and costs nothing."""
+    """Rows of a database behind a server that a study may use. Making them sends no request and costs nothing."""
 
     def __init__(self, curator: RemoteCurator, plan: RowPlan, sql: str, rows_per_unit: int | None) -> None:
         self.curator, self.plan = curator, plan
         self.about = About(curator, sql, rows_per_unit)
 
     def studied(self, name: str, options: Mapping[str, Any]) -> Any:
-        """What the study of this name finds there."""
+        """The finding of the study of this name there."""
         return self.about.studied(name, options)
 
     def fitted(self, model: Any, target: Any) -> Any:
@@ -97,7 +97,7 @@ class RemoteRows(ElsewhereRows):
         return self.about.estimated(study, arguments, options, rows)
 
     def __getattr__(self, habit: str) -> Any:
-        # only reached for what is not there
+        # only reached for missing names
         raise AttributeError(
             f"Rows have no {habit!r}: they never leave. Studies take them: tacit.statistics.mean(rows, epsilon=0.1)."
         )
@@ -110,7 +110,7 @@ class RemoteRows(ElsewhereRows):
 def rows_behind(
     curator: RemoteCurator, sql: str, columns: Sequence[str] | None, rows_per_unit: int | None
 ) -> RemoteRows:
-    """The rows of a SELECT; or, with columns, of a table. What is refused there is refused here, before it is sent."""
+    """The rows of a SELECT; or, with columns, of a table. What the server would refuse is refused here."""
     text = str(sql)
     if columns is not None:
         listed = ", ".join(quoted(str(each)) for each in columns)

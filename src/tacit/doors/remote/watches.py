@@ -1,4 +1,4 @@
-"""A watch behind a server: paid for there once, counted there, told here."""
+"""A watch behind a server: paid for there once, counted there, shown here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class RemoteWatch:
 
     def __init__(self, line: Line, said: Mapping[str, Any]) -> None:
         self._line, self._said = line, said
-        self._told = self._ask()  # it is paid for here, as a watch next to the files is
+        self._told = self._ask()  # this pays for it, as making a watch next to the files does
 
     @property
     def periods(self) -> int:
@@ -40,7 +40,7 @@ class RemoteWatch:
         yield from self.catch_up(now)
 
     def close(self) -> None:
-        """Nothing is held here."""
+        """Nothing to close: nothing is held here."""
 
     def _ask(self) -> Any:
         return self._line.post("/v1/watch", self._said)

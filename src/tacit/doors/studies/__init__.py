@@ -4,5 +4,5 @@
     registry    the table: every study that can be named, with what it takes
     running     a named study run at a curator, or rehearsed for its price; and its result as JSON
 
-What a study is and what it refuses is its own affair: it is called with what was said, as from Python.
+A study decides for itself what it does and refuses: it is called with the given options, as from Python.
 """

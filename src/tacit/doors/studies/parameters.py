@@ -1,8 +1,8 @@
-"""What a study takes: its parameters, read from its own signature, and how a value that came as JSON or text is read.
+"""What a study takes: its parameters, read from its own signature, and how values from JSON or text are read.
 
-Promise: nothing is offered that the signature does not have, and nothing is dropped: a name that is not there is
-refused with the names that are. Numbers stay as they were written (`0.1` is a tenth); what they may be is the study's
-own to say. Facts that a policy states (bounds, values, classes) and who pays cannot be given here.
+Promise: nothing is offered that the signature does not have, and nothing is dropped: an unknown name is refused with
+the known names. Numbers stay as they were written (`0.1` is a tenth); the study decides which ones it accepts. Facts
+that a policy states (bounds, values, classes) and who pays cannot be given here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, get_args, get_type_hints
 from tacit import parameters
 
 Kind = Literal["number", "whole", "truth", "text", "json"]
-ELSEWHERE: Final = frozenset({"data", "columns", "analyst", "rows_per_unit"})  # said in places of their own
+ELSEWHERE: Final = frozenset({"data", "columns", "analyst", "rows_per_unit"})  # given in places of their own
 STATED: Final = frozenset({"bounds", "values", "classes", "target_bounds"})
 """What the policy says."""
 _NOT_SENT: Final = frozenset({"prior", "progress", "constraints"})
@@ -27,7 +27,7 @@ _NO_VALUE: Final = ("Callable", "Loss", "Progress")
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One thing that a study takes besides its rows."""
+    """One parameter of a study, other than its rows."""
 
     name: str
     kind: Kind
@@ -35,11 +35,11 @@ class Parameter:
     default: Any = None
 
     def read(self, value: Any) -> Any:
-        """A value as JSON has it, as the study takes it."""
+        """A value from JSON, as the study takes it."""
         return _READERS[self.kind](self.name, value)
 
     def read_text(self, text: str) -> Any:
-        """A value as somebody typed it."""
+        """A value that a person typed, as the study takes it."""
         if self.kind in ("text", "number"):
             return text
         try:
@@ -70,7 +70,7 @@ def parameters_of(made: Callable[..., Any]) -> tuple[Parameter, ...] | None:
 
 
 def chosen(known: tuple[Parameter, ...], said: Mapping[str, Any], what: str) -> dict[str, Any]:
-    """The options that were said, each read as its kind; refused where there is no such name, or one is missing."""
+    """The given options, each read as its kind; refused where a name does not exist, or one is missing."""
     by_name = {each.name: each for each in known}
     for name in said:
         if name in STATED:
@@ -125,7 +125,7 @@ def _text(name: str, value: Any) -> str:
 
 
 def _json(_: str, value: Any) -> Any:
-    """Numbers inside lists as Python writes them: what they stand for is read by the study."""
+    """Numbers inside lists as Python writes them: the study reads their meaning."""
     if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, list):

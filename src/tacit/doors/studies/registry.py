@@ -1,6 +1,6 @@
-"""The table of what can be named: statistics, models, synthetic data. Made from what these rooms offer to everyone.
+"""The table of what can be named: statistics, models, synthetic data. Made from what these rooms offer to all.
 
-Promise: one name, one thing, for every door. What takes a function of the asker's cannot be named, because no code
+Promise: one name, one thing, for every door. A study that takes the asker's function cannot be named, because no code
 crosses a door. A room whose library is not installed offers nothing.
 """
 
@@ -23,7 +23,7 @@ _NOT_STUDIES: Final = frozenset({"estimate", "planned", "load", "evaluate"})
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Something that can be named: where it belongs, what it says about itself, and what it takes."""
+    """A thing that can be named: where it belongs, its own description, and what it takes."""
 
     name: str
     room: Room
@@ -46,7 +46,7 @@ def registry() -> Mapping[str, Named]:
 
 
 def named(name: str) -> Named:
-    """What this name means, or a refusal with the nearest ones."""
+    """The thing of this name, or a refusal with the nearest names."""
     known = registry()
     if name not in known:
         raise parameters.refuse(
@@ -91,7 +91,7 @@ def _function(name: str, room: Room, made: Callable[..., Any]) -> Iterator[Named
 
 
 def _is_taught(made: type) -> bool:
-    """Whether a model predicts something, and so must be told which column that is."""
+    """Whether a model predicts a column, and so must be told which."""
     return any(base.__name__ in ("ClassifierMixin", "RegressorMixin") for base in made.__mro__)
 
 

@@ -1,7 +1,7 @@
-"""A named study at a curator: which rows, which options, what came of it; or only its price.
+"""A named study at a curator: its rows, its options, its result; or only its price.
 
-Promise: the study is called as from Python, with rows of this curator and what was said, so that all it refuses is
-refused here, in its own words, and what it costs is charged by the curator to whoever sits there.
+Promise: the study is called as from Python, with rows of this curator and the given options. So everything that it
+refuses is refused here, in its own words, and the curator charges its price to the person in the seat.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What was said about a study: the rows it is about, and its options."""
+    """The request for a study: its rows and its options."""
 
     named: Named
     sql: str | None = None
@@ -48,7 +48,7 @@ class Wanted:
         return found
 
     def rows(self, curator: Curator) -> Curator | Rows:
-        """What the study is about. Free: no row is read."""
+        """The rows that the study is about. Free: no row is read."""
         if self.sql is None:
             if not self.columns:
                 raise parameters.refuse("sql", "given: a SELECT of the rows that the study is about", None)
@@ -58,7 +58,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What a study released: its finding, and for a model or synthetic data the thing itself."""
+    """What a study released: its finding, and the model or synthetic data itself."""
 
     kind: str  # "finding", "model" or "synthetic"
     finding: Finding
@@ -109,9 +109,9 @@ def read(content: Mapping[str, Any]) -> Any:
 
 
 def run(wanted: Wanted, curator: Curator, progress: Progress | None = None) -> Made:
-    """The study, paid for; or the stored one, free. `progress` is told what share is done, where released numbers say.
+    """The study, paid for; or the stored one, free. `progress` gets the share that is done, where released numbers say.
 
-    How far a computation on private rows is, is never told.
+    The progress of a computation on private rows is never shown.
     """
     arguments, rows = wanted.arguments(), wanted.rows(curator)
     named = wanted.named

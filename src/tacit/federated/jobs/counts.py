@@ -117,5 +117,5 @@ class Mean(Job):
 
 
 def of_all(found: Finding) -> dict[str, Any]:
-    """What every finding says besides its value."""
+    """What every finding says in addition to its value."""
     return {"deviation": found.deviation, "clients": found.clients}

@@ -17,7 +17,7 @@ from tacit.federated.jobs.models import Descent, Own, Reals, with_constant
 from tacit.learning.model import scales
 from tacit.learning.training import Training
 
-_NOTE = "No intervals: clients' steps downhill end where they end, and nobody knows how far from the best line."
+_NOTE = "No intervals: clients' steps downhill may end away from the best line, and it is not known how far."
 
 
 class Line:

@@ -14,8 +14,8 @@ Theorem. Every server adds noise that alone meets (epsilon, delta) for the sum o
 replaced. If at least one server is honest, everything that all others and the collector see together is a function of
 that server's noisy sum and of things that are independent of its clients' measurements: shares are uniform, proofs open
 nothing about a valid report (`proofs`), and the noise of others is post-processing. So the price is that of one
-server's noise, whoever else colludes. With k honest servers the answer's noise has k times that variance, but the price
-does not rely on it.
+server's noise, no matter who else colludes. With k honest servers the answer's noise has k times that variance, but the
+price does not rely on it.
 
 Assumptions. A server counts a nonce once and releases once; after the release nothing is added. A part is checked under
 one nonce alone: under two it would be counted twice, and two checks open more of a report than one. Messages from a

@@ -228,7 +228,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
     def score(self, X: Any, y: Any = None) -> float:  # noqa: N803
         """The squared distances of these rows from their centres, summed and negative.
 
-        Exact, so only for whoever holds these rows.
+        Exact, so only for the holder of these rows.
         """
         return -float(np.square(self.transform(X).min(axis=1)).sum())
 

@@ -29,11 +29,11 @@ _SHARE = 0.6  # of the noise's largest move: by how much the ridge lifts
 _PENALTY = "No intervals: a penalty holds the coefficients back."
 _HIDDEN = (
     "No intervals: in some direction the features spread less than the noise, and a ridge holds the coefficients back, "
-    "nobody knows how far. More rows, a larger epsilon, fewer columns or narrower bounds tell more."
+    "and it is not known how far. More rows, a larger epsilon, fewer columns or narrower bounds tell more."
 )
 _SHRUNK = (
     "No intervals: rows far from the released mean were shrunk to a ball around it, which keeps the noise small, and "
-    "nobody knows how far that moves the coefficients. More rows, a larger epsilon or narrower bounds tell more."
+    "it is not known how far that moves the coefficients. More rows, a larger epsilon or narrower bounds tell more."
 )
 
 

@@ -107,7 +107,7 @@ class RunningTotals:
         moved = Change() if change is None else change
         length = None if steps is None else parameters.whole("steps", steps, least=1)
         if length is not None and length > LONGEST:
-            raise parameters.refuse("steps", f"at most {LONGEST:,}, or None where nobody knows", steps)
+            raise parameters.refuse("steps", f"at most {LONGEST:,}, or None where it is not known", steps)
         if (epsilon is None) == (rho is None):
             raise ParameterError("Say what it may cost: either epsilon, with a delta or without, or rho.")
         slip = parameters.slip("delta", delta)

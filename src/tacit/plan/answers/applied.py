@@ -44,32 +44,32 @@ class Rising:
         noise = (cells.spreads, cells.within, cells.steps)
         off = reach_of((inner.slopes, inner.far), *noise)
         reached = self._reached(inner.value, value, slope, off)
-        with np.errstate(all="ignore"):  # near zero the slope of a root has no bound, and what it reaches has one
+        with np.errstate(all="ignore"):  # near zero the slope of a root has no bound, but its reach has one
             found = inner.carried(value, np.where(off > 0, np.minimum(slope, reached / off), slope))
         far = reaching((found.slopes, found.far), reached, *noise)
         doubtful = None if self.curve.domain == "every number" else np.abs(inner.value) <= off
         return Estimate(value, found.slopes, far, doubtful=either(found.doubtful, doubtful), decided=inner.decided)
 
     def _reached(self, inside: Floats, value: Floats, slope: Floats, off: Floats) -> Floats:
-        """How far off the function is at the most where the number inside is off by at most so much.
+        """How far off the function is at most where the number inside is off by at most this much.
 
-        It rises, so that is the larger of f(x + r) - f(x) and f(x) - f(x - r). A logarithm of what may be zero
-        has no bound; a root of it is taken as that of zero.
+        It rises, so that is the larger of f(x + r) - f(x) and f(x) - f(x - r). A logarithm of a number that may be zero
+        has no bound; its root is taken as that of zero.
         """
         with np.errstate(all="ignore"):
             low = np.maximum(inside - off, 0.0) if self.curve.domain == "from zero" else inside - off
             ends = [np.abs(self.curve.values(end) - value) for end in (low, inside + off)]
             farthest = np.where(np.isfinite(ends), ends, FARTHEST).max(axis=0)
-        # far from where it bends the chord is the function, and differences are rounding
+        # far from its bend, the chord equals the function, and differences are only rounding
         return np.where(off > 1e-9 * np.abs(inside), farthest, slope * off)
 
 
 @dataclass(frozen=True, slots=True)
 class Extreme:
-    """The least or greatest of several numbers, passing over those that do not exist.
+    """The least or greatest of several numbers, ignoring those that do not exist.
 
-    Its interval takes in what the others may be beyond it: where a constant is shown because noise put a number below
-    it, that number may be above it in truth.
+    Its interval includes what the others may be beyond it: where a constant is shown because noise put a number below
+    it, the true number may be above it.
     """
 
     least: bool
@@ -89,10 +89,10 @@ class Extreme:
         return self._spanned(found, estimates, cells)
 
     def _spanned(self, found: Estimate, estimates: list[Estimate], cells: Cells) -> Estimate:
-        """The one that is shown, off by as much as one of the others may be beyond it in truth.
+        """The one that is shown, off by as much as the true value of another may be beyond it.
 
         Where all noises are within their reach r, the greatest true value is at least that of x, and at most the
-        greatest x_i + r_i. Where x itself may not exist in truth it is one of the others.
+        greatest x_i + r_i. Where the true x may not exist, the value is one of the others.
         """
         noise, side = (cells.spreads, cells.within, cells.steps), -1.0 if self.least else 1.0
         farthest = reach_of((found.slopes, found.far), *noise)

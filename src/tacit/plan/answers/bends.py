@@ -1,8 +1,8 @@
-"""How far off quotients, products and squares of noisy numbers are beyond what their slopes tell.
+"""How far off quotients, products and squares of noisy numbers are beyond what their slopes say.
 
 Promise: nothing but noisy numbers and the deviations of their noise comes in, and nothing raises. What comes out is
 added to `Estimate.far`: squared slopes, so that a stated number of deviations holds what it says where curves bend.
-q below is that number (`Cells.within`); 0 asks for slopes alone, which is what an expected deviation is made of.
+q below is that number (`Cells.within`); 0 asks for slopes alone, from which an expected deviation is made.
 
 Theorem (a quotient). r = a/b, both noisy, b off by at most q deviations s, g = (q s/b)**2 < 1. a - r b is noise alone,
 so the r for which it is at most q of its deviations hold the true one with the probability of q. They lie within
@@ -20,9 +20,9 @@ Theorem (steps). f rounds to multiples of a step, up, down or to the nearest: |f
 and less than |a - b| + step, so it is at most |a - b| rounded up to one. A remainder moves as its dividend does, unless
 a multiple of the divisor may lie between; then, with remainders of one sign, it is off by less than the divisor, and
 with those of x < 0 <= y by |r(x)| + |r(y)| <= |x| + |y| = y - x, as its dividend is.
-Noise in whole steps reaches half a step farther than its deviations tell (`HALF_A_STEP`); what asks whether a border
-lies within the reach of noise asks with that half step, because borders like to lie on steps: 2,000 is a multiple of
-100, and of the discrete Gaussian law of deviation 1 the value 2 lies just beyond 1.96.
+Noise in whole steps reaches half a step farther than its deviations tell (`HALF_A_STEP`); a test whether a border lies
+within the reach of noise includes that half step, because borders often lie on steps: 2,000 is a multiple of 100, and
+for the discrete Gaussian law of deviation 1 the value 2 lies just beyond 1.96.
 Theorem (a product). (a + A)(b + B) - a b = a B + b A + A B, and the last is likewise within q**2 times both.
 """
 
@@ -43,20 +43,20 @@ WITHIN_95, WITHIN_99 = 2.1184, 3.2564
 """Deviations of Laplace noise that hold with these probabilities."""
 _MOST = 0.96
 UNBOUNDED = 1 - 1e-8
-_LEAST = 1e-6  # below it a quotient is as straight as floats can tell
+_LEAST = 1e-6  # below it a quotient is straight to the precision of floats
 FARTHEST = 1e150
-"""What stands for no bound at all: as large as floats hold squares of."""
+"""The number for "no bound": as large as floats can hold the square of."""
 ANYTHING = 1e200
 """The variance of a quotient that may be anything."""
 UNKNOWN = 1e90
-"""An interval that reaches farther stands for none: no number of an answer is meant to be so far off."""
+"""An interval that reaches farther counts as none: no number of an answer is meant to be this far off."""
 HALF_A_STEP = 0.26
-"""In deviations: what noise in whole steps may lie beyond a 95 % bound of the continuous law.
+"""In deviations: how far noise in whole steps may lie beyond a 95 % bound of the continuous law.
 
 k steps have the probability of the continuous law from k - 1/2 to k + 1/2, and a bound that is half a step farther
 holds at least as much. A running total is on the same steps. Where several noises are added up, half of the largest
-step among them does (`tests/plan/test_half_a_step.py` sums them up point by point): 10 X + Y is hardly finer than 10 X.
-Noise that is in whole numbers itself is known better (`chosen.whole_reach`).
+step among them is enough (`tests/plan/test_half_a_step.py` sums them up point by point): 10 X + Y is hardly finer than
+10 X. For noise in whole numbers there is a better bound (`chosen.whole_reach`).
 """
 
 
@@ -91,9 +91,9 @@ def reaching(
     steps: Sequence[float | Floats] = (),
     among: Iterable[int] = (),
 ) -> dict[int, Floats]:
-    """The `far` that makes `within` deviations and half a step reach so far; told in one of its measures or of these.
+    """The `far` that makes `within` deviations and half a step reach this far, put in one of its measures or of these.
 
-    What is reached without it stays.
+    A reach that is already as large stays.
     """
     slopes, far = of
     noisy = sorted({*slopes, *far, *among})
@@ -141,8 +141,8 @@ def product(
 ) -> dict[int, Floats]:
     """The `far` of a value with these slopes: its own, and what two noises add that are multiplied with each other.
 
-    Their product is as likely to point one way as another, so variances add up; of a value that noise chose it may
-    point the way of the rest, and deviations do.
+    Their product is equally likely to have either sign, so variances add up. In a value that noise chose it may have
+    the sign of the rest, so deviations add up.
     """
     slopes, far = of
     noisy = sorted({*left[0], *left[1]})
@@ -210,7 +210,7 @@ def _following(
 
 
 def _added(far: Slopes, measure: int, variance: Floats, spreads: Sequence[float | Floats]) -> dict[int, Floats]:
-    """So much more variance, told as a squared slope in one of the measures."""
+    """This much more variance, as a squared slope in one of the measures."""
     unit = np.square(spreads[measure])
     more = np.where(unit > 0, variance / np.where(unit > 0, unit, 1.0), 0.0)
     more = np.where(np.isnan(more), 0.0, np.maximum(more, 0.0))

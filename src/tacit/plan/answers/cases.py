@@ -16,9 +16,9 @@ from tacit.plan.answers.formulas import Bools, Cells, Constant, Estimate, Floats
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The value of the first condition that holds, or the last value; each cell has the slopes of what was chosen.
+    """The value of the first condition that holds, or the last value; each cell has the slopes of the chosen value.
 
-    Where noise may have decided a condition, intervals take in the values of the other branches as well (`spanned`).
+    Where noise may have decided a condition, intervals include the values of the other branches as well (`spanned`).
     """
 
     conditions: tuple[Formula, ...]
@@ -41,14 +41,14 @@ class Choice:
         return spanned(found, values, self._possible(cells), cells, self.measures)
 
     def _first(self, holds: Sequence[Bools], size: int) -> NDArray[np.int64]:
-        """The place of the first that holds, or the last."""
+        """The place of the first condition that holds, or the last place."""
         chosen = np.full(size, len(holds))
         for place in reversed(range(len(holds))):
             chosen[holds[place]] = place
         return chosen
 
     def _possible(self, cells: Cells) -> list[Bools]:
-        """Which values may be the ones in truth."""
+        """Which values may be the true ones."""
         reached, found = np.ones(cells.size, dtype=np.bool_), []
         for condition in self.conditions:
             verdict = verdict_of(condition, cells)
@@ -77,11 +77,11 @@ def mixed(chosen: NDArray[Any], estimates: Sequence[Estimate]) -> Estimate:
 def spanned(
     found: Estimate, estimates: Sequence[Estimate], possible: Sequence[Bools], cells: Cells, measures: Iterable[int]
 ) -> Estimate:
-    """What was chosen, off by as much as takes in every other value that may be the one in truth.
+    """The chosen value, off by enough to include every other value that may be the true one.
 
     Where all noises are within their reach r, the true value is that of a possible place p, within r_p of x_p; so it is
-    within |x - x_p| + r_p of the x that is shown. A place without a value cannot be held; where it is open whether it
-    has one, nothing is known.
+    within |x - x_p| + r_p of the x that is shown. A place without a value cannot be included; where it is open whether
+    it has one, nothing is known.
     """
     if found.value.dtype == object:
         return found

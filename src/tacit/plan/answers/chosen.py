@@ -1,7 +1,7 @@
 """Values that their own noise chose: the greatest of many, the first rows of a sorted answer, rows that HAVING kept.
 
-Of many noisy numbers the one that is shown because it is the greatest is likely one whose noise was great, so an
-interval for a number that was named beforehand covers it too seldom.
+If one of many noisy numbers is shown because it is the greatest, its noise was probably large, so an interval made for
+a number that was named beforehand covers it too seldom.
 
 Theorem. Let each of m noisy values be off by at most q deviations with probability at least 1 - a/m. With probability
 at least 1 - a all of them are, and then
@@ -19,11 +19,11 @@ Proof. Let x_j stand at place r from the top, and T be the r greatest true value
 Z_i < -q: j itself, if it is in T; else one of the r members of T does not stand before j, and x_i <= x_j < t_j - q <=
 t_i - q. The T of the places o + 1 to o + k lie within each other, so this has probability at most (o + k) p. Turned
 round, Z_j > q has at most (m - o) p, with the least true values. Two-sided bounds for all would allow for 2 m p. So
-where noise is symmetric and of one deviation, m stands for half of m + k, rounded up. Of max x_i whose deviations
-differ, x_top + q d >= x_i + q d_i for the i that is greatest in truth, so that below it is that one noise again, and
-above at most m: the same number, with k = 1.
-Where all true values are alike the bound is reached, but for the product of two events; where they lie far apart, what
-stands first was never in doubt, and the interval holds more often than it says. Which case holds is private.
+where noise is symmetric and of one deviation, m stands for half of m + k, rounded up. For max x_i with different
+deviations, x_top + q d >= x_i + q d_i for the i whose true value is greatest. So it is too low only where that one
+noise is, and too high only where one of at most m noises is: the same number, with k = 1.
+Where all true values are equal the bound is reached, up to the product of two events. Where they lie far apart, the
+first one was never in doubt, and the interval holds more often than it says. Which case holds is private.
 
 Theorem (keys that are not known). A noisy count x = n + X with X Laplace of scale b is shown where x > k. If n <= k,
 P(X >= x - n | shown) = exp(-(x - k)/b), whatever n is; if n > k it is at most that of X >= x - n times 2. So with
@@ -53,14 +53,14 @@ if TYPE_CHECKING:
 
 
 ONE, SEVERAL, SHARED = 1, 2, 3
-"""Which noises a whole number has: of one measure; of several, added up; or fractions of such noises, rounded."""
+"""Which noise a whole number has: of one measure; of several, added up; or fractions of such noises, rounded."""
 
 
 ROWS_BY_NOISE = (
     "Noisy values decide which rows are shown: +/- holds for all rows that could be shown at once, "
     "and nothing is said about the others"
 )
-"""What an answer says whose rows noise chose."""
+"""The note of an answer whose rows noise chose."""
 
 
 def reach(level: float, heavy_tailed: bool, among: int = 1) -> float:
@@ -73,7 +73,7 @@ def reach(level: float, heavy_tailed: bool, among: int = 1) -> float:
 def whole_reach(
     deviation: float, level: float, heavy_tailed: bool, among: int = 1, *, several: bool = False, shared: bool = False
 ) -> float:
-    """How far one noise in whole numbers, of this deviation, is off at the most: the least whole number that holds.
+    """How far off one noise in whole numbers of this deviation is at most: the least whole number that holds.
 
     Theorem. 0, where the variance is at most the probability m that may be missed: noise that is not 0 is 1 or more in
     size, so its probability is at most the variance, whatever the law.
@@ -103,7 +103,7 @@ def whole_reach(
     if heavy_tailed:
         variance = deviation**2
         ratio = variance / (variance + 1 + math.sqrt(2 * variance + 1))  # of 2 a/(1 - a)**2 = variance
-        # the last term: what floats may be off by where a is near 1
+        # the last term: the error of floats where a is near 1
         single = max(0, math.ceil(math.log(allowed * (1 + ratio) / 2) / math.log(ratio) - 1 - 1e-9))
         return max(single, rounded) if several or shared else single
     return rounded if deviation >= 1 else max(rounded, _summed_up(deviation, allowed))
@@ -130,12 +130,12 @@ def order_by_noise(plan: Plan) -> bool:
 
 
 def placed(everything: int, shown: int = 1) -> int:
-    """What this many values count for, where some are shown at their own places among them (the theorem above)."""
+    """The m of the theorem above for this many values, where some are shown at their own places among them."""
     return (everything + shown + 1) // 2
 
 
 def sorted_alone(plan: Plan, formula: Formula, spreads: Sequence[float | Floats]) -> bool:
-    """Whether this column, of symmetric noise that is alike in all cells, is what LIMIT chose its rows by, alone."""
+    """Whether LIMIT chose its rows by this column alone, and its noise is symmetric and the same in all cells."""
     if rows_by_noise(plan) or plan.summary is not None or not isinstance(formula, Linear) or not plan.order:
         return False
     alike = all(np.ptp(np.asarray(spreads[measure])) == 0 for measure in formula.measures)
@@ -143,7 +143,7 @@ def sorted_alone(plan: Plan, formula: Formula, spreads: Sequence[float | Floats]
 
 
 def among(formula: Formula, cells: Cells, everything: int, *, rows_chosen: bool, own: int = 0) -> int:
-    """Among how many noisy values noise chose those of this column; 1 where it chose none.
+    """The number of noisy values among which noise chose those of this column; 1 where it chose none.
 
     `own`: how many rows are shown that were chosen by the places of these very values (`sorted_alone`), if they were.
     """
@@ -157,7 +157,7 @@ def among(formula: Formula, cells: Cells, everything: int, *, rows_chosen: bool,
             times *= max(1, sum(bool(each.measures) for each in part.parts))
         elif isinstance(part, Choice) and any(each.measures for each in part.conditions):
             noisy = sum(bool(each.measures) for each in part.values) + sum(map(comparisons, part.conditions))
-            noisy = noisy if part is formula else max(2, noisy)  # together with the rest
+            noisy = noisy if part is formula else max(2, noisy)  # chosen together with the rest
             local, times = everything, times * noisy
         elif isinstance(part, Window):
             local = max(local, _in_window(part, cells, everything))
@@ -209,7 +209,7 @@ def _parts(formula: Any) -> Iterator[Any]:
 
 
 _WITHOUT_PARTS = frozenset({Linear, Mean, KeyFormula})
-"""Most formulas: numbers and places are all they have."""
+"""Most formulas, which have only numbers and places."""
 
 
 def is_count(formula: Formula, measures: Sequence[int]) -> bool:
@@ -221,13 +221,13 @@ def is_count(formula: Formula, measures: Sequence[int]) -> bool:
 
 
 def unsure(noisy: Floats, least: int, deviation: float) -> Floats:
-    """The deviations of counts by which keys were shown: of those that barely passed, nothing is known below."""
+    """The deviations of counts by which keys were shown: for a count that barely passed, nothing is known below."""
     most = reach(0.95, True, 2)
     return np.where(noisy - least < most * deviation, np.maximum(deviation, noisy / most), deviation)
 
 
 def is_chosen(formula: Formula) -> bool:
-    """Whether noise can decide which of several noisy values a column shows, whatever rows there are."""
+    """Whether noise can decide which of several noisy values a column shows, whatever the rows are."""
     return any(_chooses(part) for part in _parts(formula))
 
 
@@ -253,5 +253,5 @@ def is_place(formula: Formula) -> bool:
 
 
 def picked(formula: Formula, keys: int) -> bool:
-    """Whether a picked value (a quantile, say) is part of it; the first so many that can be shown are keys."""
+    """Whether a picked value (such as a quantile) is part of it; places below `keys` are those of keys."""
     return any(isinstance(part, KeyFormula) and part.place >= keys for part in _parts(formula))

@@ -1,11 +1,11 @@
-"""Conditions on finished cells, and what they may be in truth where noise leaves that open.
+"""Conditions on finished cells, and their possible true values where noise leaves them open.
 
 Promise: as for every formula, nothing but noisy measures and released keys is seen, so they cost nothing.
 
 Theorem. Where every noise is within its reach, a - b is off by at most the reach r of that difference. So a < b may
 hold in truth only if a - b < r, and fail only if a - b >= -r; likewise for the others. AND may hold only if all of its
-parts may, and so on: `verdict_of` says of each cell what a condition may be, and is wrong only where a noise is beyond
-its reach, which has the probability that intervals may miss with.
+parts may, and so on: `verdict_of` says for each cell what a condition may be, and is wrong only where a noise is beyond
+its reach, which happens as rarely as an interval misses.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tacit.plan.answers.formulas import (
 class Test:
     """A condition on a cell: 1 where it holds, 0 where not, NaN where a part of it does not exist.
 
-    As a number it is off by 1 where it may be otherwise in truth.
+    As a number it is off by 1 where its true value may be the other one.
     """
 
     op: str
@@ -56,7 +56,7 @@ class Test:
         return Estimate(value, {}, far, doubtful=verdict.missing & (verdict.holds | verdict.fails), decided=True)
 
     def values(self, cells: Cells) -> Floats:
-        """What it is by the noisy numbers."""
+        """Its value according to the noisy numbers."""
         # keys and constants among themselves are compared exactly; compared with a noisy number all are floats
         exact = all(isinstance(part, (KeyFormula, Constant)) for part in self.parts)
         parts = [
@@ -72,7 +72,7 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a condition may be in truth, cell by cell: true, false, or NULL."""
+    """What the true value of a condition may be, cell by cell: true, false, or NULL."""
 
     holds: Bools
     fails: Bools
@@ -80,7 +80,7 @@ class Verdict:
 
 
 def verdict_of(condition: Formula, cells: Cells) -> Verdict:
-    """What a condition may be in truth, where each noise is within its reach."""
+    """What the true value of a condition may be, where each noise is within its reach."""
     if not condition.measures or not cells.spreads or not cells.within:
         return _exactly(condition.of(cells).value)
     if isinstance(condition, Test):
@@ -159,7 +159,7 @@ _MAY: Mapping[str, tuple[Callable[[Floats, Floats], Any], Callable[[Floats, Floa
 
 
 def comparisons(condition: Formula) -> int:
-    """How many noisy numbers it looks at."""
+    """How many noisy numbers it uses."""
     if not condition.measures:
         return 0
     if isinstance(condition, Test) and condition.op in ("and", "or", "not"):

@@ -1,12 +1,12 @@
-"""How far outputs will be off, before anything is spent: the same formulas, at a cell that is made up.
+"""How far outputs will be off, before anything is spent: the same formulas, on a made-up cell.
 
 The made-up cell has a number of rows that the asker names, its values spread evenly over their bounds.
-Sums and counts are off by the same amount in every cell; means and variances by less where there are more rows, and by
-more where the values lie off the middle of their bounds (the noise of the count then matters too). How much more at
-most is looked up over cells of extreme kinds: all rows at one value, or at two, from bound to bound.
+Sums and counts are off by the same amount in every cell; means and variances are off by less where there are more rows,
+and by more where the values lie away from the middle of their bounds (the noise of the count then matters too). How
+much more at most is found from extreme cells: all rows at one value, or at two, from bound to bound.
 
-A root is off by no more than the root of what its argument is off by: |sqrt(v + e) - sqrt(v)| <= sqrt(|e|). That
-bounds it where the variance is nothing and its slope has no bound.
+A root is off by no more than the root of its argument's error: |sqrt(v + e) - sqrt(v)| <= sqrt(|e|). That bounds it
+where the variance is zero and the slope has no bound.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _NORMAL_95 = NormalDist().inv_cdf(0.975)
 
 @np.errstate(all="ignore")
 def expected_errors(plan: Plan, rows: int | None) -> tuple[Expected, ...]:
-    """One for each output that is noisy; without `rows` the ones that depend on it have a deviation of infinity."""
+    """One for each output that is noisy; without `rows`, outputs that depend on it have a deviation of infinity."""
     deviations, steps = [measure.deviation for measure in plan.measures], noise_steps(plan)
     found = []
     cells: Cells | None = None
@@ -60,7 +60,7 @@ def expected_errors(plan: Plan, rows: int | None) -> tuple[Expected, ...]:
         if not output.formula.measures or output.picked:
             continue
         if plan.summary is not None and not isinstance(plan.keys, KnownKeys):
-            continue  # how many rows are added up is not known before
+            continue  # how many rows are added up is not known beforehand
         fixed = isinstance(output.formula, (Linear, MapFormula))
         if not fixed and rows is None:
             continue
@@ -75,7 +75,7 @@ def expected_errors(plan: Plan, rows: int | None) -> tuple[Expected, ...]:
         within = max(straight, told)
         most = within if fixed else _at_most_95(plan, output.formula, rows or 1, deviations, many)
         if not fixed and most is not None and 0 < straight < math.inf:
-            most = max(most * (within / straight), within)  # what bends and steps add here they add elsewhere, nearly
+            most = max(most * (within / straight), within)  # bends and steps add nearly as much elsewhere
         ends = range_of(output.formula)
         if ends is not None:  # nothing is off by more than from one end to the other
             within, most = min(within, ends[1] - ends[0]), None if most is None else min(most, ends[1] - ends[0])
@@ -86,7 +86,7 @@ def expected_errors(plan: Plan, rows: int | None) -> tuple[Expected, ...]:
 def _told_95(
     plan: Plan, output: OutputPlan, cells: Cells, deviations: list[float], steps: list[float], many: int
 ) -> float | None:
-    """What the answer itself would say of such a cell, bends and half steps and all; None where it says nothing."""
+    """What the answer would state for such a cell, with bends and half steps; None where it states nothing."""
     heavy = not all(isinstance(each.mechanism, Gaussian) for each in plan.measures)
     far = reach(0.95, heavy, many)
     estimate = output.formula.of(replace(cells, within=far, steps=steps))
@@ -100,7 +100,7 @@ def _told_95(
 
 
 def _at_most_95(plan: Plan, formula: Formula, rows: int, deviations: list[float], many: int) -> float | None:
-    """What 95 of 100 errors stay below, wherever the values lie between their bounds."""
+    """A size that 95 of 100 errors stay below, wherever the values lie between their bounds."""
     if isinstance(formula, Root):
         inside = _at_most_95(plan, formula.inside, rows, deviations, many)
         return None if inside is None else math.sqrt(inside)
@@ -135,7 +135,7 @@ def _shape(measure: Measure) -> tuple[int, ...]:
 
 
 def _all_cells(plan: Plan, keys: KnownKeys, rows: int) -> Cells:
-    """Every cell made up: what adds up several of them is as far off as they are together."""
+    """All cells are made up: a sum of several of them is as far off as they are together."""
     cells = len(keys.cells)
     sums = [np.full(cells, as_float(rows * measure.typical)) for measure in plan.measures]
     shown = [[read_key(column, cell[place]) for cell in keys.cells] for place, column in enumerate(keys.columns)]
@@ -144,7 +144,7 @@ def _all_cells(plan: Plan, keys: KnownKeys, rows: int) -> Cells:
 
 
 def _candidates(plan: Plan, formula: Formula, cells: Cells) -> int:
-    """Among how many noisy values noise will choose those that are shown, as far as that is known beforehand."""
+    """The number of noisy values among which noise will choose the shown ones, as far as it is known beforehand."""
     everything = len(plan.keys.cells) if isinstance(plan.keys, KnownKeys) else 1
     cut = (plan.limit is not None and plan.limit < everything) or plan.offset > 0
     rows_chosen = rows_by_noise(plan) or (cut and order_by_noise(plan))
@@ -155,7 +155,7 @@ def _candidates(plan: Plan, formula: Formula, cells: Cells) -> int:
 
 
 def _within_95(plan: Plan, formula: object, spread: float, many: int) -> float:
-    """What 95 of 100 errors stay below: exact for one measure alone, by the normal law for several."""
+    """A size that 95 of 100 errors stay below: exact for one measure alone, by the normal law for several."""
     if many > 1:
         return spread * reach(0.95, not all(isinstance(each.mechanism, Gaussian) for each in plan.measures), many)
     alone = isinstance(formula, Linear) and len(formula.terms) == 1
@@ -171,5 +171,5 @@ def _within_95(plan: Plan, formula: object, spread: float, many: int) -> float:
 
 @lru_cache(maxsize=1_024)
 def _error_95(mechanism: Laplace | Gaussian | KeySelection) -> float:
-    """What 95 of 100 errors of one noisy number stay below, exactly. Many questions have the same noise."""
+    """The exact size that 95 of 100 errors of one noisy number stay below. Many questions have the same noise."""
     return as_float(mechanism.error("0.95"))

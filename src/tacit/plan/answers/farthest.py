@@ -1,11 +1,11 @@
-"""How far off a value can be at the most, whatever its noise was.
+"""How far off a value can be at most, whatever its noise was.
 
 Theorem. A mean of numbers between two bounds lies between them, a variance between 0 and a quarter of their distance
 squared (twice that for a sample, of two rows at least), a covariance within a quarter of the product of two distances,
-a correlation between -1 and 1. Values that are shown are held to the same. So the exact value is no farther from the
-one that is shown than the farther end, and an interval that is cut there loses nothing. It is cut at every level alike.
-What rises with such a number lies between what it makes of the ends; a choice among several between the least and the
-greatest end of them.
+a correlation between -1 and 1. Shown values are clamped to the same bounds. So the exact value is no farther from the
+shown one than the farther end, and an interval that is cut there loses nothing. It is cut at every level alike. A
+rising function of such a number lies between its values at the ends; a choice among several numbers lies between the
+least and the greatest of their ends.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SAMPLE = 2.0  # n/(n - 1) for n of 2 or more
 
 
 def range_of(formula: Formula) -> tuple[float, float] | None:
-    """Between which values of a formula lie, exact and shown; None where nothing is known."""
+    """The two ends between which a formula's exact and shown values lie; None where nothing is known."""
     if isinstance(formula, Mean):
         return as_float(formula.low), as_float(formula.high)
     if isinstance(formula, Variance):
@@ -61,7 +61,7 @@ def range_of(formula: Formula) -> tuple[float, float] | None:
 
 
 def _around(ranges: Sequence[tuple[float, float] | None]) -> tuple[float, float] | None:
-    """What takes in all of them; None where nothing is known of one."""
+    """The ends that include all of them; None where nothing is known of one."""
     known = [each for each in ranges if each is not None]
     if not known or len(known) < len(ranges):
         return None

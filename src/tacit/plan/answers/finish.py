@@ -2,7 +2,7 @@
 
 Promise: only noisy measures and released keys come in, so nothing here can cost privacy or depend on a row. It is
 total: whatever the noise was, it raises nothing and warns of nothing, and a value that does not exist is None. An
-answer that failed for some noises and not for others would say which noise it was.
+answer that failed for some noises and not for others would reveal its noise.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Finished:
     kinds: tuple[str, ...]
     columns: tuple[list[Any], ...]
     deviations: tuple[list[float] | None, ...]
-    among: tuple[int, ...]  # of how many noisy values those of a column were chosen by their noise (`chosen`)
+    among: tuple[int, ...]  # among how many noisy values noise chose those of a column (`chosen`)
     above: tuple[int | None, ...]  # where keys were shown by this very count: the count that it is above
     whole: tuple[int, ...]  # whether the noise of a column is in whole numbers (`in_whole_numbers`)
     farthest: tuple[list[float | None] | None, ...]  # how far off each value can be, whatever the noise (`farthest`)
@@ -86,12 +86,12 @@ def finish(
             spreads[place] = unsure(numbers[place], least, plan.measures[place].deviation)
     steps = noise_steps(plan)
     cells = Cells(len(keys), unbundled(numbers, plan.bundles), readable, left_out, spreads, steps=steps)
-    if plan.having is not None:  # before window functions, which see only what is left
+    if plan.having is not None:  # before window functions, which see only the remaining rows
         cells = cells.only(_kept(plan.having, cells), chosen=bool(plan.having.measures))
     rows = _kept(plan.qualify, cells)
-    if plan.summary is not None:  # what the rows that are left add up to
+    if plan.summary is not None:  # the totals of the remaining rows
         cells = cells.only(rows, chosen=plan.qualify is not None and bool(plan.qualify.measures))
-        widest = [float(np.max(each, initial=0.0)) for each in cells.spreads]  # groups are no cells
+        widest = [float(np.max(each, initial=0.0)) for each in cells.spreads]  # groups are not cells
         rows = _kept(plan.summary.having, cells, plan.summary.size(cells))
         spreads = list(widest)
     else:
@@ -109,7 +109,7 @@ def finish(
         own = len(rows) if not selected and sorted_alone(plan, output.formula, spreads) else 0
         counts.append(by_count * among(output.formula, cells, len(keys), rows_chosen=rows_chosen, own=own))
         estimate = output.formula.of(replace(cells, within=reach(0.95, heavy, counts[-1])))
-        # of these the value is the same, however far its noise is looked for
+        # their values are the same, however far noise reaches
         plain = isinstance(output.formula, (Linear, Mean))
         values = estimate.value if plain else as_it_reads(output.formula, cells)
         columns.append([_shown(output, value) for value in values[rows].tolist()])
@@ -130,7 +130,7 @@ def finish(
 
 
 def in_whole_numbers(plan: Plan, output: OutputPlan, cells: Cells, selected: Sequence[int] = ()) -> int:
-    """Whether an output is a whole number and so is its noise, or what it is rounded to: 0, ONE, SEVERAL or SHARED.
+    """Whether an output and its noise are whole numbers, or are rounded to them: 0, ONE, SEVERAL or SHARED.
 
     A count, the bins of a histogram; sums and differences of counts, and totals of them over the rows of an answer.
     """
@@ -152,14 +152,14 @@ def in_whole_numbers(plan: Plan, output: OutputPlan, cells: Cells, selected: Seq
 
 
 def _unit_terms(formula: Formula) -> bool:
-    """Whether it adds up or subtracts measures, as they are."""
+    """Whether it only adds up or subtracts measures."""
     return isinstance(formula, Linear) and bool(formula.terms) and all(abs(factor) == 1 for _, factor in formula.terms)
 
 
 def deviation_of(
     output: OutputPlan, estimate: Estimate, spreads: Sequence[float | Floats], steps: Sequence[float], *, whole: bool
 ) -> Floats:
-    """The deviation that is told of an output, with half a step where its noise is not in whole numbers.
+    """The deviation that is stated for an output, with half a step where its noise is not in whole numbers.
 
     `steps` are the `noise_steps` of the plan.
     """
@@ -173,7 +173,7 @@ def deviation_of(
 
 
 def noise_steps(plan: Plan) -> list[float]:
-    """Of each measure the largest step that its noise is made of: of those released together, that of their noises."""
+    """For each measure the largest step of its noise; for measures released together, that of the parts' noises."""
     steps = [1.0] * len(plan.measures)
     for each in plan.bundles:
         for place, row in zip(each.places, each.matrix, strict=True):

@@ -1,7 +1,7 @@
-"""Whatever was released, as a float: nothing here raises, warns or depends on how large the noise was.
+"""Released numbers as floats: nothing here raises, warns or depends on how large the noise was.
 
-Promise: every exact number has a float, the nearest one or the largest there is. Beyond `LARGEST` nothing is asked for:
-a question whose constants or columns are larger is refused while it is planned, before anything is charged.
+Promise: every exact number has a float, the nearest one or the largest there is. Nothing beyond `LARGEST` may be asked
+for: a question with larger constants or columns is refused while it is planned, before anything is charged.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def as_float(exact: int | float | Fraction) -> float:
 
 
 def as_floats(column: Any) -> NDArray[np.float64]:
-    """Released numbers, also those that are wider than any float."""
+    """Released numbers, even those beyond every float."""
     numbers = np.asarray(column)
     if numbers.dtype != object:
         return np.asarray(numbers, dtype=np.float64)
@@ -39,7 +39,7 @@ def as_floats(column: Any) -> NDArray[np.float64]:
 
 
 def as_whole(value: Any) -> int | None:
-    """A released number as a whole one of 64 bits; None where it is none."""
+    """A released number as a whole number of 64 bits; None where it is not one."""
     if isinstance(value, int):
         return max(-_WHOLE, min(_WHOLE, value))
     number = as_float(value)
@@ -49,13 +49,13 @@ def as_whole(value: Any) -> int | None:
 
 
 def as_real(value: Any) -> float | None:
-    """A released number as a finite float; None where it is none."""
+    """A released number as a finite float; None where it is not one."""
     number = as_float(value)
     return number if abs(number) <= _MOST else None
 
 
 def of_allowed_size(what: str, exact: object, largest: int = LARGEST) -> None:
-    """Refuse what floats would not hold, squared, whatever is added to it."""
+    """Refuse numbers whose squares, added up, floats could not hold."""
     if isinstance(exact, (int, Fraction)) and not -largest <= exact <= largest:
         digits = len(str(largest)) - 1
         raise QuestionError(

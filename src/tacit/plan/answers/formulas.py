@@ -1,11 +1,11 @@
 """Formulas: how an output is computed from noisy numbers, and how their noise carries over to it.
 
-Promise: a formula sees noisy measures and released keys only, so whatever it does costs nothing. Each evaluates for all
+Promise: a formula sees only noisy measures and released keys, so it costs nothing. Each evaluates for all
 cells at once to an `Estimate`: values, and the slope of the value in each measure. Noise of different measures is
 independent, so to first order the variance of an output is the sum of slope**2 times the measure's variance; measures
 that two parts of a formula share are thereby counted once and with their signs.
-A value that does not exist is NaN. Nothing raises, whatever the noise was; what numpy would warn of (`finish` and
-`expected_errors` keep it quiet) is infinite or NaN, and shown as a value that does not exist.
+A value that does not exist is NaN. Nothing raises, whatever the noise was; results of which numpy would warn (`finish`
+and `expected_errors` keep it quiet) are infinite or NaN, and shown as values that do not exist.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _FAR = 10.0  # deviations: more than any level up to 1 - 1e-6 needs for one valu
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The cells of an answer: noisy measures in grid units, and the keys as they read.
+    """The cells of an answer: noisy measures in grid units, and the keys as people read them.
 
-    `left_out` says of each key where a cell's level leaves it out (1) and where not (0). `spreads` are the standard
+    `left_out` says for each key which cells' levels leave it out (1) and which do not (0). `spreads` are the standard
     deviations of the measures' noise. `chosen`: noisy values decided which cells these are. `within`: how many
-    deviations intervals will reach, which decides what bends add to slopes (`bends`); 0 for slopes alone. `steps`: of
-    each measure the largest step that its noise is made of, () where that is not asked for.
+    deviations intervals will reach, which decides what bends add to slopes (`bends`); 0 for slopes alone. `steps`: the
+    largest step of each measure's noise, () where that is not needed.
     """
 
     size: int
@@ -64,10 +64,10 @@ class Estimate:
     """Values with their slopes in the measures they depend on. Texts and dates have no slopes.
 
     `far` holds, for values that add up several cells, the sum of the squared slopes in the other cells; and where a
-    value bends within what its noise may be, the squared slopes that this is worth (`bends`). `steps`: for values that
-    have no slopes of their own, as they add up rows, the largest slope in any of these. `doubtful`: where noise leaves
-    open whether there is a value in truth (a mean of rows of which there may be none); None for nowhere. `decided`:
-    noise decides a condition in it, so that it may be off by all of its reach at once, and not by a little.
+    value bends within the reach of its noise, the squared slopes that stand for the bend (`bends`). `steps`: for values
+    that add up rows and so have no slopes of their own, the largest slope in any of these rows. `doubtful`: where noise
+    leaves open whether there is a true value (the mean of rows of which there may be none); None for nowhere.
+    `decided`: noise decides a condition in it, so it may be off by all of its reach at once, not by a little.
     """
 
     value: NDArray[Any]
@@ -83,7 +83,7 @@ class Estimate:
         return bool(self.slopes or self.far)
 
     def carried(self, value: NDArray[Any], factor: Floats) -> Estimate:
-        """Another value, which moves by this factor as much."""
+        """Another value, which moves this factor times as much."""
         far = {measure: squares * np.square(factor) for measure, squares in self.far.items()}
         slopes = {measure: slope * factor for measure, slope in self.slopes.items()}
         return Estimate(value, slopes, far, doubtful=self.doubtful, decided=self.decided)
@@ -100,13 +100,13 @@ class Estimate:
 
 
 def either(*doubts: Bools | None) -> Bools | None:
-    """Where one of these says so."""
+    """Where at least one of these is true."""
     known = [each for each in doubts if each is not None]
     return functools.reduce(np.logical_or, known) if known else None
 
 
 def off_at_most(values: Floats, deviations: Floats, rows: Sequence[int], top: int, *, greatest: bool) -> float:
-    """In deviations of its own, how far off the greatest (or least) of some values is: 1, or more by what may beat it.
+    """How far off the greatest (or least) of some values is, in its own deviations: 1, or more if another may beat it.
 
     Where every value is off by at most q deviations, max x_i is off by at most max(q d_top, max(x_i + q d_i) - x_top).
     The second grows faster than q, so it is taken at a large q, in shares of q.
@@ -133,7 +133,7 @@ class Formula(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """The same everywhere."""
+    """A constant, the same in all cells."""
 
     value: Any
 
@@ -204,7 +204,7 @@ class Linear:
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """centre + sum / count, held to the bounds; a noisy count below one is read as one."""
+    """centre + sum / count, held to the bounds; a noisy count below one counts as one."""
 
     total: int | None
     count: int
@@ -232,7 +232,7 @@ class Mean:
 
 
 def too_few(value: Floats, place: int, cells: Cells, least: float) -> Bools | None:
-    """Where a value is shown, and the count (measure `place`) leaves open whether there are this many rows."""
+    """Where a value is shown although the count (measure `place`) leaves open whether there are this many rows."""
     if not cells.spreads or not cells.within:
         return None
     own: Moves = ({place: np.ones(cells.size)}, {})
@@ -364,7 +364,7 @@ class Apply:
 
 
 def as_it_reads(formula: Formula, cells: Cells) -> NDArray[Any]:
-    """The values of a formula. A bare key or constant keeps its exact value, which a float above 2**53 would not."""
+    """The values of a formula. A bare key or constant keeps its exact value, which a float above 2**53 would lose."""
     if not isinstance(formula, (KeyFormula, Constant)):
         return formula.of(cells).value
     column = np.empty(cells.size, dtype=object)

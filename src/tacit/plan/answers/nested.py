@@ -35,7 +35,7 @@ class ListFormula:
 
 @dataclass(frozen=True, slots=True)
 class MapFormula:
-    """By label the noisy numbers of a measure that has several in each cell; each is off by the measure's noise."""
+    """The noisy numbers, by label, of a measure that has several in each cell; each is off by the measure's noise."""
 
     measure: int
     labels: tuple[Any, ...]

@@ -1,10 +1,10 @@
 """Means, variances and covariances of no rows: NULL, as in SQL, where the noisy count says so.
 
 A mean of no rows does not exist, and a variance of a sample needs two. Whether there are rows is private; the noisy
-count is not. Where it lies nearer to a smaller number of rows than to the least one, and so far below that noise of it
-would be as great in one of forty cases alone, the value is told to be missing. To show the middle of the bounds there,
-within the noise of sums that add up nothing, would be an interval around a number that does not exist. Where the count
-leaves it open, the quotient by a noisy count has an interval that is wide enough (`bends`).
+count is not. Where the count is nearer to a smaller number of rows than to the least one, and so far below it that
+noise alone would do this in only one of forty cases, the value is reported as missing. The middle of the bounds with
+the noise of empty sums would be an interval around a number that does not exist. Where the count leaves it open, the
+quotient by a noisy count has an interval that is wide enough (`bends`).
 
 Promise: only noisy numbers and the deviations of their noise come in.
 """
@@ -23,7 +23,7 @@ _HALF_A_ROW = 0.5
 
 
 def unless_empty(value: Floats, count: Floats, place: int, spreads: Sequence[float | Floats], least: float) -> Floats:
-    """The values, NaN where so few rows are there, as far as the count (measure `place`) can tell."""
+    """The values, NaN where there are too few rows, as far as the count (measure `place`) can show."""
     if not spreads:
         return value
     return np.where(least - count > np.maximum(WITHIN_95 * np.asarray(spreads[place]), _HALF_A_ROW), np.nan, value)

@@ -66,7 +66,7 @@ class Covariance:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A number held between two bounds; its slopes stay, because the noise that was cut off was there."""
+    """A number held between two bounds; its slopes stay, because the noise that was cut off did exist."""
 
     inside: Formula
     low: float

@@ -1,8 +1,8 @@
-"""Roots and squares of noisy numbers: how far off they are where a slope does not tell, near zero.
+"""Roots and squares of noisy numbers: how far off they are near zero, where slopes do not say it.
 
 Promise: as for every formula, nothing but noisy measures is seen. The deviation that an answer states of a value is
-made of slopes; here the slopes are those of chords, over what the number inside may be off by, so that an interval of a
-stated number of deviations holds what it says also where the curve bends within it.
+made of slopes; here the slopes are those of chords over the possible error of the number inside, so that an interval of
+a stated number of deviations holds what it says even where the curve bends within it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def spread_of(inner: Estimate, cells: Cells) -> Floats:
 
 
 def bent(estimate: Estimate, straight: Floats) -> Estimate:
-    """The same deviation, of which slopes tell only this share: what noise does to a bend does not cancel elsewhere."""
+    """The same deviation, of which slopes carry only this share: what noise does to a bend cancels nowhere."""
     rest = 1 - np.square(straight)
     far = dict(estimate.far)
     for measure, slope in estimate.slopes.items():
@@ -51,7 +51,7 @@ def bent(estimate: Estimate, straight: Floats) -> Estimate:
 
 
 def root_slope(x: Floats, deviation: Floats, within: float = 0.0) -> Floats:
-    """What a deviation of x is worth in its root, x not below zero: the slope of the chord, not of the curve.
+    """How much a deviation of x moves its root, x not below zero: the slope of the chord, not of the curve.
 
     Where x is off by at most q deviations d, its root is off by at most the larger of sqrt(x) - sqrt(max(x - q d, 0))
     and sqrt(x + q d) - sqrt(x); as shares of q d these are the slopes of two chords. q is what an interval will reach
@@ -65,13 +65,13 @@ def root_slope(x: Floats, deviation: Floats, within: float = 0.0) -> Floats:
         rise = np.sqrt(x + off) - root
         chord = np.maximum(fall, rise) / off
         plain = 0.5 / np.maximum(root, LEAST_ROOT)
-        # far from zero the chord is the curve, and differences of roots are rounding
+        # far from zero the chord equals the curve, and differences of roots are only rounding
         return np.asarray(np.where((off > 1e-9 * x) & np.isfinite(chord), chord, plain))
 
 
 @dataclass(frozen=True, slots=True)
 class Squared:
-    """The square. Of a number c that is off by at most q d it is off by at most q d (2 |c| + q d), also near zero."""
+    """The square. For a number c that is off by at most q d, it is off by at most q d (2 |c| + q d), even near zero."""
 
     inside: Formula
 

@@ -2,13 +2,13 @@
 
 Promise: they are computed from released keys and noisy numbers alone, so they cost nothing beyond the answer.
 
-The rows are those that the answer has: with known keys all of them, also where nothing was found, and with unknown keys
-the ones that are shown. How the noise carries over: cell r's measure m has independent noise, and a total T_a moves
-with it by a slope J_a(m, r); an output f(T_1, T_2, ...) moves by the sum of f's slopes times these, so to first order
-its variance is the sum over m and r of the square of that sum times the measure's variance. The greatest and the least
-move with the cell that holds it, or with one that may hold it in truth: which case holds is private. Noise chose that
-cell, as it did where rows were left out by noisy values: deviations then add up instead of their squares, and intervals
-are wider (`chosen`).
+The rows are those of the answer: with known keys all of them, even where nothing was found, and with unknown keys the
+ones that are shown. How the noise carries over: cell r's measure m has independent noise, and a total T_a moves with it
+by a slope J_a(m, r); an output f(T_1, T_2, ...) moves by the sum of f's slopes times these, so to first order its
+variance is the sum over m and r of the square of that sum times the measure's variance. The greatest and the least move
+with the cell that holds them, or with one that may truly hold them: which case holds is private. Noise chose that cell,
+as it did where rows were left out by noisy values: deviations then add up instead of their squares, and intervals are
+wider (`chosen`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Total:
         return frozenset() if self.argument is None else self.argument.measures
 
     def of(self, cells: Cells, groups: Sequence[Sequence[int]]) -> tuple[Floats, list[Slopes], list[Slopes]]:
-        """Its value in each group, its slopes in the group's cells, and the squared slopes in what lies beyond them."""
+        """Its value in each group, its slopes in the group's cells, and the squared slopes in other cells."""
         if self.argument is None:
             nothing: list[Slopes] = [{} for _ in groups]
             return np.array([float(len(rows)) for rows in groups]), nothing, nothing
@@ -72,7 +72,7 @@ def _total(function: str, values: Floats, spreads: Floats | None) -> tuple[float
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """The groups of an answer's rows: those that are alike in these keys, or all of them."""
+    """The groups of an answer's rows: those that agree in these keys, or all of them."""
 
     keys: tuple[KeyFormula, ...]
 
@@ -133,7 +133,7 @@ class Summed:
                     steps[measure][group] = max(steps[measure][group], float(np.max(np.abs(moved), initial=0.0)))
                     beyond += float(np.square(factor)) * float(np.sum(found[place][2][group].get(measure, 0.0)))
                 squares[measure][group] = float(np.square(together + float(np.sqrt(np.square(slope).sum())))) + beyond
-        for place, bent in estimate.far.items():  # told in one of the measures, by how much the total moves
+        for place, bent in estimate.far.items():  # put in one of the measures, by how much the total moves
             for measure in sorted(self.totals[place].measures)[:1]:
                 unit = np.float64(widest[measure] if widest else 0.0)
                 more = bent * np.square(spreads[place] / unit) if unit > 0 else np.zeros(len(groups))
@@ -142,7 +142,7 @@ class Summed:
 
 
 def _spreads(moves: tuple[list[Slopes], list[Slopes]], widest: Sequence[float], *, together: bool) -> Floats:
-    """The deviation of a total in each group. Noises that chose the rows may all point one way (`together`)."""
+    """The deviation of a total in each group. Noises that chose the rows may all have one sign (`together`)."""
     found = []
     for near, far in zip(*moves, strict=True):
         total = np.float64(0.0)
@@ -167,7 +167,7 @@ def _steps(moves: list[Slopes], steps: Sequence[float | Floats]) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """That an answer's rows are added up once more: by which keys, and which of the groups are shown."""
+    """A summary: an answer's rows are added up once more, by some keys, and some of the groups are shown."""
 
     grouping: Grouping
     having: Formula | None = None

@@ -1,7 +1,7 @@
-"""The plan of answers put together (UNION ALL): the plans of its SELECTs, and what their columns are together.
+"""The plan of answers put together (UNION ALL): the plans of its SELECTs, and and the joint kinds of their columns.
 
 Promise: the kinds of all columns follow from the plans, before anything is paid; SELECTs whose columns do not fit
-together are refused here. What the whole costs is the composition of what its plans cost. Putting rows one below the
+together are refused here. The cost of the whole is the composition of its plans' costs. Putting rows one below the
 other, sorting and cutting them looks at released values alone, and is free.
 """
 
@@ -38,17 +38,17 @@ class UnitedPlan:
 
     @property
     def event(self) -> Event:
-        """What all of it costs."""
+        """The event of all plans together."""
         return Composed(tuple(plan.event for _, plan in self.plans))
 
     @property
     def epsilon(self) -> Fraction:
-        """What was asked for in all."""
+        """The total that was asked for."""
         return sum((plan.epsilon for _, plan in self.plans if plan.epsilon is not None), Fraction(0))
 
     @property
     def delta(self) -> Fraction:
-        """What was asked for in all."""
+        """The total that was asked for."""
         return sum((plan.delta for _, plan in self.plans), Fraction(0))
 
     @property
@@ -80,7 +80,7 @@ class UnitedPlan:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the answers say of themselves."""
+        """The notes of all answers."""
         return tuple(dict.fromkeys(note for family, plan in self.plans for note in self._notes(family, plan)))
 
     def _notes(self, family: Family, plan: Plan) -> Iterator[str]:
@@ -117,7 +117,7 @@ class UnitedPlan:
 
 
 def spoken(notes: Iterable[str], own: Mapping[str, str]) -> Iterator[str]:
-    """The notes that speak of these columns or of none; columns without an alias get the asker's names (`own`)."""
+    """The notes about these columns or about none; columns without an alias get the asker's names (`own`)."""
     hidden = rf"{re.escape(HIDDEN)}\d+"
     for note in notes:
         named = re.findall(hidden, note)

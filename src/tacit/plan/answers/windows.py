@@ -1,7 +1,8 @@
 """Window functions over the rows of an answer, evaluated on noisy numbers and released keys: they cost nothing.
 
 A sum over several rows carries the noise of all of them: `Estimate.far` holds the squared slopes in other rows.
-The steps grow with the rows of the answer; only a sum over a frame that moves takes, for each row, one pass over it.
+The time grows in proportion to the rows of the answer; only a sum over a moving frame takes one pass over the frame for
+each row.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Window:
 
     @property
     def by_noise(self) -> bool:
-        """Whether noisy values decide which rows it looks at."""
+        """Whether noisy values decide which rows it uses."""
         return any(each.formula.measures for each in self.order) or any(each.measures for each in self.partition)
 
     def of(self, cells: Cells) -> Estimate:
@@ -78,7 +79,7 @@ class Window:
     def _carry_one(
         self, inner: Estimate, rows: Places, starts: Places, ends: Places, spreads: Floats, far: Slopes
     ) -> None:
-        """The greatest or least moves with the one row that is it, or with what may be greater in truth."""
+        """The greatest or least moves with the row that has it, or with one that may truly be greater."""
         reached: dict[tuple[int, int], tuple[int, float] | None] = {}
         for place, frame in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
             if frame not in reached:  # most frames are those of many rows
@@ -93,7 +94,7 @@ class Window:
                 far[measure][rows[place]] = np.square(wider) * squares
 
     def _top(self, inner: Estimate, chosen: Places, spreads: Floats) -> tuple[int, float] | None:
-        """The row that is greatest or least, and by how many of its deviations it may be off."""
+        """The row with the greatest or least value, and by how many of its deviations it may be off."""
         present = [row for row in chosen.tolist() if _plain(inner.value[row]) is not None]
         if not present:
             return None
@@ -103,7 +104,7 @@ class Window:
     def _carry(
         self, inner: Estimate, rows: Places, starts: Places, ends: Places, slopes: dict[int, Floats], far: Slopes
     ) -> None:
-        """How the noise of the rows that are looked at reaches each row."""
+        """How the noise of the used rows reaches each row."""
         at = np.arange(len(rows))
         share = 1.0 / np.maximum(ends - starts, 1) if self.function == "avg" else np.ones(len(rows))
         inside = (starts <= at) & (at < ends)
@@ -117,7 +118,7 @@ class Window:
             far[measure][rows] = np.square(share) * (np.maximum(others, 0.0) + _sums(beyond, starts, ends))
 
     def _carry_together(self, inner: Estimate, rows: Places, starts: Places, ends: Places, far: Slopes) -> None:
-        """The same where noise chose the rows that are looked at: then it may all point one way, and adds up."""
+        """The same where noise chose the used rows: then all of it may have one sign, and adds up."""
         share = 1.0 / np.maximum(ends - starts, 1) if self.function == "avg" else np.ones(len(rows))
         for measure in far:
             moved = np.abs(inner.slopes[measure][rows]) if measure in inner.slopes else np.zeros(len(rows))
@@ -150,7 +151,7 @@ class Window:
         return starts, ends
 
     def _partitions(self, cells: Cells) -> Iterator[tuple[list[int], Places]]:
-        """The rows of each partition in order, and for each the number of the group of equals it is in."""
+        """The rows of each partition in order, and for each row the number of its group of equal rows."""
         columns = [as_it_reads(each, cells) for each in self.partition]
         groups: dict[tuple[Any, ...], list[int]] = {}
         for row in range(cells.size):
@@ -176,7 +177,7 @@ def _plain(value: Any) -> Any:
 
 
 def _ranks(function: str, peers: Places) -> Floats:
-    """The rank of each row, given the number of the group of equals that it is in."""
+    """The rank of each row, given the number of its group of equal rows."""
     size = len(peers)
     first = np.searchsorted(peers, peers, side="left")
     if function == "row_number":
@@ -210,13 +211,13 @@ def _totals(function: str, values: NDArray[Any], starts: Places, ends: Places) -
 def _sums(parts: Floats, starts: Places, ends: Places) -> Floats:
     """The sum of those that exist, between each two places."""
     known = np.where(np.isnan(parts), 0.0, parts)
-    if not starts.any():  # one after the other, as each sum would be added up
+    if not starts.any():  # added one after the other, as each sum would be
         return np.concatenate([[0.0], np.cumsum(known)])[ends]
     return np.array([known[start:end].sum() for start, end in zip(starts, ends, strict=True)])
 
 
 def _extremes(greatest: bool, values: NDArray[Any], starts: Places, ends: Places, nothing: Any) -> list[Any]:
-    """The least or greatest between each two places. Both only move on, so each value comes and goes once."""
+    """The least or greatest between each two places. Both only move forward: each value comes and goes once."""
     found: list[Any] = []
     best: deque[int] = deque()  # places of values of which each is better than all that follow
     taken = 0

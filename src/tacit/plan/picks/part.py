@@ -1,4 +1,4 @@
-"""A pick without its noise: which column, on which grid, and what is wanted of it."""
+"""A pick without its noise: its column, its grid, and the wanted ranks."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The other queries behind quantiles: what must be known of the inside of a few leaves of a few cells.
+"""The other queries behind quantiles: what must be known about the inside of a few leaves of a few cells.
 
 A probe asks for the rows on either side of a point inside a leaf. For each point it returns its number, the rows of its
 cell in its leaf below it and at it, one more than the greatest value below it (0 where there is none), and the least
-value above it (0 where there is none). A point in whose leaf there is no row is left out. One pass over the rows,
-joined by equality; it sorts nothing.
+value above it (0 where there is none). A point whose leaf has no rows is left out. The query is one pass over the rows,
+joined by equality, and sorts nothing.
 
 A reading asks for all rows of some stretches, in any order: for each row one number, that of its stretch times the
 points of the grid, and its own point.
@@ -64,7 +64,7 @@ def reading_query(table: Keyed, cells: Sequence[tuple[RawKey, ...]], stretches: 
 def _gathered(
     table: Keyed, cells: Sequence[tuple[RawKey, ...]], probes: Sequence[Probe], selected: Sequence[exp.Expr]
 ) -> exp.Select:
-    """What is `selected` of the rows of each probe's leaf."""
+    """The `selected` columns of the rows in each probe's leaf."""
     shift = _shift(probes)
     query = exp.select(*selected).from_(aliased("r0", "r"))
     query = query.join(aliased("q0", "q"), on=_inside(table, shift), copy=False)
@@ -84,7 +84,7 @@ def _gathered(
 
 
 def _inside(table: Keyed, shift: int) -> exp.Expr:
-    """Whether a row lies in a leaf. The stretch is there for the sake of an equality."""
+    """Whether a row lies in a leaf. The stretch is compared so that the join has an equality."""
     value = name_of(POINT, "r")
     return exp.and_(
         *table.same_cell("r", "q"),
@@ -95,7 +95,7 @@ def _inside(table: Keyed, shift: int) -> exp.Expr:
 
 
 def _shift(probes: Sequence[Probe]) -> int:
-    """The shortest stretches of which all leaves together have few, so that few rows share one with a leaf."""
+    """The shortest stretches of which the leaves together have few, so that few rows share one with a leaf."""
     first, last = (np.array([getattr(probe, end) for probe in probes], dtype=np.int64) for end in ("first", "last"))
     shift = 0
     while int(((last >> shift) - (first >> shift) + 1).sum()) > 3 * len(probes) + 50:

@@ -1,20 +1,19 @@
-"""The query behind quantiles: of every cell the stretches of the grid near the wanted ranks, with their exact ranks.
+"""The query behind quantiles: for every cell the stretches of the grid near the wanted ranks, with their exact ranks.
 
 It returns keys, and for each such leaf: its first and last point, the rows below it (below), in it (rows), and in the
 cell (total). Nothing else of the column is returned here (`rank_probe` reads more where a choice needs it): near a
-wanted rank a leaf is one point, or has few rows, as many as one choice can do with (`grain`), and small leaves that lie
+wanted rank a leaf is one point, or has few rows, as many as one choice can handle (`grain`), and small leaves that lie
 side by side are returned as one. So what is returned has the size of the windows divided by the grain, however many
 rows there are.
 
 How. A first pass counts rows in about 500 equal stretches of the grid; running sums of these few numbers tell which
 stretches reach into a window around a wanted rank. Those likely to be chosen from (`RankWindow.likely`) with more than
 three times the rows of the grain are counted again in stretches 32 times as short, and so on, down to single points. No
-pass sorts rows, none writes them down, and each reads them, also one for which nothing is left: how often they are read
-depends on the grid alone. A stretch that is left
-out lies beyond all windows altogether, so every rank that is returned is exact. Where there are many windows, and so
-many rows near one, the stretches of the first two passes are up to 512 times as short where the rows of all cells
-together lie close, which saves most of the passes after them. Small grids (512 points and fewer) take one pass, and
-their points are returned one by one.
+pass sorts or writes rows, and each one reads them, even a pass for which nothing is left: the grid alone decides how
+often they are read. A stretch that is left out lies completely beyond all windows, so every returned rank is exact.
+Where there are many windows, and so many rows near one, the stretches of the first two passes are up to 512 times as
+short where the rows of all cells together lie close, which saves most of the passes after them. Small grids (512 points
+and fewer) take one pass, and their points are returned one by one.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ _NEXT = 5
 _FINER, _STRETCHES = 9, 900
 _MOST = 1_000_000
 FEW = "few"
-"""The mark of a join with few rows, whatever its size is estimated at: an engine that must choose brings all of them
-to where the others are."""
+"""The mark of a join with few rows, whatever the estimate of its size: an engine that must choose sends all of them to
+where the other rows are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +73,9 @@ class Keyed:
     def are_joined(self) -> bool:
         """Whether the rows come from several sources: then they are written down once.
 
-        Others are read where they are needed, once for each pass: writing them down would cost more. But an engine
-        could join one source with what is left to be counted first, and not read the other where that gives nothing.
+        Rows of one source are read where they are needed, once for each pass: writing them down would cost more. With
+        several sources, an engine could first join one of them with what is still to be counted, and not read the
+        others where that gives nothing.
         """
         return bool(self.rows.args.get("joins"))
 
@@ -90,7 +90,7 @@ class Keyed:
 
 def rank_query(table: Keyed, windows: Sequence[RankWindow], grain: int) -> exp.Select:
     """The leaves that reach into the windows."""
-    # few windows have few rows, so that the passes after the first are cheap
+    # few windows have few rows, so the passes after the first are cheap
     finer = len(windows) > 2 and table.points > 1 << _SMALL
     shifts = _shifts(table.points, finer)
     builder = _Builder(table, list(table.keys), windows, grain, shifts, finer)
@@ -185,7 +185,7 @@ class _Builder:
         if level:
             selected.append(exp.alias_(exp.Min(this=name_of(POINT, "r")), FIRST))
             selected.append(exp.alias_(exp.Max(this=name_of(POINT, "r")), LAST))
-            # the same for all rows of the stretch above; joining it once more would double the query at every pass
+            # this is the same for all rows of the stretch above; joining it again would double the query at every pass
             selected += [exp.alias_(exp.Min(this=name_of(each, "w")), each) for each in (BELOW, TOTAL)]
         rows = ("r1" if level == 0 else "r2") if self.finer and level < 3 else "r0"
         query = exp.select(*selected).from_(aliased(rows, "r"))
@@ -196,7 +196,7 @@ class _Builder:
         return query.group_by(*(bare(place + 1) for place in range(len(self.keys) + 1)), copy=False)
 
     def _number(self, level: int) -> exp.Expr:
-        """What tells the stretches of a pass apart: a number, or their first point."""
+        """What identifies the stretches of a pass: a number, or their first point."""
         if self.finer and level < 2:
             return name_of(_SHORTER if level else STRETCH, "r")
         return divided(name_of(POINT, "r"), self.shifts[level])
@@ -205,7 +205,7 @@ class _Builder:
         """The rows below each stretch: running sums inside the stretch above, and what lies below that."""
         within = self._keys()
         if level:
-            within.append(name_of(BELOW))  # of the stretch above: no two of a cell have the same
+            within.append(name_of(BELOW))  # of the stretch above: different in each stretch of a cell
         running = exp.Window(
             this=exp.Sum(this=name_of(ROWS)),
             partition_by=within,
@@ -243,11 +243,11 @@ class _Builder:
         return query.where(exp.or_(*map(_reaches, self.windows), copy=False), copy=False)
 
     def large(self, level: int) -> exp.Expr:
-        """Those that are counted again. What a limit leaves out is not returned, and so is asked for when it is needed.
+        """The stretches that are counted again. One that the limit leaves out is asked for when it is needed.
 
-        It is there because engines take these few for as many as there are rows, and would look them up the wrong way.
-        One more is of no cell and no row lies in it: where there is none at all, engines leave out reading the rows,
-        and how long that takes would tell how the rows lie.
+        The limit is there because engines expect as many of these few stretches as there are rows, and would look them
+        up in a slow way. One extra stretch belongs to no cell and holds no row: without any stretch, engines would not
+        read the rows, and the time would reveal how the rows lie.
         """
         names = [*self.keys, STRETCH, BELOW, TOTAL]
         few = exp.select(*map(name_of, names)).from_(f"c{level}").where(_again(1), copy=False).limit(_MOST, copy=False)
@@ -258,7 +258,7 @@ class _Builder:
         return exp.Union(this=rows, expression=none, distinct=False)
 
     def leaves(self) -> exp.Expr:
-        """Those that are not, of all passes."""
+        """The stretches of all passes that are not counted again."""
         parts: list[exp.Expr] = []
         for level in range(len(self.shifts)):
             part = exp.select(*self._keys(), *map(name_of, LEAF)).from_(f"c{level}")
@@ -266,13 +266,13 @@ class _Builder:
         return reduce(lambda one, other: exp.Union(this=one, expression=other, distinct=False), parts)
 
     def plain(self) -> exp.Select:
-        """All leaves as they are."""
+        """All leaves, unchanged."""
         return exp.select(*self._keys(), *map(name_of, LEAF)).from_("leaves")
 
     def merged(self) -> exp.Select:
-        """Leaves of few rows that begin within the same `grain` of ranks as one; those of more stay by themselves.
+        """Leaves of few rows that begin within the same `grain` of ranks become one; those of more stay by themselves.
 
-        Two that become one have nothing large between them, or they would not begin so near each other.
+        Leaves that become one have no large leaf between them, or they would not begin so near each other.
         """
         top = exp.Add(this=name_of(BELOW), expression=name_of(ROWS))
         held = exp.Sub(this=exp.Max(this=top), expression=exp.Min(this=name_of(BELOW)))

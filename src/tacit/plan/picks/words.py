@@ -1,4 +1,4 @@
-"""What a pick does and how far it may be off, in words: in ranks, because what a rank is worth depends on the data."""
+"""What a pick does and how far it may be off, in words: in ranks, because the meaning of a rank depends on the data."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def pick_sentences(part: PickPart, mechanism: PickMechanism) -> Iterator[str]:
 
 
 def off_by(mechanism: PickMechanism, step: Fraction | None, meaning: str = "number") -> str:
-    """How far a pick may be off, at worst; `step` is that of its grid, where it does not tell all values apart."""
+    """How far a pick may be off, at worst; `step` is that of its grid, where that does not distinguish all values."""
     most = max(mechanism.errors("0.95"))
     if isinstance(mechanism, Mode):
         return f"the chosen value has at most {most:,} rows fewer than the most frequent one"
@@ -47,13 +47,13 @@ def off_by(mechanism: PickMechanism, step: Fraction | None, meaning: str = "numb
 
 
 _UNITS = {"date": (1, " days"), "timestamp": (10**6, " seconds")}
-"""Of a moment: how many steps of its codes make one of these."""
+"""For dates and times: how many steps of their codes make one of these."""
 
 
 def alike(step: Fraction | None, meaning: str = "number") -> str:
     """Which different values a choice by rank takes for one, in words: those within a step of its grid.
 
-    A rank is promised on the grid. None: the grid tells all values apart, and there is nothing to say.
+    A rank is promised on the grid. None: the grid distinguishes all values, and there is nothing to say.
     """
     if step is None:
         return ""

@@ -1,4 +1,4 @@
-"""GROUP BY c, where an output is called c too: the column is meant if a source has one so called, as in PostgreSQL and
+"""GROUP BY c, where an output is named c too: the column is meant if a source has one so called, as in PostgreSQL and
 DuckDB, and the output otherwise. The same in HAVING.
 
 Promise: pure rewriting by the policy's names. Afterwards no key has a `written` name; everything else stays as it is.
@@ -17,7 +17,7 @@ T = TypeVar("T", tree.Question, tree.Rows)
 
 
 def name_keys(question: tree.Question, policy: Policy) -> tree.Question:
-    """The question with every name in GROUP BY taken for what it means, also in the SELECTs inside."""
+    """The question with every name in GROUP BY replaced by what it means, in the SELECTs inside too."""
 
     def scalar(expression: tree.Scalar) -> tree.Scalar:
         return tree.rewrite(expression, change)
@@ -91,7 +91,7 @@ def _sources(select: tree.Question | tree.Rows) -> tuple[tree.Source, ...]:
 
 
 def columns_of(source: tree.Source, policy: Policy) -> Iterator[str]:
-    """What the columns of a source are called, the unit's among them."""
+    """The names of a source's columns, with that of the unit."""
     if isinstance(source, tree.Named):
         table = policy.table(source.table)
         if table is not None:

@@ -1,10 +1,10 @@
 """A SELECT that adds up the rows of an answer: SELECT max(n) FROM (SELECT ward, count(*) AS n ... GROUP BY ward).
 
-Whether the inner SELECT is an answer or a table of units the keys decide: with the unit among them every group is one
-unit's (`open_rows`), and its rows are private; without, groups hold many units, and what is asked for is the answer to
-the inner question, added up. Then the inner SELECT becomes the question, and the outer one its summary: the names of
-inner outputs are replaced by what they stand for, aggregates outside become `Total`, and WHERE a condition on the rows
-of the answer. All of the outer SELECT is computed from what was released, and costs nothing.
+The keys decide whether the inner SELECT is an answer or a table of units. With the unit among them every group belongs
+to one unit (`open_rows`), and its rows are private. Without it, groups hold many units, and the answer to the inner
+question is added up. Then the inner SELECT becomes the question, and the outer one its summary: the names of inner
+outputs are replaced by what they stand for, aggregates outside become `Total`, and WHERE a condition on the rows of the
+answer. All of the outer SELECT is computed from what was released, and costs nothing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _KNOWN = "Over the rows of an answer there are count, sum, avg, min and max."
 
 
 def summarise(question: tree.Question, policy: Policy) -> tree.Question:
-    """The question as it is, or as a summary of the one inside it."""
+    """The question unchanged, or as a summary of the question inside it."""
     inside = _answer(question.source) if not question.joins else None
     if inside is None or not _is_answer(inside.rows, policy):
         return question
@@ -70,7 +70,7 @@ class _Answer:
 
 
 def _answer(source: tree.Source) -> _Answer | None:
-    """The SELECT that aggregates in FROM, also where others only choose among its rows and columns."""
+    """The SELECT that aggregates in FROM, even where others only choose among its rows and columns."""
     if not isinstance(source, tree.Derived) or not isinstance(source.rows, tree.Rows) or source.rows.distinct:
         return None
     rows = source.rows
@@ -101,7 +101,7 @@ def _is_answer(rows: tree.Rows, policy: Policy) -> bool:
 
 
 def _meaning(inside: _Answer, *, totals: bool) -> Callable[[tree.Scalar], tree.Scalar]:
-    """What an expression outside is in terms of the SELECT that aggregates."""
+    """An expression of the outer SELECT in terms of the SELECT that aggregates."""
     named = {name.lower(): expression for name, expression in inside.columns.items()}
 
     def change(node: tree.Scalar) -> tree.Scalar | None:

@@ -14,12 +14,13 @@ Picks have weight 1 for every choice that a unit's rows are part of, and stay pu
 Laplace or Gaussian: whichever has the smaller product of deviations over the measures.
 
 Measures that are released together (`together`) have one share, that of all of them, and one event: the parts are one
-vector, and Laplace noise on it is paid for once. `make_plan` plans such a question apart as well, where Gaussian noise
-may be less.
+vector, and Laplace noise on it is paid for once. `make_plan` also plans such a question with separate shares, where
+Gaussian noise may be less.
 
 Unknown keys with a count of units among the measures (or of rows, where a unit has one): the rule for keys adds noise
 to that very number, so with Laplace noise both are one release (`KeySelection.release_counts`) that is paid for once,
-with the count's share, and the keys have no weight of their own. Gaussian noise cannot do so: there the rule is apart.
+with the count's share, and the keys have no weight of their own. Gaussian noise cannot do this: with it, the rule is a
+release of its own.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def _counted(draft: Draft) -> int | None:
 
 
 def _events(draft: Draft, mechanisms: Sequence[Laplace | Gaussian | KeySelection]) -> Iterator[Event]:
-    """What each release is: one for every measure, and one for measures that are released together."""
+    """The event of each release: one for every measure, and one for measures that are released together."""
     for place, (part, mechanism) in enumerate(zip(draft.parts, mechanisms, strict=True)):
         if part.together is None or part.together.places[0] == place:
             yield mechanism.event
@@ -89,7 +90,7 @@ def _laplaces(draft: Draft, shares: Sequence[Fraction]) -> list[Laplace]:
 
 @lru_cache(maxsize=256)
 def _laplace(sensitivity: int, epsilon: Fraction) -> Laplace:
-    """A frozen value of public numbers, of which most questions have the same."""
+    """A frozen value of public numbers, which are the same for most questions."""
     return Laplace(sensitivity, epsilon=epsilon)
 
 
@@ -122,13 +123,13 @@ def _shares(draft: Draft) -> list[Fraction]:
     for output in draft.outputs:
         for place in output.formula.measures:
             shares[place] += weights.get(output.name, Fraction(1))
-    # what only HAVING or ORDER BY looks at has weight 1
+    # measures that only HAVING or ORDER BY uses have weight 1
     shares = [share or Fraction(1) for share in shares]
     return [share * _weight(part) * count for share, part, count in zip(shares, draft.parts, levels, strict=True)]
 
 
 def _weight(part: Part) -> Fraction:
-    """What a measure weighs: 1, or its part of what is released together with it."""
+    """The weight of a measure: 1, or its part of the weight of what is released together with it."""
     return Fraction(1) if part.together is None else part.together.weight / len(part.together.places)
 
 
@@ -200,7 +201,7 @@ def _rule(draft: Draft, epsilon: Fraction, delta: Fraction) -> KeySelection:
 
 
 def _which_delta(whole: Fraction) -> str:
-    """A delta that the budget can bear several times over: events' own deltas may use a part of it only."""
+    """A delta that the budget can afford several times: events' own deltas may use only a part of it."""
     if whole == 0:
         return "The policy's budget has no delta: give it one"
     return f"Ask with a delta above 0, well below the budget's {float(whole):.3g} (say {float(whole / 100):.0e})"

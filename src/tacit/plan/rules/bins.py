@@ -4,7 +4,7 @@ Theorem. The bins of a cell are disjoint, and a row lies in one of them, or in n
 adds 1 to one number of the vector over cells and bins, and the r rows of a unit change it by at most r in L1 (in L2 and
 Linf as well: all may lie in one bin), in at most r places. Bins are public: the values that the policy lists, truth
 values, the whole numbers between narrow bounds, or between the ends that the question names; all of them are shown,
-also empty ones. Beyond the last end the bin up to the column's own upper bound follows, where that is greater.
+even empty ones. Beyond the last end the bin up to the column's own upper bound follows, where that is greater.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def bins(draft: Draft) -> Draft:
         formulas[aggregate] = MapFormula(len(parts), binned.labels)
         counted = exp.Count(this=exp.Star())
         reason = "each row that has a value adds 1 to one bin"
-        # not additive: what other rules do with sums over cells does not know of bins
+        # not additive: other rules do not know bins in their sums over cells
         parts.append(
             Part(
                 "histogram",
@@ -144,7 +144,7 @@ def _read(column: KeyColumn, values: tuple[RawKey, ...]) -> tuple[str, tuple[Any
 
 
 def _labels(column: KeyColumn, values: list[Any]) -> tuple[str, tuple[Any, ...]]:
-    """How bins are called, and of which kind that is."""
+    """The names of the bins, and their kind."""
     if column.meaning != "number":
         return column.meaning, tuple(values)
     if column.step.denominator == 1 and all(Fraction(value).denominator == 1 for value in values):

@@ -29,7 +29,7 @@ _RANK = "tacit_group_rank"
 
 
 def bound_groups(draft: Draft) -> Draft:
-    """The draft with the bound that was asked for, or refused where it means nothing."""
+    """The draft with the bound that was asked for; refused where it has no meaning."""
     most = draft.question.groups_per_unit
     if most is None:
         return draft
@@ -39,7 +39,7 @@ def bound_groups(draft: Draft) -> Draft:
         raise QuestionError("groups_per_unit cannot stand with ROLLUP, CUBE or GROUPING SETS.")
     if most >= draft.rows_per_unit:  # a unit has no more rows than that, hence no more groups
         return changed(draft, question=replace(draft.question, groups_per_unit=None))
-    counts = ("count_units", "count_some_units")  # of the cells that are kept, 1 at most in each
+    counts = ("count_units", "count_some_units")  # of the cells that are kept, at most 1 in each
     if draft.pick_parts or not all(part.additive or part.kind in counts for part in draft.parts):
         raise QuestionError(
             "groups_per_unit goes with count, sum, avg, variance and count(DISTINCT unit), which add up over units."
@@ -48,11 +48,11 @@ def bound_groups(draft: Draft) -> Draft:
 
 
 def ranked_rows(draft: Draft) -> exp.Expr | None:
-    """The rank of a row within its unit, where the rows that say whose they are come from a table."""
+    """The rank of a row within its unit, where the rows that name the unit come from a table."""
     assert draft.joined is not None
     unit = draft.unit_sql
     if not isinstance(unit, exp.Column):
-        return None  # of one side or the other of a FULL JOIN
+        return None  # the unit may come from either side of a FULL JOIN
     owner = unit.table
     place = next(place for place in draft.joined.places if place.alias == owner)
     return None if place.table is None else exp.column(RANK, quoted(owner))

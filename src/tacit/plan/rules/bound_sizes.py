@@ -1,7 +1,7 @@
-"""Rule: what is measured or chosen from is not so large that floats could not hold it, squared and added up.
+"""Rule: numbers that are measured or chosen from must be small enough that floats hold their squares, added up.
 
-Nothing is computed with floats before the noise is drawn, and after that nothing fails (`floats`). But an answer whose
-numbers are infinite is no answer, and it would be paid for: so it is refused here, from public bounds alone.
+Nothing is computed with floats before the noise is drawn, and after that nothing fails (`floats`). But an answer with
+infinite numbers would be useless, and it would be paid for: so it is refused here, from public bounds alone.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from tacit.plan.draft import Draft
 
 
 def bound_sizes(draft: Draft) -> Draft:
-    """The draft, unless it measures what is too large."""
+    """The draft; refused where it measures numbers that are too large."""
     for part, each in zip(draft.parts, draft.sensitivities, strict=True):
-        # of squares and products the square of what is allowed: so much fits a float
+        # squares and products may be as large as the square of what is allowed: a float holds that
         of_allowed_size("What is measured here", abs(part.centre) + each.linf * part.step, LARGEST**2)
     for pick in draft.pick_parts:
         if pick.values is None:

@@ -2,8 +2,8 @@
 
 Every query reads the sources of its question once, and computes keys, condition and measures on each of their rows. A
 histogram has a query of its own; so has every column that values are picked from by rank, which reads the rows once for
-each pass and at most `_MORE` times for what a choice needs besides. The numbers of ROLLUP and its like are sums of the
-finest cells, which the engine does not make.
+each pass and at most `_MORE` times for whatever else a choice needs. The numbers of ROLLUP and the like are sums of the
+finest cells, which the engine does not compute.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from tacit.plan.picks.rank_query import passes
 from tacit.plan.work import STEPS, Work, computed, counted_once, distinct_in, effort_of, held
 
 _MORE = 3
-_RANKED = 8  # steps of one pass: rows are placed, joined with what is left, counted, summed, and looked through
+_RANKED = 8  # steps of one pass: rows are placed, joined with the remaining stretches, counted, summed, and searched
 
 
 def bound_work(draft: Draft) -> Draft:
-    """The draft with what one unit can cost, or refused."""
+    """The draft with the work that one unit can cause; refused where it is too much."""
     work = _of_question(draft)
     for block, inner in enumerate(draft.inner, start=1):
         measures = [part.sql for part in draft.parts if part.block == block]

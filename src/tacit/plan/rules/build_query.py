@@ -30,7 +30,7 @@ def build_query(draft: Draft) -> Draft:
         selected.append(exp.alias_(cast_to(exp.Literal.number(0), "BIGINT"), measure_column(0)))
     query = from_sources(draft, selected)
     if draft.key_sql:
-        # by place: the expression is written once, so what is grouped is what is selected
+        # by place: the expression is written once, so exactly what is selected is grouped
         query.set(
             "group", exp.Group(expressions=[exp.Literal.number(1 + place) for place in range(len(draft.key_sql))])
         )
@@ -74,7 +74,7 @@ def _measures(draft: Draft, block: int) -> list[exp.Expr]:
 
 
 def _called(name: str, sql: exp.Expr) -> exp.Expr:
-    """Something computed under a name of ours: `exp.alias_` would look first what kind of name and of node it is."""
+    """An expression under a name of ours, without the checks of `exp.alias_` on the name and the node."""
     return exp.Alias(this=sql, alias=exp.Identifier(this=name, quoted=False))
 
 

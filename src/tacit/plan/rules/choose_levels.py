@@ -1,4 +1,4 @@
-"""Rule: on which levels each measure is bought: those at which an output that needs it is looked at, and no others."""
+"""Rule: on which levels each measure is bought: only those at which an output that needs it is used."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def choose_levels(draft: Draft) -> Draft:
     for formula, sets in uses:
         for place in formula.measures:
             bundle = draft.parts[place].together
-            for each in (place,) if bundle is None else bundle.places:  # what is released together is on one level
+            for each in (place,) if bundle is None else bundle.places:  # what is released together shares levels
                 wanted[each].update(sets)
     parts = [
         part

@@ -17,7 +17,7 @@ from tacit.policy import ColumnUnit, RowUnit
 
 
 def explain(draft: Draft) -> Draft:
-    """The sentences, written when somebody reads them: most plans are carried out and never explained."""
+    """The sentences, written when they are read: most plans are carried out and never explained."""
     return changed(draft, told=partial(_numbered, draft))
 
 

@@ -1,4 +1,4 @@
-"""Rule: the keys of the cells. Known ones are all listed, also empty ones; unknown ones must be bought privately.
+"""Rule: the keys of the cells. Known ones are all listed, even empty ones; unknown ones must be bought privately.
 
 A key is known where the policy lists its values, or bounds it so that its values on the grid can be listed: one_of
 columns, truth values, whole numbers between bounds, buckets such as floor(age / 10) * 10, parts of dates. WHERE narrows

@@ -1,4 +1,4 @@
-"""Rule: which whole numbers to ask the engine for, so that every output follows from them and none is paid for twice.
+"""Rule: which whole numbers to ask the engine for, so that every output follows from them, and each is paid for once.
 
     count(*), count(x)      a count (of rows; of rows where x is not NULL)
     count(DISTINCT unit)    a count of units; with FILTER, of those that have a row for which it holds
@@ -18,15 +18,16 @@ sums and the count are over the same rows. Every sum is a measure of its own wit
 released together with the sums of x; nothing else is bought.
 
 Why centred: |x - c| is at most half the width, so S needs half the noise (or far less) of the plain sum.
-Sum against sum: with u the noise of one unit of sensitivity, plain costs max|x| u and centred sqrt(h**2 + c**2) u
+Which sum is better: with u the noise of one unit of sensitivity, plain costs max|x| u and centred sqrt(h**2 + c**2) u
 (h half the width), as each of the two measures has the same share.
 
 A count and the sums of one column are released together (`together`) where the noise is Laplace's: each count with one
-column, one that has squares if there is one. Not the count that the rule for unknown keys releases anyway.
+column, one that has squares if there is one. The count that the rule for unknown keys releases anyway is not one of
+these.
 
 A measure's numbers are at most 2**32 a row: finer grids are rounded (row by row, a function of the row alone) so
-that sums of two billion rows fit the 64 bits of an answer, and sums never overflow the engine's 128. What is centred
-is rounded by its distance from the centre, so that numbers far from zero keep the resolution of their width.
+that sums of two billion rows fit the 64 bits of an answer, and sums never overflow the engine's 128. Centred numbers
+are rounded by their distance from the centre, so that numbers far from zero keep the resolution of their width.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ FURTHEST = 1 << 80
 PAIRS = ("corr", "covar_pop", "covar_samp", "regr_slope", "regr_intercept", "regr_r2", "regr_count")
 """Aggregates of two columns."""
 PICKS = ("quantile", "min", "max", "mode")
-"""Aggregates that are no measures: `pick` plans them."""
+"""Aggregates that are not measures: `pick` plans them."""
 HISTOGRAM = "histogram"
 """The aggregate that is a measure of many numbers in each cell: `bins` plans it."""
 
@@ -64,7 +65,8 @@ def measure(draft: Draft) -> Draft:
     aggregates = [each for each in aggregates_of(draft.question) if each.kind not in (*PICKS, HISTOGRAM)]
     book = Book(draft)
     formulas: dict[tree.Aggregate, Formula] = {}
-    # sums last: they look at what the others have bought; squares first: a count goes with them if with any
+    # sums last, because they use what the others have bought; squares first, because a count is released with them if
+    # with any
     for aggregate in sorted(aggregates, key=lambda each: _turn(each, book)):
         formulas[aggregate] = _formula(aggregate, book)
     parts = book.released()
@@ -148,10 +150,10 @@ def _bounded(aggregate: tree.Aggregate, draft: Draft, argument: tree.Scalar) -> 
             f"{name} needs a column with bounds, because they decide the noise. "
             f"State them in the policy: between = [low, high]. Or bound it here: {bound_here(0, 100)}."
         )
-    # SUM(x) and c COUNT(x) are made before they are subtracted: each must fit by itself, on as many rows as there are
+    # SUM(x) and c COUNT(x) are made before they are subtracted: each must fit by itself, however many rows there are
     plain = number if number.meaning == "number" else replace(number, meaning="number")
     near = coarsened(plain, LARGEST_ROW, around=number.bounds.middle)
-    return near if near.bounds.size <= FURTHEST else coarsened(plain, FURTHEST)  # coarser still, and rounded once
+    return near if near.bounds.size <= FURTHEST else coarsened(plain, FURTHEST)  # coarser still, and rounded only once
 
 
 def _pair_formula(aggregate: tree.Aggregate, y: Number, x: Number, book: Book) -> Formula:

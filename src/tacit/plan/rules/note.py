@@ -1,4 +1,4 @@
-"""Rule: what the answer says of itself besides its numbers: what was left out, what noise decided, what it cannot know.
+"""Rule: what the answer says in addition to its numbers: what was left out, what noise decided, what it cannot know.
 
 Promise: made from the question and the policy (and what was counted in public tables) alone, so it says nothing about a
 row. It is stored with the answer, and shown wherever the answer is.
@@ -40,7 +40,7 @@ def _selection(draft: Draft) -> Iterator[str]:
 
 
 def _unmarked(draft: Draft) -> Iterator[str]:
-    """What noise decides and no +/- can be given for: yes or no, a place in an order, a text."""
+    """Values that noise decides and that have no +/-: yes or no, a place in an order, a text."""
     shown = [
         output.name
         for output in draft.outputs
@@ -73,7 +73,7 @@ def _picks_decide(draft: Draft, deciding: list[Formula]) -> bool:
         for total in used_totals(output.formula)
         if total.argument is not None and total.function in ("min", "max")
     ]
-    # behind a summary the columns of the groups stand where those of the cells stood
+    # after a summary the columns of the groups take the places of those of the cells
     inner = deciding if draft.summary is None else [each for each in (draft.having, draft.qualify) if each is not None]
     return any(picked(formula, keys) for formula in (*inner, *extremes))
 
@@ -95,7 +95,7 @@ def _unknown(draft: Draft) -> Iterator[str]:
 
 
 def _empty(draft: Draft) -> Iterator[str]:
-    """Known groups are all there, with rows or without: totals over an answer count them, as plain SQL would not."""
+    """Known groups are all there, with or without rows: totals over an answer count them, which plain SQL would not."""
     if draft.summary is None or draft.cells is None or not draft.key_columns:
         return
     if any(each is not None and each.measures for each in (draft.having, draft.qualify)):
@@ -109,17 +109,17 @@ def _empty(draft: Draft) -> Iterator[str]:
 
 
 def _counts_empty(node: object) -> bool:
-    """Whether a total over an answer is another one where groups of 0 are among its rows."""
+    """Whether a total over an answer changes if groups of 0 are among its rows."""
     if not isinstance(node, tree.Total):
         return False
     if node.argument is None:
         return True
     inside = {each.kind for each in tree.walk(node.argument) if isinstance(each, tree.Aggregate)}
     if not inside or not inside <= _ZERO:
-        return False  # a key, or what does not exist for a group without rows
+        return False  # a key, or a value that does not exist for a group without rows
     return node.function in ("count", "avg", "min") or (node.function == "max" and not inside <= _NOT_BELOW)
 
 
 _NOT_BELOW = frozenset({"count_rows", "count", "count_units", "count_distinct", "regr_count"})
 _ZERO = _NOT_BELOW | {"sum"}
-"""Aggregates that are shown as 0 for a group without rows; those that are never below it."""
+"""Aggregates that are shown as 0 for a group without rows; and those that are never below 0."""

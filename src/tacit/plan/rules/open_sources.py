@@ -1,4 +1,4 @@
-"""Rule: what stands in FROM and JOIN becomes places: sources whose columns have bounds and whose units have few rows.
+"""Rule: the sources in FROM and JOIN become places: sources whose columns have bounds and whose units have few rows.
 
 Why a unit has few rows in each of them stands in `sources.opener`.
 """

@@ -34,7 +34,7 @@ def outputs(draft: Draft) -> Draft:
     """The formulas of everything the answer shows, is filtered by or is sorted by."""
     question = draft.question
     if question.summary is not None:
-        return draft  # they are totals of the rows, which `sum_up` plans
+        return draft  # these are totals of the rows, which `sum_up` plans
     planned = tuple(_planned(output, draft) for output in question.outputs)
     having = None if question.having is None else condition(question.having, draft)
     qualify = None if question.qualify is None else condition(question.qualify, draft)
@@ -92,7 +92,7 @@ def kind_of(node: tree.Scalar, draft: Draft) -> Kind:
         formula = formula.inside
     if isinstance(formula, LeftOut):
         return "integer"
-    # with several levels the numbers that agree are no whole ones any more
+    # with several levels, the numbers that are made to agree are not whole any more
     whole = (
         draft.levels is None
         and isinstance(formula, Linear)
@@ -267,7 +267,7 @@ def _number(node: tree.Scalar, draft: Draft) -> Formula:
 
 
 def sort_of(formula: Formula, draft: Draft) -> str:
-    """What can be compared with what."""
+    """The kind that decides what a value can be compared with."""
     if isinstance(formula, Choice):
         return sort_of(formula.known[0], draft) if formula.known else "number"
     if isinstance(formula, Wording):

@@ -34,7 +34,7 @@ from tacit.plan.values.value import Number, Text, Truth, cast_to, constant, floo
 from tacit.question import tree
 
 _MOST_VALUES = 10_000
-# rows of likely leaves are read one by one, so that smaller leaves would save less than they cost
+# rows of likely leaves are read one by one, so smaller leaves would cost more than they save
 _LEAF_ROWS = 200
 
 

@@ -1,7 +1,7 @@
 """Rule: every name gets its source and its spelling from the policy; what the policy does not list does not exist.
 
 Promise: afterwards every `Name` is (alias, column) with an alias of the scope and a column of its source; the unit's
-column is only compared with other units; outputs, HAVING and ORDER BY speak of aggregates and keys only.
+column is only compared with other units; outputs, HAVING and ORDER BY contain only aggregates and keys.
 """
 
 from __future__ import annotations

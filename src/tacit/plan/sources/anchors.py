@@ -1,26 +1,26 @@
-"""Joins that read all of their sources, whoever is in them.
+"""Joins that read all of their sources, whatever rows these have.
 
-Why. Where one side of a join is empty, engines leave out reading the other side. So one person who alone satisfies a
-condition would cause a scan that had not happened without them, and the clock would tell.
+Why. Where one side of a join is empty, engines do not read the other side. So if only one person satisfies a condition,
+that person would cause a scan that would not happen otherwise, and the time would show it.
 
-How. Every source of a FROM with joins gets one row more, which is nobody's: the anchor. All its columns are NULL but
-its unit and `tacit_anchor`, which is 1 for it and 0 for all other rows. Anchors meet anchors, and nothing else:
+How. Every source of a FROM with joins gets one more row, which belongs to no one: the anchor. All its columns are NULL
+but its unit and `tacit_anchor`, which is 1 for it and 0 for all other rows. Anchors meet anchors, and nothing else:
 
 - every join also compares `tacit_anchor`, with that of the source that its condition speaks of;
 - an equality is made to hold between anchors by giving both sides a constant there, so that it stays an equality, by
-  which engines look rows up; any other condition of a join, and of WHERE, holds for anchors besides;
-- a part of WHERE that speaks of one source, which no outer join can leave empty, is asked inside that source, of its
+  which engines look rows up; any other condition of a join, and of WHERE, is made to hold for anchors too;
+- a part of WHERE that speaks of one source, which no outer join can leave empty, is tested inside that source, on its
   own rows only;
-- after all joins, rows of which any part is an anchor are left out. The condition adds up what all sources say, so
-  that no engine can ask it earlier, of one source. It has a column of its own for this, `tacit_out`: engines write one
-  side of an equality for the other, and then the sum of all would be twice what one of them says.
+- after all joins, rows of which any part is an anchor are left out. The condition adds up what all sources say, so that
+  no engine can test it earlier, on one source. It has a column of its own for this, `tacit_out`: engines write one side
+  of an equality for the other, and then the sum of all would be twice what one of them says.
 
 Theorem. The rows that remain are those of the same SELECT without anchors. Proof: a row of a source meets the same rows
 as before, since `tacit_anchor` is 0 on both sides and the conditions are unchanged where it is 0; whether it meets
 none, which LEFT, RIGHT and FULL JOIN ask, is unchanged too. Anchors meet only each other, so what they add is one row,
 all of whose parts are anchors, which the last condition leaves out.
 
-Consequence. No side of a join is ever empty, and neither is what joins give on the way, whatever the rows are.
+Consequence. No side of a join is ever empty, and no intermediate result is, whatever the rows are.
 
 `unit IN (SELECT ...)` is such a join as well: a LEFT JOIN with the list of those units, each once.
 """
@@ -46,7 +46,7 @@ _LIST = "tacit_in"
 
 @dataclass(frozen=True, slots=True)
 class Tie:
-    """A part of a join's condition; `text` says of an equality what it compares."""
+    """A part of a join's condition; for an equality, `text` says what it compares."""
 
     sql: exp.Expr
     text: bool = False
@@ -54,7 +54,7 @@ class Tie:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What stands in FROM or JOIN under an alias; `near` is the source before it whose anchor its own shall meet.
+    """What stands in FROM or JOIN under an alias; `near` is the earlier source whose anchor its own must meet.
 
     `optional`: in the end an outer join may have left it empty.
     """
@@ -78,7 +78,7 @@ def put_together(
     parts, shown = [*(part.copy() for part in conditions), *kept], list(selected)
     lists = _lists([*shown, *parts])
     if len(sources) == 1 and not lists:
-        # node by node: the library's builders look into everything that they are given
+        # node by node, because the library's builders inspect everything that they are given
         query = exp.Select(expressions=shown, from_=exp.From(this=sources[0].sql.copy()))
         if parts:
             query.set("where", exp.Where(this=parts[0] if len(parts) == 1 else exp.and_(*parts, copy=False)))
@@ -124,7 +124,7 @@ def _anchored(source: Source, used: dict[str, list[str]], inside: dict[str, list
 
 
 def _columns(sqls: Sequence[exp.Expr]) -> dict[str, list[str]]:
-    """Of each source the columns that are named."""
+    """For each source, the columns that are named."""
     found: dict[str, list[str]] = {}
     for sql in sqls:
         for column in _own_columns(sql):
@@ -172,7 +172,7 @@ def _condition(source: Source, every: Sequence[Source]) -> exp.Expr:
 
 
 def _tied(tie: Tie, source: Source) -> exp.Expr:
-    """The part of a condition, made to hold where both sides are anchors. There all sources say that they are."""
+    """The part of a condition, made to hold where both sides are anchors: there all sources have `tacit_anchor` = 1."""
     sql = tie.sql.copy()
     if not isinstance(sql, exp.EQ) or not _is_equality(sql, source.alias):
         return _or_anchor(sql, source)
@@ -203,7 +203,7 @@ def _or_anchor(sql: exp.Expr, source: Source) -> exp.Expr:
 
 
 def _alone(part: exp.Expr, every: Sequence[Source]) -> str | None:
-    """The one source that a condition speaks of, where its rows can be left out before joining."""
+    """The one source that a condition is about, where its rows can be left out before joining."""
     tables = {column.table for column in _own_columns(part)}
     found = [source for source in every if source.alias in tables]
     asks = any(each.args.get("query") is not None for each in part.find_all(exp.In))
@@ -222,7 +222,7 @@ def _lists(sqls: Sequence[exp.Expr]) -> dict[str, tuple[str, exp.Expr, exp.Expr]
 
 
 def _asked(sqls: Sequence[exp.Expr]) -> Iterator[exp.In]:
-    """Those of the SELECT itself: what stands inside a SELECT was put together by itself."""
+    """The lists of the SELECT itself: a SELECT inside was put together by itself."""
     for sql in sqls:
         for node in every_node(sql, but_inside=exp.Query):
             if isinstance(node, exp.In) and node.args.get("query") is not None and _is_unit(node.this):
@@ -246,7 +246,7 @@ def _with_lists(sources: Sequence[Source], lists: dict[str, tuple[str, exp.Expr,
 
 
 def _replaced(sql: exp.Expr, lists: dict[str, tuple[str, exp.Expr, exp.Expr]]) -> exp.Expr:
-    """With what the list says in place of each question for a list."""
+    """The condition with the result of each list in place of the question for it."""
     for node in list(_asked([sql])) if lists else ():
         name = lists[node.sql()][0]
         there = exp.paren(exp.not_(exp.Is(this=exp.column(_THERE, quoted(name)), expression=exp.Null())))

@@ -1,9 +1,9 @@
 """How many rows of a public source one row may meet in a join, and what the answer says where that leaves rows out.
 
 A public table's rows are public, and so is how many of them agree in the columns that are joined on. It is counted when
-the engine opens (`Table.meets`), for single columns and for pairs; of rows that agree in more columns there are no more
-than of those that agree in fewer. The owner may state a smaller number, for less noise: then rows can be left out.
-Where no table was opened (estimates from a policy file) one row is assumed, and said to be.
+the engine opens (`Table.meets`), for single columns and for pairs; no more rows agree in more columns than in fewer.
+The owner may state a smaller number, for less noise: then rows can be left out. Where no table was opened (estimates
+from a policy file) one row is assumed, and a note says so.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class FanOut:
 
 
 def fan_out(place: Place, keys: Sequence[str]) -> FanOut:
-    """What holds where the public source is joined on these of its columns."""
+    """The bound where the public source is joined on these of its columns."""
     stated = None if place.table is None else place.table.fan_out
     if not keys and (stated is None or stated == 1):
         raise QuestionError(
@@ -59,7 +59,7 @@ def fan_out(place: Place, keys: Sequence[str]) -> FanOut:
 
 
 def most_alike(meets: Mapping[tuple[str, ...], int] | None, keys: Sequence[str]) -> int | None:
-    """How many rows agree in these columns, at most; None where nobody counted."""
+    """How many rows agree in these columns, at most; None where they were not counted."""
     found = [most for columns, most in (meets or {}).items() if set(columns) <= set(keys)]
     return max(1, min(found)) if found else None
 
@@ -67,7 +67,7 @@ def most_alike(meets: Mapping[tuple[str, ...], int] | None, keys: Sequence[str])
 def renamed(
     meets: Mapping[tuple[str, ...], int] | None, names: Mapping[str, Sequence[str]]
 ) -> Mapping[tuple[str, ...], int] | None:
-    """The same of a SELECT that shows columns under other names (several, maybe), or leaves rows out."""
+    """The same for a SELECT that shows columns under other names (perhaps several), or leaves rows out."""
     if meets is None:
         return None
     found: dict[tuple[str, ...], int] = {}

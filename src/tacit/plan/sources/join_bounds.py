@@ -4,19 +4,21 @@ A row of a join is a row of each source (of an outer join, or none). Where the d
 policy calls a table's `key`, a row of the one source says which row of the other it is: an arrow. Public sources have
 no arrows; each row meets at most `fan_out` rows of one, as if it had so many.
 
-Theorem (JOIN). Let S be sources from which all others are reached by arrows. The rows of S say the whole row, so there
-are at most as many as the product of the numbers of rows of S. The least such product takes, of every group of sources
-that reach one another and that no arrow leads into, the source with the fewest rows. The order in which sources are
-written is no part of it.
+Theorem (JOIN). Let S be sources from which all others are reached by arrows. The rows of S determine the whole row, so
+there are at most as many as the product of the numbers of rows of S. The least such product takes, the source with the
+fewest rows from every group of sources that reach one another and that no arrow leads into. The order in which sources
+are written does not matter.
 
 Theorem (LEFT). Let P be what stands before, at most p rows of a unit, and B have b rows. A row that meets m rows of B
-becomes max(m, 1). So P LEFT JOIN B is as JOIN, with the arrows into B alone: where B is missing, the row of P says so.
-It is also at most n + p - 1, n being the bound on the pairs: if there is a pair, at most p - 1 rows stay alone.
+becomes max(m, 1). So P LEFT JOIN B is as JOIN, with the arrows into B alone: where B is missing, the row of P
+determines that. It is also at most n + p - 1, n being the bound on the pairs: if there is a pair, at most p - 1 rows
+stay alone.
 
-Theorem (RIGHT, FULL). As LEFT with the sides changed: at most n + b - 1, at most p b, and b where a row of B says the
-row of P. FULL: without a pair p + b rows; with one at most n + (p - 1) + (b - 1); p + b where a row of either side says
-the other's, since every row is then in one row of the join at most or is counted on its own side; p b where all rows
-of a unit meet. After these, and where the second bound of LEFT is the lower one, the sources so far are taken as one.
+Theorem (RIGHT, FULL). As LEFT with the sides changed: at most n + b - 1, at most p b, and b where a row of B determines
+the row of P. FULL: without a pair p + b rows; with one at most n + (p - 1) + (b - 1); p + b where a row of either side
+determines the other's, since every row is then in one row of the join at most or is counted on its own side; p b where
+all rows of a unit meet. After these, and where the second bound of LEFT is the lower one, the sources so far are taken
+as one.
 """
 
 from __future__ import annotations
@@ -57,7 +59,7 @@ class Bound:
         """With one more source. Each row of those in `into` names a row of it; its rows name one of each in `back`."""
         new = len(self.rows)
         arrows = {(self._place(each), new) for each in into}
-        # a row of several sources taken as one is not said by the row of one of them
+        # the row of one source does not determine a row of several sources taken as one
         arrows |= {(new, place) for each in back if self.sources[place := self._place(each)] == {each}}
         return Bound((*self.sources, frozenset({alias})), (*self.rows, rows), self.arrows | arrows)
 
@@ -90,15 +92,15 @@ class Bound:
         return pairs.as_one(min(bounds))
 
     def as_one(self, rows: int) -> Bound:
-        """All sources taken as one, of which nothing is known but how many rows it has."""
+        """All sources taken as one source, of which only the number of rows is known."""
         return Bound((frozenset().union(*self.sources),), (rows,))
 
     def times(self, alias: str, rows: int) -> Bound:
-        """With a source of which each row meets at most this many rows, whichever they are."""
+        """With one more source, of which each row meets at most this many rows."""
         return replace(self, sources=(*self.sources, frozenset({alias})), rows=(*self.rows, rows))
 
     def says_all(self, alias: str) -> bool:
-        """Whether the row of this source says those of all others."""
+        """Whether the row of this source determines those of all others."""
         return len(self._reached(self._place(alias))) == len(self.rows)
 
     def _place(self, alias: str) -> int:

@@ -1,19 +1,19 @@
-"""Joins: sources put together so that the rows of a unit stay few and stay its own.
+"""Joins: sources put together so that the rows of a unit stay few and depend on that unit alone.
 
-Theorem (public). A public source is joined on equality with some of its columns, and of all its rows that agree in
-those at most f are kept (the first in the order of all its columns). So every row meets at most f rows, and R rows of a
-unit become at most f R. Nothing of it depends on a private row. Which f it is `fan_out` says: what the policy states,
-or else what was counted in the table, so that none is left out; where some can be, the answer says so.
+Theorem (public). A public source is joined on equality with some of its columns, and at most f of its rows that agree
+in those are kept (the first in the order of all its columns). So every row meets at most f rows, and R rows of a unit
+become at most f R. None of this depends on a private row. `fan_out` gives f: the number that the policy states, or else
+the one that was counted in the table, so that no row is left out; where rows can be left out, the answer says so.
 
 Theorem (private). A private source is joined on equality of the unit: every pair that is kept lies within one unit, so
 the rows of a unit that result depend on that unit's rows alone. A join along the declared path to the unit, or on any
 other condition, gets the equality of units added; it can only remove pairs. How many rows of a unit result, at most,
 `join_bounds` says. After a FULL JOIN the unit comes from whichever side has a row; where both have one, they agree.
 
-Rows of a public source that meet none are nobody's, and how many they are depends on everybody: with one unit less,
-rows of nobody may appear. RIGHT and FULL JOIN of a public source would keep them, and are refused.
+Rows of a public source that meet no row belong to no unit, and their number depends on all units: with one unit less,
+such rows may appear. RIGHT and FULL JOIN of a public source would keep them, and are refused.
 
-A join that is bounded in neither way is refused: an explosion cannot raise a sensitivity silently.
+A join that is bounded in neither way is refused: a join that multiplies rows cannot raise a sensitivity silently.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class Joined:
     places: tuple[Place, ...]
     source: tree.Source
     joins: tuple[tree.Join, ...]
-    where: tuple[tree.Scalar, ...]  # the parts of WHERE that are left; names as written
+    where: tuple[tree.Scalar, ...]  # the remaining parts of WHERE; names as written
     sources: tuple[Source, ...]  # as they stand in FROM
     rows: int | None
     unit_sql: exp.Expr | None
     kind: str | None
-    work: Work  # what putting them together can take
+    work: Work  # the work of putting them together
     most: int  # the most rows of one unit that any step on the way can hold
 
     @property
@@ -103,7 +103,7 @@ def join_tables(
         else:
             assert bound is not None
             on, source, bound, leading, led = _private(step, near, kind, bound)
-            # FULL keeps rows of either side that meet none, and RIGHT along a key those of the other
+            # FULL keeps rows of either side that meet none, RIGHT along a key those of the other side
             alone = step.kind in ("right", "full")
             parent = None if leading is None or alone else [each.alias for each in seen.values()].index(leading)
             assert place.rows is not None
@@ -262,9 +262,9 @@ def _key_column(part: tree.Scalar, place: Place, known: set[str]) -> str | None:
 def _private(
     step: _Joining, names: Names, kind: str | None, bound: Bound
 ) -> tuple[list[tree.Scalar], exp.Expr, Bound, str | None, set[str]]:
-    """The conditions, the source, the bound with it, what leads to it, and what it leads to.
+    """The conditions, the source, the bound with it, the sources that lead to it, and those it leads to.
 
-    What leads to it is the alias of a source each of whose rows meets one row of it at most, because a key says which.
+    A source leads to it if each row of that source meets at most one of its rows, because a key says which.
     """
     place = step.place
     if place.kind != kind:
@@ -309,10 +309,10 @@ def _private(
 
 
 def _also(links: Sequence[tree.Scalar], on: Sequence[tree.Scalar], names: Names, place: Place) -> Iterator[tree.Scalar]:
-    """The same equality of units with every other source that the condition speaks of.
+    """The same equality of units with every other source in the condition.
 
-    It follows from those before it. But engines join in any order, and would else join two sources by a value alone
-    first, which the rows of many people can share.
+    It follows from the earlier ones. But engines join in any order, and could otherwise join two sources first by a
+    value alone, which many people's rows can share.
     """
     tied = {side.table for link in links for side in tree.walk(link) if isinstance(side, tree.UnitOf)}
     named = {node.table for part in on for node in tree.walk(part) if isinstance(node, tree.Name)}
@@ -335,7 +335,7 @@ def _unit_using(joins: Sequence[tree.Join], step: _Joining, names: Names) -> boo
 
 
 def _unit_ends(part: tree.Scalar, names: Names, place: Place) -> str | None:
-    """The alias of the other side where a part says that two units are the same."""
+    """The alias of the other side, where a part says that two units are equal."""
     if not isinstance(part, tree.Compare) or part.op != "=":
         return None
     for mine, other in ((part.left, part.right), (part.right, part.left)):

@@ -1,7 +1,7 @@
 """Names of a question looked up in its sources; the unit's column is kept apart from all others.
 
 Promise: an expression that comes back has every `Name` as (alias, column) of a place, and the unit stands in it only as
-`UnitOf` compared with another unit or a SELECT of units. What no source has does not exist.
+`UnitOf` compared with another unit or a SELECT of units. A name that no source has does not exist.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ OpenRows = Callable[[tree.Rows | tree.Union], tuple[tree.Rows | tree.Union, bool
 class Names:
     """The places by the alias that was written (in small letters; "#1" where none was), the first one first.
 
-    `merged`: FULL JOIN ... USING (unit), so that the unit's bare name is that of whichever side is there.
+    `merged`: FULL JOIN ... USING (unit), so that the unit's bare name means the side that has a row.
     """
 
     places: Mapping[str, Place]
@@ -97,7 +97,7 @@ class Names:
         return next((place for place in naming if not place.optional), naming[0] if naming else None)
 
     def own_unit(self, node: object) -> Place | None:
-        """As `unit`, where its value says which unit a row belongs to: a join must not leave it empty on some rows."""
+        """As `unit`, where its value decides whose a row is: a join must not leave it empty on some rows."""
         if self.merged and isinstance(node, tree.Name) and node.table is None:
             naming = [place for place in self.places.values() if _is_unit(place, node.column)]
             if naming and not any(place.find(node.column) for place in self.places.values() if place not in naming):
@@ -148,7 +148,7 @@ class Names:
         return tree.Aggregate("count_distinct", argument)
 
     def rewritten(self, node: tree.Aggregate) -> tree.Aggregate:
-        """The aggregate with what stands inside it resolved."""
+        """The aggregate with its argument resolved."""
         inside = {name: self.in_rows(part) for name, part in _scalars(node)}
         return replace(node, **inside) if inside else node  # type: ignore[arg-type]  # only scalars are replaced
 
@@ -210,7 +210,7 @@ def correlated(node: tree.Exists, outside: Mapping[str, Place]) -> tree.InRows:
         () if isinstance(rows, tree.Union) else tuple(each for each in rows.outputs if isinstance(each, tree.Output))
     )
     totals = any(isinstance(node, tree.Aggregate) for each in shown for node in tree.walk(each.expression))
-    if isinstance(rows, tree.Union) or rows.keys or totals:  # a total of no rows is a row as well
+    if isinstance(rows, tree.Union) or rows.keys or totals:  # a total of no rows is also a row
         raise QuestionError(advice)
     inner = {source.alias.lower() for source in (rows.source, *(join.source for join in rows.joins))}  # type: ignore[attr-defined]
 
@@ -238,7 +238,7 @@ def correlated(node: tree.Exists, outside: Mapping[str, Place]) -> tree.InRows:
 
 
 def listed(what: str, known: Iterable[str], wanted: str) -> str:
-    """What there is, and the nearest to what was wanted."""
+    """The existing names, and the nearest to the wanted one."""
     options = list(known)
     near = difflib.get_close_matches(wanted.lower(), [option.lower() for option in options], n=1)
     hint = next((f" Did you mean {option!r}?" for option in options if near and option.lower() == near[0]), "")

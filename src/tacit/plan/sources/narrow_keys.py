@@ -1,12 +1,12 @@
 """WHERE narrows the keys: GROUP BY c WHERE c IN ('a', 'b') has two cells, whatever else the policy lists.
 
 Theorem. A value of a key is left out only where a part of WHERE cannot be true of any row that has it, whatever the
-row's other values are. So no row that is counted is in a cell that is left out. It is decided by the question's text
-and the policy alone. What is not understood here (functions of the key, other columns) may always be true: then the
-value stays, with an empty cell at worst.
+row's other values are. So no row that is counted is in a cell that is left out. The question's text and the policy
+alone decide. A condition that is not understood here (functions of the key, other columns) may always be true: then the
+value stays, at worst with an empty cell.
 
-A part that says which values there can be (c = 'a', c IN (...), and OR of these) also makes a key known of which the
-policy lists no values: they stand in the question.
+A part that says which values there can be (c = 'a', c IN (...), and OR of these) also makes a key known whose values
+the policy does not list: the question lists them.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _together(parts: Sequence[Outcomes], all_of_them: bool) -> Outcomes:
     deciding = not all_of_them
     found: set[bool | None] = {deciding} if any(deciding in part for part in parts) else set()
     rest = [part - {deciding} for part in parts]
-    if all(rest):  # no part need decide
+    if all(rest):  # no part has to decide
         if any(None in part for part in rest):
             found.add(None)
         if all(all_of_them in part for part in rest):
@@ -147,7 +147,7 @@ def _beside(op: str, other: Any, column: KeyColumn, raw: RawKey) -> Outcomes:
         return same
     if op == "<>":
         return frozenset(None if each is None else not each for each in same)
-    if column.meaning == "text":  # which of two texts comes first is the engine's to say
+    if column.meaning == "text":  # the engine decides which of two texts comes first
         return frozenset({op in ("<=", ">=")}) if same == frozenset({True}) else _ANY
     theirs = _read(other, column)
     held = {"<": mine < theirs, "<=": mine <= theirs, ">": mine > theirs, ">=": mine >= theirs}.get(op)
@@ -162,7 +162,7 @@ def _equal(mine: Any, other: Any, column: KeyColumn) -> Outcomes:
 
 
 def _read(other: Any, column: KeyColumn) -> Any:
-    """A constant as the key reads; None where it is of another kind."""
+    """A constant as the key has it; None where it is of another kind."""
     if column.meaning == "text":
         return other if isinstance(other, str) else None
     if column.meaning == "boolean":

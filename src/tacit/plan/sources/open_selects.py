@@ -61,7 +61,7 @@ def _select(rows: tree.Rows, opener: Opener) -> tuple[tree.Rows, Opened]:
 
 
 def _written_out(outputs: tuple[tree.Output | tree.Every, ...], joined: Joined) -> Iterator[tree.Output]:
-    """The outputs with * written out."""
+    """The outputs, with * written out."""
     taken: dict[str, str] = {}
     for output in outputs:
         if isinstance(output, tree.Every):
@@ -107,7 +107,7 @@ def _every(alias: str | None, joined: Joined) -> Iterator[tree.Output]:
             yield tree.Output(place.unit, tree.Name(name, place.unit))
         for column in place.columns:
             if is_coded(place.columns[column]):
-                continue  # nobody means a column without bounds when asking for all
+                continue  # * is not meant to include columns without bounds
             if place.unit is None or column.casefold() != place.unit.casefold():
                 yield tree.Output(column, tree.Name(name, column))
 
@@ -175,7 +175,7 @@ def _query(columns: dict[str, Value], joined: Joined, where: exp.Expr | None) ->
 
 
 def _computed(columns: dict[str, Value], where: exp.Expr | None, joined: Joined) -> Work:
-    """What the columns and the condition of a SELECT take on the rows of one unit."""
+    """The work of a SELECT's columns and condition on the rows of one unit."""
     if joined.rows is None:
         return NONE
     sqls = [*(value.sql for value in columns.values()), *([] if where is None else [where])]
@@ -192,7 +192,7 @@ def _opened(
 
 
 def _outside(name: str, value: Value, scope: Scope) -> Value:
-    """A column as it is seen from outside; a text is as long as what it is computed from can make it."""
+    """A column as it is seen from outside; a text can be as long as its expression can make it."""
     sql = exp.column(quoted(name))
     if isinstance(value, Text):
         return replace(value, sql=sql, longest=longest_of(value.sql, scope.lengths))
@@ -255,12 +255,12 @@ def _grouped(rows: tree.Rows, outputs: tuple[tree.Output, ...], joined: Joined) 
     work += Work(STEPS * groups, STEPS * groups)
     resolved = replace(
         rows,
-        # the unit is a key as well: without it, one row for each unit would read like all of its rows
+        # the unit is a key as well: otherwise one row for each unit would look the same as all of its rows
         keys=(*keys, *(tree.Key("", tree.UnitOf(owner.alias)) for owner in owners if owner is not None)),
         outputs=tuple(tree.Output(output.name, cell) for output, cell in zip(outputs, cells, strict=True)),
         having=having,
     )
-    inside = replace(joined, scope=scope)  # what the columns are computed from
+    inside = replace(joined, scope=scope)  # the scope from which the columns are computed
     return resolved, _opened(query, columns, unit, groups, inside, work)
 
 

@@ -1,4 +1,4 @@
-"""The parts of a join's condition as SQL, and which source before it each speaks of."""
+"""The parts of a join's condition as SQL, and the earlier source that each is about."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tacit.question import tree
 
 
 def tie_of(part: tree.Scalar, scope: Scope) -> Tie:
-    """A part of a condition as SQL; of an equality whether it compares texts."""
+    """A part of a condition as SQL; for an equality, also whether it compares texts."""
     if is_of_units(part):
         return Tie(unit_equality(part, scope))
     texts = (
@@ -26,7 +26,7 @@ def tie_of(part: tree.Scalar, scope: Scope) -> Tie:
 
 
 def spoken_of(on: Sequence[tree.Scalar], place: Place, first: str) -> str:
-    """The source before this one that the first part of its condition speaks of."""
+    """The earlier source that the first part of its condition is about."""
     for part in on:
         for node in tree.walk(part):
             if isinstance(node, (tree.Name, tree.UnitOf)) and node.table not in (None, place.alias):
@@ -40,7 +40,7 @@ def is_of_units(part: tree.Scalar) -> bool:
 
 
 def unit_equality(part: tree.Scalar, scope: Scope) -> exp.Expr:
-    """That as SQL."""
+    """That equality as SQL."""
     assert isinstance(part, tree.Compare)
     assert isinstance(part.left, tree.UnitOf)
     assert isinstance(part.right, tree.UnitOf)

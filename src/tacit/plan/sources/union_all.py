@@ -45,7 +45,7 @@ def union_of(parts: Sequence[Opened]) -> Opened:
 
 
 def _one_kind(values: list[Value]) -> tuple[Value, list[Value]]:
-    """What a column is in all parts together, and what it is in each on the common grid."""
+    """A column over all parts together, and the column of each part on the common grid."""
     nullable = any(value.nullable for value in values)
     if all(isinstance(value, Text) for value in values):
         texts = [value for value in values if isinstance(value, Text)]

@@ -58,10 +58,10 @@ def _bounded(node: tree.Aggregate, scope: Scope) -> Number:
 def _sum(number: Number, most: int) -> Number:
     low, high = number.bounds.low, number.bounds.high
     bounds = Interval(min(low, most * low), max(high, most * high))
-    operands(bounds, number)  # refuses what could grow beyond all types
+    operands(bounds, number)  # refuses sums that could grow beyond all types
     wide = bounds.size >= NARROW
     sql: exp.Expr = exp.Sum(this=number.sql)
-    # engines add 64-bit numbers in a wider type: brought back where the bounds fit
+    # engines add 64-bit numbers in a wider type: cast back where the bounds fit
     sql = cast_to(sql, "INT128" if wide else "BIGINT")
     return replace(number, sql=sql, bounds=bounds, wide=wide, points=None)
 

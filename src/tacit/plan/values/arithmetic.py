@@ -109,7 +109,7 @@ def _quotient(left: Number, right: Number, step: Fraction) -> Number:
 
 
 def remainder(left: Number, right: Number) -> Number:
-    """What is left of x after dividing by y, of the sign of x; NULL where y is zero."""
+    """The remainder of x divided by y, with the sign of x; NULL where y is zero."""
     left, right = common(left, right)
     bounds = left.bounds.remainder(right.bounds)
     (a, b), wide = operands(bounds.hull(left.bounds), left, right)
@@ -121,7 +121,7 @@ def remainder(left: Number, right: Number) -> Number:
 def _unless_zero(divisor: Number, quotient: exp.Expr) -> exp.Expr:
     if not divisor.bounds.contains(0):
         return quotient
-    # a NULL divisor fails the comparison too, and NULL is what it should give
+    # a NULL divisor also fails the comparison, and the result should then be NULL
     return exp.Case().when(exp.NEQ(this=enclosed(divisor.sql), expression=bare(0)), quotient)
 
 
@@ -188,7 +188,7 @@ def compare(op: str, left: Number, right: Number) -> Truth:
 
 
 def beside(left: Number, right: Number) -> tuple[exp.Expr, exp.Expr]:
-    """Two numbers on one grid, in one type: comparing them cannot overflow, so none is widened without need."""
+    """Two numbers on one grid, in one type: comparing them cannot overflow, so none is widened needlessly."""
     if left.wide == right.wide:
         return enclosed(left.sql), enclosed(right.sql)
     return enclosed(widened(left)), enclosed(widened(right))

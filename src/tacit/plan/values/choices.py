@@ -15,7 +15,7 @@ from tacit.plan.values import arithmetic
 from tacit.plan.values.intervals import Interval
 from tacit.plan.values.value import Nothing, Number, Text, Truth, Value, null, truth_as_number, widened
 
-LARGEST_STATED = 1 << 53  # an extreme with constants on both sides is as good as bounds of the policy
+LARGEST_STATED = 1 << 53  # least or greatest with constants on both sides is as good as bounds of the policy
 
 
 def choice(conditions: list[Truth], values: list[Value]) -> Value:

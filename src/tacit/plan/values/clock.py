@@ -2,8 +2,8 @@
 
 Promise: every function keeps the invariants of `value`. Days, weeks and clock units are whole numbers on the grid;
 months are added by the engine's calendar, where the day is held to the length of its month on every engine, and only
-where every result lies in the years 1 to 9999. Adding months never turns a later day into an earlier one, so bounds go
-to bounds.
+where every result lies in the years 1 to 9999. Adding months never turns a later day into an earlier one, so bounds are
+mapped to bounds.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Comparisons of two values, and of one with many constants.
 
-Promise: kinds that do not go together are refused; what comes back is NULL where either side is, and never fails.
+Promise: kinds that do not go together are refused; the result is NULL where either side is, and never fails.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def is_one_of(operand: Value, values: Sequence[Value]) -> Truth:
     first = checks[0].sql
     constants = [check.sql.expression.unnest() for check in checks if check.sql.this == first.this]
     if len(constants) == len(checks) and isinstance(first, exp.EQ):
-        # a constant that is not on the grid was compared as x <> x, which no value satisfies
+        # a constant that is not on the grid becomes x <> x, which no value satisfies
         met = [item for item, check in zip(constants, checks, strict=True) if isinstance(check.sql, exp.EQ)]
         return Truth(exp.In(this=first.this, expressions=met), operand.nullable)
     return Truth(enclosed(chained(exp.Or, checks)), any(check.nullable for check in checks))

@@ -1,9 +1,9 @@
-"""Conditions on rows that the policy decides by itself: no row, or every row, can satisfy them. Told free of charge.
+"""Conditions that the policy alone decides: no row, or every row, can satisfy them. A free note says so.
 
 Promise: made from the question and the policy alone (values listed with one_of, stated bounds, columns without gaps),
-so it says nothing about a row. It is a note and no refusal: an answer of nothing but noise may be what is wanted, and
-what was asked stays what is answered. Looked at: WHERE, ON, HAVING, keys and outputs, with CASE and FILTER in them;
-a condition on noisy numbers is no row's, and says nothing here.
+so it says nothing about a row. It is a note, not a refusal: an answer that is only noise may be wanted, and the
+question is answered as it was asked. WHERE, ON, HAVING, keys and outputs are checked, with CASE and FILTER in them;
+conditions on noisy numbers are not about rows, and are left out.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def decided(question: tree.Question, scope: Scope) -> Iterator[str]:
 
 
 def _of_keys(node: object, keys: tuple[tree.Key, ...]) -> object:
-    """A condition with what a key is computed from in the place of the key (HAVING speaks of keys)."""
+    """A condition with each key replaced by its expression (HAVING contains keys)."""
     if not keys:
         return node
     if isinstance(node, tree.Compare):
@@ -62,7 +62,7 @@ def _notes(node: object, scope: Scope) -> Iterator[str]:
         return
     try:
         yield from _about(node, scope)
-    except QuestionError:  # an output's own name in HAVING; what cannot be read at all is refused where it is read
+    except QuestionError:  # an output's own name in HAVING; unreadable conditions are refused where they are read
         return
 
 
@@ -73,7 +73,7 @@ def _about(node: tree.Scalar, scope: Scope) -> Iterator[str]:
 
 
 def _may_tell(*sides: tree.Scalar) -> bool:
-    """Whether a note can come of these: of columns and NULLs alone. The rest is not read again, level by level."""
+    """Whether these can give a note: only columns and NULLs can. The rest is not read again, level by level."""
     return any(
         isinstance(side, tree.Name)
         or any(isinstance(each, tree.Literal) and each.value is None for each in tree.walk(side))
@@ -126,7 +126,7 @@ def _(node: tree.Like, scope: Scope) -> Iterator[str]:
 
 
 def _like(pattern: str, ignore_case: bool) -> re.Pattern[str]:
-    """The pattern: % is any text, _ any character, and a backslash takes the next character as it is."""
+    """The pattern: % is any text, _ any character, and a backslash makes the next character mean itself."""
     parts, rest = [], iter(pattern)
     for each in rest:
         parts.append(".*" if each == "%" else "." if each == "_" else re.escape(next(rest) if each == "\\" else each))

@@ -1,10 +1,10 @@
 """Curves (sqrt, ln, exp, ...) of a row's number, and width_bucket.
 
-Promise: every function keeps the invariants of `value`. The engine computes the curve in floating point, of an
-argument that was first held to where the curve is defined and finite, so it cannot fail; the result is rounded to a
-grid and held to bounds in the query itself, so bounds hold whatever the engine's last digit is. Engines may differ by
-one unit of that grid (2**-24, coarser only for large values): sensitivities do not depend on it. Outside its domain
-(the root of a negative number, the logarithm of zero) a curve is NULL.
+Promise: every function keeps the invariants of `value`. The engine computes the curve in floating point, of an argument
+that was first clamped to where the curve is defined and finite, so it cannot fail; the result is rounded to a grid and
+held to bounds in the query itself, so bounds hold whatever the engine's last digit is. Engines may differ by one unit
+of that grid (2**-24, coarser only for large values): sensitivities do not depend on it. Outside its domain (the root of
+a negative number, the logarithm of zero) a curve is NULL.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _on_grid(number: Number, value: exp.Expr, low: float, high: float, *, least:
 
 
 def _at_least(number: Number, low: int, high: int | None = None) -> exp.Expr:
-    """The number, held from below (and above): also NULL becomes a number, which the caller's CASE takes back."""
+    """The number, clamped from below (and above). NULL becomes a number too; the caller's CASE restores it."""
     held = number.sql
     if high is not None:
         held = exp.Least(this=held, expressions=[_whole(number, high)], ignore_nulls=True)
@@ -156,7 +156,7 @@ def width_bucket(number: Number, low: Number, high: Number, count: Number) -> Nu
         held = cast_to(held, "BIGINT")
     if number.nullable:
         held = exp.Case().when(exp.Not(this=exp.Is(this=enclosed(number.sql), expression=exp.Null())), held)
-    # also a number without stated bounds has a place among the buckets
+    # a number without stated bounds has a place among the buckets too
     return replace(found, sql=held, bounds=bounds, step=Fraction(1), wide=False, rounded=False, stated=True)
 
 

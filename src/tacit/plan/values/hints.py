@@ -1,7 +1,7 @@
 """How to bound a number inside a question, as refusals suggest it.
 
-least and greatest pass over NULL, as in DuckDB and PostgreSQL: least(greatest(x, 0), 100) is 0 where x is NULL, and a
-mean of it is another one. So what is suggested asks for NULL first, and keeps it.
+least and greatest ignore NULL, as in DuckDB and PostgreSQL: least(greatest(x, 0), 100) is 0 where x is NULL, which
+changes a mean. So the suggestion tests for NULL first, and keeps it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """x IN (SELECT ...): x compared with a public list of values; or a unit compared with a list of units.
 
 Whether a unit is on a list of units depends on that unit's own rows alone, so a condition on it keeps every promise of
-`scope.Place`. A row without a unit there, which an outer join has kept, is neither on a list nor off it: the answer is
-NULL. (SQL says FALSE where the list is empty. Whether it is depends on other people, so that must not matter: with NOT
-IN, one person on the list would decide about all such rows.) Whether any other value occurs in private rows depends on
+`scope.Place`. A row that an outer join kept without a unit is neither on a list nor off it: the answer is NULL. (SQL
+says FALSE where the list is empty. Whether it is empty depends on other people, so that must not matter: with NOT IN,
+one person on the list would decide about all such rows.) Whether any other value occurs in private rows depends on
 other people, and is refused before this.
 """
 

@@ -1,7 +1,7 @@
 """Exact intervals of whole numbers: between which bounds the value of an expression lies on every row.
 
 Promise: if every operand lies in its interval, the result of the operation lies in the interval returned, for every
-choice of values. All arithmetic is on Python's integers; nothing is rounded but outwards, and nothing can fail.
+choice of values. All arithmetic is on Python's integers; rounding is always outwards, and nothing can fail.
 Theorem used throughout: an operation that is monotone in each argument takes its least and greatest value at corners.
 """
 

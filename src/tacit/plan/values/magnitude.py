@@ -1,8 +1,8 @@
 """magnitude(x): the cell of powers of two that a number lies in (`tacit.policy.cells`).
 
 Promise: a tree of comparisons with constants, so it cannot fail on any number of any width; NULL stays NULL. Its bounds
-and its points follow from those of x, because the code is monotone. A column whose bounds are "auto" is held as its
-cell already.
+and its points follow from those of x, because the code is monotone. A column whose bounds are "auto" is already stored
+as its cell.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def magnitude(value: Value) -> Value:
 
 
 def is_coded(value: Value) -> bool:
-    """Whether only the cell of the number is held, because nobody knows its bounds yet."""
+    """Whether only the cell of the number is held, because its bounds are not known yet."""
     return isinstance(value, Number) and value.coded
 
 
 def with_bounds(value: Value, column: str) -> Value:
-    """A column's value, unless its bounds are not known yet: its cell is all there is then, which is another thing."""
+    """A column's value, unless its bounds are not known yet: then there is only its cell, which is no value."""
     if is_coded(value):
         raise QuestionError(
             f'Column {column!r} has no bounds yet ("auto" in the policy). It can be asked for some, by suggest or by '

@@ -38,7 +38,7 @@ class Place:
 
     `unit` is the name that the unit's column has in it, or None where it cannot be named. `rows` is None for public
     sources. `table` is the policy's table behind it, where there is exactly one. `optional`: a join may leave it empty.
-    `kind` names the kind of unit, so that units of different kinds are never taken for one another.
+    `kind` names the kind of unit, so that units of different kinds are never mistaken for each other.
     """
 
     alias: str
@@ -51,9 +51,9 @@ class Place:
     table: Table | None = None
     optional: bool = False
     sources: tuple[str, ...] = ()  # the private tables it is made from
-    work: Work = NONE  # what making its rows of one unit can take
-    meets: Mapping[tuple[str, ...], int] | None = None  # of a public source: how many rows agree in these columns
-    met: int = 1  # of a public source that is joined: how many of its rows one row meets, at most
+    work: Work = NONE  # the work of making its rows of one unit
+    meets: Mapping[tuple[str, ...], int] | None = None  # for a public source: how many rows agree in these columns
+    met: int = 1  # for a joined public source: how many of its rows one row meets at most
 
     @property
     def public(self) -> bool:
@@ -106,7 +106,7 @@ class Scope:
 
     @property
     def lists(self) -> Work:
-        """The most that one of the SELECTs in conditions takes."""
+        """The most work of one of the SELECTs in conditions."""
         works = [opened.work for opened in self.opened.values()]
         return Work(
             max((each.rows for each in works), default=0),
@@ -167,7 +167,7 @@ def column_value(column: Column, sql: exp.Expr) -> Number | Text:
 
 
 def _held(number: Number) -> Number:
-    """A public table's number held to its bounds here as well: sensitivities rest on it, and nobody checked the table.
+    """A public table's number held to its bounds here as well: sensitivities rest on it, and the table was not checked.
 
     NULL stays NULL: neither comparison holds for it.
     """

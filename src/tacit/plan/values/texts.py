@@ -1,9 +1,9 @@
 """Texts put together, cut and searched; whole numbers, truth values and dates as texts.
 
-Promise: every function keeps the invariants of `value`, and means the same on every engine: what is looked for or put
-in is a constant, characters are code points, and trimming takes off the plain space alone unless other characters are
-named. A text that grows is cut to its first 1,000 characters before, so that no row's text can grow beyond what an
-engine can hold.
+Promise: every function keeps the invariants of `value`, and means the same on every engine: texts to search for or to
+insert are constants, characters are code points, and trimming removes only the plain space unless other characters are
+named. Before a text grows it is cut to its first 1,000 characters, so that no row's text can grow beyond what an engine
+can hold.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def replaced(text: Text, old: Text, new: Text) -> Text:
 
 
 def position(text: Text, part: Text) -> Number:
-    """Where a constant text begins first, from 1, at most 1,000; 0 where it does not stand."""
+    """The first place of a constant text, from 1, at most 1,000; 0 where it does not occur."""
     wanted = _constant("position", part)
     if not wanted:
         raise QuestionError("position needs a text to look for; '' is nowhere and everywhere.")
@@ -83,14 +83,14 @@ def position(text: Text, part: Text) -> Number:
 def letters(form: Letters, text: Text) -> Text:
     """lower and upper."""
     known = None
-    # outside ASCII the engine's letters may differ from Python's, so what comes out is not claimed to be known
+    # outside ASCII the engine's letters may differ from Python's, so the result is not claimed to be known
     if text.values is not None and all(value.isascii() for value in text.values):
         known = tuple(dict.fromkeys(map(form.word, text.values)))
     return Text(form.node(this=text.sql), text.nullable, known)
 
 
 def length(text: Text) -> Number:
-    """The number of characters, at most 1,000: a longer text may not weigh more."""
+    """The number of characters, at most 1,000: a longer text may not count more."""
     whole = cast_to(exp.Length(this=text.sql), "BIGINT")
     cut = exp.GT(this=whole.copy(), expression=bare(LONGEST))
     sql = exp.Case().when(cut, cast_to(bare(LONGEST), "BIGINT")).else_(whole)
@@ -98,7 +98,7 @@ def length(text: Text) -> Number:
 
 
 def substring(text: Text, start: int, count: int) -> Text:
-    """So many characters from a place on, which is 1 at the beginning."""
+    """This many characters from a place on; the first place is 1."""
     known = None
     if text.values is not None and all(value.isascii() for value in text.values):
         known = tuple(dict.fromkeys(value[start - 1 : start - 1 + count] for value in text.values))
@@ -107,7 +107,7 @@ def substring(text: Text, start: int, count: int) -> Text:
 
 
 def as_text(value: Value, user: str) -> Text:
-    """A text; a whole number, a truth value or a date as it reads."""
+    """A text; a whole number, a truth value or a date as people write it."""
     if isinstance(value, Text):
         return value
     if isinstance(value, Truth):
@@ -161,14 +161,14 @@ def _piece(number: Number, letter: str) -> Text:
     if letter in _CLOCK_PIECES and number.meaning == "date":
         return _literal("00")
     name, width = {**_PIECES, **_CLOCK_PIECES}[letter]
-    # a one in front, taken off again, keeps leading zeros
+    # a one in front, which is removed again, keeps leading zeros
     lifted = arithmetic.add(dates.part(name, number), constant(10**width))
     sql = exp.Substring(this=cast_to(lifted.sql, "TEXT"), start=bare(2), length=bare(width))
     return Text(sql, number.nullable)
 
 
 def _formats(number: Number, pattern: str) -> tuple[str, ...] | None:
-    """All texts there can be, where the pattern speaks of days and they are not too many."""
+    """All possible texts, where the pattern is about days and there are not too many."""
     dated = dates.as_date(number, "strftime")
     letters = {after[:1] for after in pattern.replace("%%", "").split("%")[1:]}
     timed = number.meaning == "timestamp" and letters & set(_CLOCK_PIECES)

@@ -55,7 +55,7 @@ def value_of(node: tree.Scalar, scope: Scope) -> Value:
 
 
 def _values_of(nodes: Iterable[tree.Scalar], scope: Scope) -> list[Value]:
-    """What several nodes are, held to the limit on the way: each by itself may be as large as all may be together."""
+    """What several nodes are, held to the limit one by one: each may be as large as all may be together."""
     found: list[Value] = []
     size = 0
     for node in nodes:
@@ -194,7 +194,7 @@ def _(node: tree.In, scope: Scope) -> Value:
     operand = value_of(node.operand, scope)
     if isinstance(operand, Truth):
         operand = truth_as_number(operand)
-    # compared with a column in its place, which is one word: a large operand is copied where it stands in the end
+    # compared with a column in its place, which is one word: a large operand is copied only into its final place
     stand_in = replace(operand, sql=exp.column("tacit_operand"))
     found = is_one_of(stand_in, [value_of(value, scope) for value in node.values])
     places = list(found.sql.find_all(exp.Column))
@@ -225,7 +225,7 @@ def _(node: tree.IsNull, scope: Scope) -> Value:
 @_value.register
 def _(node: tree.Case, scope: Scope) -> Value:
     for place, branch in enumerate(node.branches):
-        if _never_missing(branch.condition, scope):  # nothing behind it is reached, so no NULL comes from there
+        if _never_missing(branch.condition, scope):  # no later branch is reached, so no NULL comes from there
             node = tree.Case(node.branches[:place], branch.value)
             break
     if not node.branches:
@@ -234,7 +234,7 @@ def _(node: tree.Case, scope: Scope) -> Value:
     found = _values_of([*parts, node.otherwise], scope)
     conditions = [_as_condition(condition) for condition in found[: len(node.branches)]]
     values = found[len(node.branches) :]
-    for place, branch in enumerate(node.branches):  # COALESCE: a value that stands only where it is there
+    for place, branch in enumerate(node.branches):  # COALESCE: a value that is used only where it is not NULL
         if branch.condition == tree.Not(tree.IsNull(branch.value)):
             values[place] = replace(values[place], nullable=False)
     return choice(conditions, values)

@@ -4,7 +4,7 @@ Three kinds: `Number` (whole numbers on a grid; numbers, dates, times and truth 
 `Truth` (SQL's own three truth values). Invariants that every function of the plan keeps:
 - the SQL of a `Number` is of type BIGINT, or HUGEINT where `wide`, and its value times `step` is what is meant;
 - it lies in `bounds` or is NULL, and is NULL only where `nullable`;
-- evaluating it raises no error on any row, so no row can be told from another by one.
+- evaluating it raises no error on any row, so errors cannot distinguish rows.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Number:
     step: Fraction = Fraction(1)
     meaning: Meaning = "number"
     nullable: bool = True
-    rounded: bool = False  # the grid is finer than what was stored means: constants are moved to it
+    rounded: bool = False  # the grid is finer than the stored values: constants are moved to it
     stated: bool = True
     wide: bool = False
     points: tuple[int, ...] | None = None  # all values there can be, where they are fewer than the bounds say
@@ -43,7 +43,7 @@ class Number:
 
     @property
     def constant(self) -> int | None:
-        """The value, where there is only one."""
+        """The only possible value, where there is one."""
         return self.bounds.low if self.bounds.low == self.bounds.high and not self.nullable else None
 
 
@@ -114,7 +114,7 @@ def integer(value: int) -> exp.Expr:
 def bare(value: int) -> exp.Expr:
     """A whole constant without a type, to compare with.
 
-    Refused where no engine has room for it: it would be found out only where a row gets there, after the charge.
+    Refused where no engine has room for it: otherwise it would fail only when a row reaches it, after the charge.
     """
     if abs(value) >= WIDEST:
         raise QuestionError(
@@ -200,7 +200,7 @@ def floor_division(number: Number, divisor: int) -> tuple[exp.Expr, Interval, bo
 def coarsened(number: Number, most: int, *, around: int = 0) -> Number:
     """The number rounded to a grid so coarse that it lies within `most` of `around`: a function of its value alone.
 
-    What is measured around its middle needs a grid for its width only, however far from zero it lies.
+    A number that is measured around its middle needs a grid for its width only, however far from zero it lies.
     """
     far = max(number.bounds.high - around, around - number.bounds.low)
     shift = 0

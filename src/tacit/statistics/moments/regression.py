@@ -35,8 +35,8 @@ from tacit.statistics.source import Opened
 _COVERED = "Intervals cover the noise, not the sampling of the rows."
 _NOTHING_SAID = (
     "No intervals: in some direction the features spread less than the noise, and a ridge holds the coefficients back, "
-    "nobody knows how far. More rows, a larger epsilon, fewer columns or narrower bounds tell more; for one feature, "
-    "robust_regression may."
+    "and it is not known how far. More rows, a larger epsilon, fewer columns or narrower bounds tell more; for one "
+    "feature, robust_regression may."
 )
 _FEW = (
     "No intervals: there are too few rows, for this epsilon, to tell where in their bounds they lie. "

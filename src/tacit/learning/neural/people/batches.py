@@ -1,10 +1,10 @@
 """Chunks of fixed shapes: the people of a step, a few hundred at a time, the last chunk padded.
 
-Promise: a chunk always has as many places as all others and `copies` rows for each of them, whoever is in it. The last
-one of a step may have fewer: the least of a few public sizes that holds the remaining people. Places without a person,
-and rows that a person does not have, are zeros and weigh nothing. So shapes say only how many people a step has, in
-coarse steps: that number, and the time of the step, follow the size of the sample. The holder of arrays can see it; a
-curator's clock hides it (`timing` in the policy).
+Promise: a chunk always has as many places as all others and `copies` rows for each of them, no matter who is in it. The
+last one of a step may have fewer: the least of a few public sizes that holds the remaining people. Places without a
+person, and rows that a person does not have, are zeros and weigh nothing. So shapes say only how many people a step
+has, in coarse steps: that number, and the time of the step, follow the size of the sample. The holder of arrays can see
+it; a curator's clock hides it (`timing` in the policy).
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     PrivateTrainer(..., sampling="fixed", rate=0.05, steps=200)     # 20 groups of people, each in every 20th step
 
-Setting. Before the first step everybody is put into one of b groups, each person by a draw of their own, whoever else
-is there. Step t computes the sum x_t of clipped gradients of group t mod b, in whole numbers on the grid. One person
-moves each x_t of their own group by at most S in L2 norm (`floats`) and no other, whatever was released before.
+Setting. Before the first step everyone is put into one of b groups, each person by a draw of their own, whoever else is
+there. Step t computes the sum x_t of clipped gradients of group t mod b, in whole numbers on the grid. One person moves
+each x_t of their own group by at most S in L2 norm (`floats`) and no other, whatever was released before.
 
 Theorem. Let C be the lower triangular Toeplitz matrix with c_0 = 1, c_1, ..., c_(w-1) >= 0 on its first w <= b
 diagonals and zeros elsewhere, where every c_l is a whole number over 2**12. Over n steps, the whole numbers y_t = 2**12

@@ -37,7 +37,7 @@ def exact_grid(clip: Fraction, multiplier: Fraction, coordinates: int) -> Grid:
 
 
 def exact_sum(forms: Sequence[Form], clip: Fraction, kind: str, grid: Grid) -> tuple[np.ndarray[Any, Any], Any]:
-    """The sum of everybody's whole numbers, and bounds of their norms."""
+    """The sum of everyone's whole numbers, and bounds of their norms."""
     most = reach(clip, grid.coordinates, grid.exponent)
     total = np.zeros(grid.coordinates, dtype=np.int64)
     kept: list[Any] = [each.own for each in forms if isinstance(each, PerPerson)]

@@ -1,4 +1,4 @@
-"""The sum of everybody's clipped gradient over one step, on the grid: exact, and private.
+"""The sum of everyone's clipped gradient over one step, on the grid: exact, and private.
 
 Promise (theorem: `floats`, or `alone` where each person is computed alone): chunks of one fixed shape are added up
 in float64, a span of them at a time, then rounded to whole numbers, which add up exactly. With the sum comes the number
