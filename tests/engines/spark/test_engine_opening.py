@@ -34,7 +34,7 @@ COUNT = 'SELECT count(*) AS m0 FROM tacit_copy."t" AS "t"'
 CHILD = """
 import sys, time
 from tacit.engines.spark.engine import SparkEngine
-from tests.engines.spark.test_opening import policy_of
+from tests.engines.spark.test_engine_opening import policy_of
 engine = SparkEngine.register(policy_of(sys.argv[1], None))
 print(engine._copy.path, engine._session.worker._path, engine._session.worker.pid, flush=True)
 time.sleep(900)

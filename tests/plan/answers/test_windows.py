@@ -1,4 +1,4 @@
-"""Window functions over an answer, questions inside outputs, and aggregates of two columns: as DuckDB has them."""
+"""Window functions over an answer: as DuckDB has them, with the noise of all they add."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ import duckdb
 import numpy as np
 import pytest
 
-from tacit.errors import QuestionError
 from tacit.plan import KnownKeys, Plan, finish, make_plan
 from tacit.plan.answers.bends import HALF_A_STEP
 from tacit.plan.plan import Expected
 from tacit.question import read
-from tests.plan.copies import clinic, copy_of
+from tests.plan.copies import clinic
 
 LEVELS = (1, 2, 5)
 COUNTS = {1: 40, 2: 70, 5: 40}
@@ -89,68 +88,6 @@ def test_a_running_total_carries_the_noise_of_all_it_adds() -> None:
     assert table.columns[1] == [10.0, 30.0, 60.0]
     totals = [one * rows**0.5 + HALF_A_STEP for rows in (1, 2, 3)]  # on whole steps, however many rows
     assert table.deviations[1] == pytest.approx(totals)
-
-
-def test_a_question_inside_is_paid_for_and_shared_by_every_cell() -> None:
-    sql = "SELECT level, count(*) / (SELECT count(*) FROM visits WHERE age > 40) AS share FROM visits GROUP BY level"
-    plan = make_plan(read(sql), clinic(), epsilon=1)
-    alone = make_plan(read("SELECT level, count(*) FROM visits GROUP BY level"), clinic(), epsilon=1)
-    assert len(plan.inner) == 1
-    assert [each.block for each in plan.measures] == [0, 1]
-    assert plan.measures[0].mechanism.event.scale == 2 * alone.measures[0].mechanism.event.scale  # type: ignore[union-attr]
-    assert isinstance(plan.keys, KnownKeys)
-    table = finish(plan, plan.keys.cells, [np.array([10, 20, 30]), np.array([40, 40, 40])])
-    assert table.columns[1] == [0.25, 0.5, 0.75]
-    found = copy_of(clinic(), {}).execute(plan.inner[0].text()).fetchall()
-    assert found == [(0,)]
-
-
-def test_a_question_inside_may_be_an_output_by_itself() -> None:
-    plan = make_plan(read("SELECT count(*), (SELECT sum(age) FROM visits) AS s FROM visits"), clinic(), epsilon=1)
-    assert finish(plan, [()], [np.array([3]), np.array([40])]).columns == ([3], [40])
-
-
-def test_a_question_inside_must_be_about_the_same_units() -> None:
-    with pytest.raises(QuestionError, match="same kind of unit"):
-        make_plan(read("SELECT count(*) - (SELECT count(*) FROM readings) FROM visits"), clinic(), epsilon=1)
-
-
-PAIRS = ["corr", "covar_pop", "covar_samp", "regr_slope", "regr_intercept", "regr_r2", "regr_count"]
-
-
-@pytest.mark.parametrize("name", PAIRS)
-def test_an_aggregate_of_two_columns_is_what_duckdb_computes(name: str) -> None:
-    """The exact sums of the pushed-down query, finished without noise, against the engine's own function."""
-    random = np.random.default_rng(3)
-    rows = []
-    for unit in range(60):
-        age, score = int(random.integers(0, 111)), int(random.integers(-50, 51))
-        rows.append(
-            {
-                "tacit_unit": unit,
-                "tacit_rank": 1,
-                "age": age,
-                "sex": "F",
-                "level": 1,
-                "score": score if unit % 7 else None,
-            }
-        )
-    connection = copy_of(clinic(), {"visits": rows})
-    plan = make_plan(read(f"SELECT {name}(score, age) AS y FROM visits"), clinic(), epsilon=1)
-    exact = connection.execute(plan.query.text()).fetchone()
-    assert exact is not None
-    table = finish(plan, [()], [np.array([number]) for number in exact])
-    wanted = connection.execute(f"SELECT {name}(score, age) FROM tacit_copy.visits").fetchone()
-    assert wanted is not None
-    assert table.columns[0][0] == pytest.approx(wanted[0])
-
-
-def test_bool_or_and_bool_and_ask_whether_a_count_is_nearer_to_one_or_to_none() -> None:
-    plan = make_plan(read("SELECT bool_or(age > 3) AS o, bool_and(age > 3) AS a FROM visits"), clinic(), epsilon=1)
-    assert [finish(plan, [()], [np.array([n]), np.array([m])]).columns for n, m in ((0, 0), (1, 1))] == [
-        ([False], [True]),
-        ([True], [False]),
-    ]
 
 
 def test_expected_errors_know_of_windows() -> None:
