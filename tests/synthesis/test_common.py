@@ -20,7 +20,7 @@ import pytest
 import tacit
 from tacit import synthesis
 from tacit.curator import Curator
-from tacit.curator.till import Order, Till
+from tacit.curator.till import Purchase, Till
 from tacit.errors import BudgetExceeded, ParameterError
 from tacit.loss import compose, events
 from tacit.loss.filters import choose_filter
@@ -67,10 +67,10 @@ def buying(clinic: Curator) -> Mapping[str, Callable[..., Any]]:
 
 def event_of(buy: Callable[..., Any], clinic: Curator, epsilon: Any) -> events.Event:
     """What would be charged; it is stopped where it would be."""
-    reached: list[Order] = []
+    reached: list[Purchase] = []
 
-    def stop(till: Till, order: Order, *given: Any) -> Any:
-        reached.append(order)
+    def stop(till: Till, purchase: Purchase, *given: Any) -> Any:
+        reached.append(purchase)
         raise Reached
 
     with patch.object(Till, "buy", stop), pytest.raises(Reached):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tacit.doors import lasting
-from tests.doors.commands import test_suggest
+from tests.doors.commands import test_question_suggest
 from tests.doors.test_cli import COUNT, registered, run
 from tests.walks import ONCE, counted
 
@@ -47,7 +47,7 @@ def test_why_is_told_with_the_plan_that_is_explained(folder: Path, counts: Count
 
 def test_bounds_are_planned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, counts: Counter[str]) -> None:
     (tmp_path / "visits.csv").write_text("patient_id,sex,age,charge,score\n1,F,30,5,5\n")
-    (tmp_path / "visits.toml").write_text(test_suggest.AUTO)
+    (tmp_path / "visits.toml").write_text(test_question_suggest.AUTO)
     monkeypatch.setenv("TACIT_STATE", str(tmp_path / "state"))
     monkeypatch.chdir(tmp_path)
     run("suggest", "visits.toml", "visits.charge", "--epsilon", "0.1")
