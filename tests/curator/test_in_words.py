@@ -45,7 +45,7 @@ def test_nothing_can_be_said_besides_the_value(shared: Curator, word: str) -> No
 
 def test_what_is_no_word_is_refused(shared: Curator) -> None:
     for name in (*METHODS, "ask"):
-        with pytest.raises(TypeError, match="epsilom"):
+        with pytest.raises(TypeError, match="Did you mean 'epsilon'"):
             getattr(shared, name)(COUNT, epsilom=1)
 
 

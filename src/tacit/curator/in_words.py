@@ -12,6 +12,7 @@ from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
 from tacit.plan.asked import Asked
+from tacit.policy.check import did_you_mean
 
 _Words = ParamSpec("_Words")
 _Who = TypeVar("_Who")
@@ -24,8 +25,14 @@ def _in_words_of(
     def in_words(
         method: Callable[[_Who, object, Asked], _Found],
     ) -> Callable[Concatenate[_Who, object, _Words], _Found]:
+        known = tuple(inspect.signature(of).parameters)
+
         @wraps(method)
         def said(who: _Who, sql: object, *words: _Words.args, **named: _Words.kwargs) -> _Found:
+            for word in named:
+                if word not in known:
+                    hint = did_you_mean(word, known)
+                    raise TypeError(f"{method.__name__} takes no {word!r}. It takes: {', '.join(known)}.{hint}")
             return method(who, sql, of(*words, **named))
 
         own = inspect.signature(method)
