@@ -21,7 +21,7 @@ from tacit.errors import QuestionError, TacitError
 from tacit.plan import Plan
 from tacit.policy.columns import LONGEST_TEXT
 from tests.curator import bomb_tables, bombs
-from tests.curator.hostile_tables import Pair
+from tests.curator.pairs import Pair
 from tests.curator.test_hostile import ALL_ENGINES, ENGINE_WORDS, outcome, shortened
 from tests.engines import spark_session
 from tests.engines.conformance.engines import content

@@ -20,7 +20,8 @@ from tacit.curator import Curator
 from tacit.errors import QuestionError, TacitError
 from tests.curator.hostile import REFUSED
 from tests.curator.hostile_answered import ANSWERED, WITH_DELTA
-from tests.curator.hostile_tables import Pair, on_duckdb, on_postgres, on_spark
+from tests.curator.hostile_tables import on_duckdb, on_postgres, on_spark
+from tests.curator.pairs import Pair
 from tests.effort import every
 from tests.engines import spark_session
 from tests.postgres_server import Server

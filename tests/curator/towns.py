@@ -1,4 +1,4 @@
-"""Two hundred people with two rows each, in three towns: a small table that several questions at once are asked of."""
+"""A small table about two hundred people in three towns, for tests that ask several questions at once."""
 
 from __future__ import annotations
 
