@@ -14,8 +14,8 @@ from pathlib import Path
 
 from tacit.engines.spark.engine import Session
 from tacit.loss.budget import Budget
-from tacit.policy import Column, ColumnUnit, PathUnit, Policy, Source, Table, Unit
-from tests.curator.pairs import Pair, Tables, of_databases, of_frames, of_parquet, sides_of
+from tacit.policy import Column, ColumnUnit, PathUnit, Policy, Source, Unit
+from tests.curator.pairs import Pair, Tables, of_databases, of_frames, of_parquet, sides_of, tables_of
 from tests.engines.conformance.engines import load
 
 BOMBER = 10**9
@@ -110,19 +110,7 @@ def neighbours(rows: int) -> tuple[Tables, Tables]:
 
 def policy(source: Callable[[str], Source], working_copy: str | None = None) -> Policy:
     """The same promise on every engine."""
-    tables = {
-        name: Table(
-            name,
-            source(name),
-            UNITS[name][0],
-            UNITS[name][1],
-            {column.name: column for column in columns},
-            public=UNITS[name][0] is None,
-            key="vid" if name == "visits" else None,
-            fan_out=FAN_OUT if name == "wards" else 1,
-        )
-        for name, columns in COLUMNS.items()
-    }
+    tables = tables_of(source, UNITS, COLUMNS, visits={"key": "vid"}, wards={"fan_out": FAN_OUT})
     return Policy("bombs", tables, Budget(10**6, "0.5"), largest_epsilon=Fraction(10), working_copy=working_copy)
 
 

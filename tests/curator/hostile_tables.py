@@ -16,8 +16,8 @@ from typing import Any
 
 from tacit.engines.spark.engine import Session
 from tacit.loss.budget import Budget
-from tacit.policy import Column, ColumnUnit, PathUnit, Policy, Source, Table, Unit
-from tests.curator.pairs import Pair, Tables, of_databases, of_frames, of_parquet, sides_of
+from tacit.policy import Column, ColumnUnit, PathUnit, Policy, Source, Unit
+from tests.curator.pairs import Pair, Tables, of_databases, of_frames, of_parquet, sides_of, tables_of
 from tests.engines.conformance.engines import load
 
 STRANGER = 10**6
@@ -144,17 +144,7 @@ def neighbours(texts: tuple[str, str, str] = NASTY_TEXTS) -> tuple[Tables, Table
 
 def policy(source: Callable[[str], Source], working_copy: str | None = None) -> Policy:
     """The same promise on every engine."""
-    tables = {
-        name: Table(
-            name,
-            source(name),
-            UNITS[name][0],
-            UNITS[name][1],
-            {column.name: column for column in columns},
-            public=UNITS[name][0] is None,
-        )
-        for name, columns in COLUMNS.items()
-    }
+    tables = tables_of(source, UNITS, COLUMNS)
     budget = Budget(100_000, "0.5")
     return Policy("hostile", tables, budget, largest_epsilon=Fraction(10), working_copy=working_copy)
 
