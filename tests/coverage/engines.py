@@ -12,27 +12,15 @@ import pyarrow as pa
 from tacit.curator import Curator
 from tacit.policy import Source
 from tests.coverage.tables import policy, tables
+from tests.engines.conformance.arrow import arrow
 from tests.engines.spark_session import MASTER
 from tests.engines.spark_session import MISSING as NO_SPARK
 from tests.postgres_server import BINARIES, running
 
-KINDS = {
-    "BIGINT": pa.int64(),
-    "INTEGER": pa.int32(),
-    "VARCHAR": pa.string(),
-    "DOUBLE": pa.float64(),
-    "DATE": pa.date32(),
-    "TIMESTAMP": pa.timestamp("us"),
-    "BOOLEAN": pa.bool_(),
-}
-
 
 def frames() -> dict[str, pa.Table]:
     """The tables in memory."""
-    return {
-        name: pa.Table.from_pylist(list(each.rows), schema=pa.schema([(c, KINDS[k]) for c, k in each.types.items()]))
-        for name, each in tables().items()
-    }
+    return arrow(tables())
 
 
 @contextmanager

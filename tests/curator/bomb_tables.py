@@ -11,20 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
-from unittest.mock import patch
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from tacit.curator import Curator
-from tacit.engines.spark.engine import Session, SparkEngine
+from tacit.engines.spark.engine import Session
 from tacit.loss.budget import Budget
-from tacit.policy import Column, ColumnUnit, PathUnit, Policy, Source, Table, Unit
-from tests.curator.hostile_tables import ARROW, Pair, Tables
+from tacit.policy import Column, ColumnUnit, PathUnit, Policy, Source, Unit
+from tests.curator.pairs import Pair, Tables, of_databases, of_frames, of_parquet, sides_of, tables_of
 from tests.engines.conformance.engines import load
-from tests.engines.conformance.tables import Rows
-from tests.engines.spark_session import MASTER
 
 BOMBER = 10**9
 MOST_VISITS, MOST_BILLS, FAN_OUT = 12, 24, 3
@@ -118,28 +110,8 @@ def neighbours(rows: int) -> tuple[Tables, Tables]:
 
 def policy(source: Callable[[str], Source], working_copy: str | None = None) -> Policy:
     """The same promise on every engine."""
-    tables = {
-        name: Table(
-            name,
-            source(name),
-            UNITS[name][0],
-            UNITS[name][1],
-            {column.name: column for column in columns},
-            public=UNITS[name][0] is None,
-            key="vid" if name == "visits" else None,
-            fan_out=FAN_OUT if name == "wards" else 1,
-        )
-        for name, columns in COLUMNS.items()
-    }
+    tables = tables_of(source, UNITS, COLUMNS, visits={"key": "vid"}, wards={"fan_out": FAN_OUT})
     return Policy("bombs", tables, Budget(10**6, "0.5"), largest_epsilon=Fraction(10), working_copy=working_copy)
-
-
-def arrow(tables: Tables) -> dict[str, pa.Table]:
-    """The tables in memory."""
-    return {
-        name: pa.Table.from_pylist(rows, schema=pa.schema([(c, ARROW[k]) for c, k in TYPES[name].items()]))
-        for name, rows in tables.items()
-    }
 
 
 @contextmanager
@@ -152,43 +124,21 @@ def on_duckdb(rows: int) -> Iterator[Pair]:
 @contextmanager
 def in_memory(one_side: Tables, other_side: Tables) -> Iterator[Pair]:
     """These tables."""
-    first, second = arrow(one_side), arrow(other_side)
-    stated = policy(lambda name: Source("frame", name))
-    with Curator(stated, frames=first) as one, Curator(stated, frames=second) as other:
-        yield Pair(one, other)
+    with of_frames(policy, sides_of(TYPES, one_side, other_side)) as pair:
+        yield pair
 
 
 @contextmanager
 def on_postgres(addresses: tuple[str, str], rows: int, working_copy: str | None = None) -> Iterator[Pair]:
     """Tables of two databases."""
-    for address, tables in zip(addresses, neighbours(rows), strict=True):
-        load(address, {name: Rows(TYPES[name], held) for name, held in tables.items()})
-    one, other = (
-        policy(lambda name, place=address: Source("postgres", place, name), working_copy)  # type: ignore[misc]
-        for address in addresses
-    )
-    with Curator(one) as first, Curator(other) as second:
-        yield Pair(first, second)
+    for address, tables in zip(addresses, sides_of(TYPES, *neighbours(rows)), strict=True):
+        load(address, tables)
+    with of_databases(policy, addresses, working_copy) as pair:
+        yield pair
 
 
 @contextmanager
 def on_spark(session: Session, folder: Path, rows: int) -> Iterator[Pair]:
     """Parquet files, read by one session."""
-
-    def register(policy: Policy, frames: Any, progress: Any) -> SparkEngine:
-        return SparkEngine.register(policy, session=session, progress=progress)
-
-    stated = []
-    for side, tables in zip(("with", "without"), map(arrow, neighbours(rows)), strict=True):
-        (folder / side).mkdir()
-        for name, table in tables.items():
-            pq.write_table(table, folder / side / f"{name}.parquet")
-        stated.append(
-            policy(lambda name, place=folder / side: Source("spark", MASTER, str(place / f"{name}.parquet")))  # type: ignore[misc]
-        )
-    with (
-        patch("tacit.curator.held.open_engine", register),
-        Curator(stated[0]) as one,
-        Curator(stated[1]) as other,
-    ):
-        yield Pair(one, other)
+    with of_parquet(policy, sides_of(TYPES, *neighbours(rows)), session, folder) as pair:
+        yield pair

@@ -10,22 +10,15 @@ import datetime
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from tacit.curator import Curator
-from tacit.engines.spark.engine import Session, SparkEngine
+from tacit.engines.spark.engine import Session
 from tacit.loss.budget import Budget
-from tacit.policy import Column, ColumnUnit, PathUnit, Policy, Source, Table, Unit
+from tacit.policy import Column, ColumnUnit, PathUnit, Policy, Source, Unit
+from tests.curator.pairs import Pair, Tables, of_databases, of_frames, of_parquet, sides_of, tables_of
 from tests.engines.conformance.engines import load
-from tests.engines.conformance.tables import Rows
-from tests.engines.spark_session import MASTER
 
 STRANGER = 10**6
 TOWNS = ("Ayr", "Bern", "O'Hara", 'Q"t', "Zürich", "")
@@ -46,16 +39,6 @@ TYPES = {
     "visits": {"pid": "BIGINT", "vid": "BIGINT", "ward": "VARCHAR", "cost": "DOUBLE", "score": "SMALLINT"},
     "bills": {"vid": "BIGINT", "amount": "BIGINT", "memo": "VARCHAR"},
     "towns": {"town": "VARCHAR", "area": "VARCHAR", "height": "INTEGER"},
-}
-ARROW = {
-    "BIGINT": pa.int64(),
-    "INTEGER": pa.int32(),
-    "SMALLINT": pa.int16(),
-    "VARCHAR": pa.string(),
-    "DOUBLE": pa.float64(),
-    "DATE": pa.date32(),
-    "TIMESTAMP": pa.timestamp("us"),
-    "BOOLEAN": pa.bool_(),
 }
 UNITS: dict[str, tuple[Unit | None, int]] = {
     "people": (ColumnUnit("pid"), 3),
@@ -90,7 +73,6 @@ COLUMNS = {
         Column("height", "integer", 0, 4000),
     ],
 }
-Tables = dict[str, list[dict[str, Any]]]
 
 
 def ordinary(count: int = 240) -> Tables:
@@ -162,52 +144,16 @@ def neighbours(texts: tuple[str, str, str] = NASTY_TEXTS) -> tuple[Tables, Table
 
 def policy(source: Callable[[str], Source], working_copy: str | None = None) -> Policy:
     """The same promise on every engine."""
-    tables = {
-        name: Table(
-            name,
-            source(name),
-            UNITS[name][0],
-            UNITS[name][1],
-            {column.name: column for column in columns},
-            public=UNITS[name][0] is None,
-        )
-        for name, columns in COLUMNS.items()
-    }
+    tables = tables_of(source, UNITS, COLUMNS)
     budget = Budget(100_000, "0.5")
     return Policy("hostile", tables, budget, largest_epsilon=Fraction(10), working_copy=working_copy)
-
-
-def arrow(tables: Tables) -> dict[str, pa.Table]:
-    """The tables in memory."""
-    return {
-        name: pa.Table.from_pylist(rows, schema=pa.schema([(c, ARROW[k]) for c, k in TYPES[name].items()]))
-        for name, rows in tables.items()
-    }
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two curators over neighbours."""
-
-    one: Curator
-    other: Curator
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether these are tables in memory, on DuckDB."""
-        return all(table.source.format == "frame" for table in self.one.policy.tables.values())
-
-    def __iter__(self) -> Iterator[Curator]:
-        return iter((self.one, self.other))
 
 
 @contextmanager
 def on_duckdb() -> Iterator[Pair]:
     """Tables in memory."""
-    first, second = map(arrow, neighbours())
-    stated = policy(lambda name: Source("frame", name))
-    with Curator(stated, frames=first) as one, Curator(stated, frames=second) as other:
-        yield Pair(one, other)
+    with of_frames(policy, sides_of(TYPES, *neighbours())) as pair:
+        yield pair
 
 
 @contextmanager
@@ -215,43 +161,21 @@ def on_postgres(addresses: tuple[str, str], working_copy: str | None = None) -> 
     """Tables of two databases; dates that only PostgreSQL has are put in by hand."""
     import psycopg
 
-    for address, tables in zip(addresses, neighbours(("\x7f\ufffe", *NASTY_TEXTS[1:])), strict=True):
-        load(address, {name: Rows(TYPES[name], rows) for name, rows in tables.items()})
+    sides = sides_of(TYPES, *neighbours(("\x7f\ufffe", *NASTY_TEXTS[1:])))
+    for address, tables in zip(addresses, sides, strict=True):
+        load(address, tables)
         with psycopg.connect(address, autocommit=True) as connection:
             connection.execute(
                 "UPDATE people SET day = CASE WHEN age = 0 THEN '4713-01-01 BC' ELSE 'infinity' END::date, "
                 "seen = '-infinity' WHERE pid = %s",
                 [STRANGER],
             )
-    one, other = (
-        policy(lambda name, place=address: Source("postgres", place, name), working_copy)  # type: ignore[misc]
-        for address in addresses
-    )
-    with Curator(one) as first, Curator(other) as second:
-        yield Pair(first, second)
+    with of_databases(policy, addresses, working_copy) as pair:
+        yield pair
 
 
 @contextmanager
 def on_spark(session: Session, folder: Path) -> Iterator[Pair]:
     """Parquet files, read by one session."""
-
-    def register(policy: Policy, frames: Any, progress: Any) -> SparkEngine:
-        return SparkEngine.register(policy, session=session, progress=progress)
-
-    stated = []
-    for side, tables in zip(("with", "without"), map(arrow, neighbours()), strict=True):
-        (folder / side).mkdir()
-        for name, table in tables.items():
-            pq.write_table(table, folder / side / f"{name}.parquet")
-        stated.append(
-            policy(lambda name, place=folder / side: Source("spark", MASTER, str(place / f"{name}.parquet")))  # type: ignore[misc]
-        )
-    with (
-        patch("tacit.curator.held.open_engine", register),
-        Curator(stated[0]) as one,
-        Curator(stated[1]) as other,
-    ):
-        yield Pair(one, other)
-
-
-__all__ = ["STRANGER", "Pair", "arrow", "neighbours", "on_duckdb", "on_postgres", "on_spark", "policy"]
+    with of_parquet(policy, sides_of(TYPES, *neighbours()), session, folder) as pair:
+        yield pair

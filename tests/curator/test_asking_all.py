@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-import pandas as pd
 import pytest
 
 import tacit
@@ -15,33 +14,13 @@ from tacit.curator.asking_all import plan_together
 from tacit.errors import BudgetExceeded, QuestionError
 from tacit.loss import compose
 from tacit.question import read
+from tests.curator.towns import ROWS, charges, opened
 from tests.plan.copies import clinic
-
-ROWS = pd.DataFrame(
-    {
-        "who": [unit for unit in range(200) for _ in range(2)],
-        "town": ["Ayr", "Bern", "Caen", "Ayr"] * 100,
-        "sex": ["F", "M"] * 200,
-        "pay": [float(number % 50) for number in range(400)],
-        "free": [f"word {number % 3}" for number in range(400)],
-    }
-)
 
 
 @pytest.fixture
 def curator() -> Iterator[tacit.Curator]:
-    with tacit.protect(
-        ROWS,
-        unit="who",
-        rows_per_unit=2,
-        columns={
-            "town": one_of("Ayr", "Bern", "Caen", nullable=False),
-            "sex": one_of("F", "M", nullable=False),
-            "pay": between(0, 50, nullable=False),
-            "free": tacit.anything(),
-        },
-        budget=Budget(10**6, "1/10"),
-    ) as found:
+    with opened(10**6) as found:
         yield found
 
 
@@ -55,10 +34,6 @@ QUESTIONS = [
     "SELECT town, count(*) AS n FROM data GROUP BY town HAVING count(*) > 150",
     "SELECT count(*) AS n FROM data WHERE pay > 25",
 ]
-
-
-def charges(curator: tacit.Curator) -> int:
-    return sum(entry.kind == "charged" for entry in curator.ledger())
 
 
 def rows(answer: tacit.Answer) -> list[tuple[Any, ...]]:

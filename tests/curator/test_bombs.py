@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import ExitStack
 from typing import Any
 
 import duckdb
@@ -21,47 +20,29 @@ from tacit.errors import QuestionError, TacitError
 from tacit.plan import Plan
 from tacit.policy.columns import LONGEST_TEXT
 from tests.curator import bomb_tables, bombs
-from tests.curator.hostile_tables import Pair
+from tests.curator.pairs import Pair, Ways
 from tests.curator.test_hostile import ALL_ENGINES, ENGINE_WORDS, outcome, shortened
-from tests.engines import spark_session
 from tests.engines.conformance.engines import content
 from tests.engines.conformance.test_copies import asking
 from tests.plan.operators import handled
-from tests.postgres_server import Server
 
 ROWS = 300
 REFUSED, ANSWERED = bombs.every(bombs.REFUSED), bombs.every(bombs.ANSWERED)
 # of each kind the first: other engines take longer, and the plan is the same
 SOME = [sql for some in bombs.ANSWERED.values() for sql in some[:1]]
+WAYS = Ways(
+    "bombs",
+    lambda: bomb_tables.on_duckdb(ROWS),
+    lambda session, folder: bomb_tables.on_spark(session, folder, ROWS),
+    lambda addresses, copy: bomb_tables.on_postgres(addresses, ROWS, copy),
+)
 
 
 @pytest.fixture(scope="module")
 def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
     """Curators over the neighbours, on one engine."""
-    with ExitStack() as stack:
-        yield stack.enter_context(_opened(request.param, request))
-
-
-@contextmanager
-def _opened(engine: str, request: pytest.FixtureRequest) -> Iterator[Pair]:
-    if engine == "duckdb":
-        with bomb_tables.on_duckdb(ROWS) as pair:
-            yield pair
-    elif engine == "spark":
-        if spark_session.MISSING:
-            pytest.skip(spark_session.MISSING)
-        folder: Path = request.getfixturevalue("tmp_path_factory").mktemp("bombs")
-        with spark_session.running() as session, bomb_tables.on_spark(session, folder, ROWS) as pair:
-            yield pair
-    else:
-        server: Server = request.getfixturevalue("postgres")
-        copy = "query" if engine == "postgres without a copy" else None
-        names = [f"bombs_{side}_{'query' if copy else 'copy'}" for side in ("with", "without")]
-        one, other = (server.database(name) for name in names)
-        with bomb_tables.on_postgres((one, other), ROWS, copy) as pair:
-            yield pair
-        for name in names:
-            server.drop(name)
+    with WAYS.opened(request.param, request) as found:
+        yield found
 
 
 def test_there_are_enough_bombs() -> None:

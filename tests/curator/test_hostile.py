@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
@@ -20,10 +19,9 @@ from tacit.curator import Curator
 from tacit.errors import QuestionError, TacitError
 from tests.curator.hostile import REFUSED
 from tests.curator.hostile_answered import ANSWERED, WITH_DELTA
-from tests.curator.hostile_tables import Pair, on_duckdb, on_postgres, on_spark
+from tests.curator.hostile_tables import on_duckdb, on_postgres, on_spark
+from tests.curator.pairs import Pair, Ways
 from tests.effort import every
-from tests.engines import spark_session
-from tests.postgres_server import Server
 
 # Of the whole walk of one question; hundreds of times what it takes, so that only a walk without end meets it.
 DEADLINE = 120
@@ -40,35 +38,14 @@ NO_SPREAD = ("bool_", "median(", "quantile", "min(", "max(", "mode(", "percentil
 AFTER_NOISE = ("ORDER", "HAVING", "QUALIFY", "OVER")
 REFUSALS = [sql for questions in REFUSED.values() for sql in questions]
 ANSWERS = [sql for questions in ANSWERED.values() for sql in questions]
+WAYS = Ways("hostile", on_duckdb, on_spark, on_postgres)
 
 
 @pytest.fixture(scope="module")
 def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
     """Curators over the neighbours, on one engine."""
-    with ExitStack() as stack:
-        yield stack.enter_context(_opened(request.param, request))
-
-
-@contextmanager
-def _opened(engine: str, request: pytest.FixtureRequest) -> Iterator[Pair]:
-    if engine == "duckdb":
-        with on_duckdb() as pair:
-            yield pair
-    elif engine == "spark":
-        if spark_session.MISSING:
-            pytest.skip(spark_session.MISSING)
-        folder: Path = request.getfixturevalue("tmp_path_factory").mktemp("hostile")
-        with spark_session.running() as session, on_spark(session, folder) as pair:
-            yield pair
-    else:
-        server: Server = request.getfixturevalue("postgres")
-        copy = "query" if engine == "postgres without a copy" else None
-        names = [f"hostile_{side}_{'query' if copy else 'copy'}" for side in ("with", "without")]
-        one, other = (server.database(name) for name in names)
-        with on_postgres((one, other), copy) as pair:
-            yield pair
-        for name in names:
-            server.drop(name)
+    with WAYS.opened(request.param, request) as found:
+        yield found
 
 
 @contextmanager

@@ -19,13 +19,10 @@ import pytest
 from tacit.answer import Answer
 from tacit.curator import Curator
 from tacit.errors import QuestionError, TacitError
-from tacit.loss import Budget
 from tacit.plan import make_plan
-from tacit.policy import Column, ColumnUnit, Policy, Source, Table
+from tacit.policy import Column
 from tacit.question import canonical, read
-from tests.memory import fresh
-
-ALL = 10**6  # so much is spent that no noise is left: another number than the true one has probability below e**-1,000
+from tests.curator.visits import ALL, in_plain_duckdb, policy_of
 
 
 def _visits() -> pa.Table:
@@ -54,16 +51,7 @@ COLUMNS = [
     Column("seen", "boolean"),
     Column("town", "text", nullable=False),  # of which nobody knows the values
 ]
-POLICY = Policy(
-    "clinic",
-    {
-        "visits": Table(
-            "visits", Source("frame", "visits"), ColumnUnit("pid"), 3, {column.name: column for column in COLUMNS}
-        )
-    },
-    Budget(10**9, Fraction(1, 10)),
-    largest_epsilon=Fraction(10**9),
-)
+POLICY = policy_of(COLUMNS)
 
 
 @pytest.fixture(scope="module")
@@ -74,8 +62,7 @@ def clinic() -> Iterator[Curator]:
 
 @pytest.fixture(scope="module")
 def plain() -> Iterator[duckdb.DuckDBPyConnection]:
-    with fresh() as connection:
-        connection.register("visits", VISITS)
+    with in_plain_duckdb(VISITS) as connection:
         yield connection
 
 

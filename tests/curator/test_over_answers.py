@@ -14,15 +14,12 @@ import pytest
 
 from tacit.curator import Curator
 from tacit.errors import QuestionError
-from tacit.loss import Budget
 from tacit.mechanisms import KeySelection
 from tacit.plan import UnknownKeys, make_plan
-from tacit.policy import Column, ColumnUnit, Policy, Source, Table
+from tacit.policy import Column
 from tacit.question import read
-from tests.memory import fresh
+from tests.curator.visits import ALL, in_plain_duckdb, policy_of
 
-# so much is spent that no noise is left: another number than the true one has probability below e**-1,000
-ALL = 10**6
 MOST_FOR_KEYS = 400  # unknown keys take no more; a count is off with probability below e**-60
 GROUPS = "(SELECT ward, sex, count(*) AS n, avg(age) AS a, sum(age) AS s FROM visits GROUP BY ward, sex)"
 
@@ -43,16 +40,7 @@ COLUMNS = [
     Column("age", "integer", 0, 39, nullable=False),
     Column("town", "text", nullable=False),  # of which nobody knows the values
 ]
-POLICY = Policy(
-    "clinic",
-    {
-        "visits": Table(
-            "visits", Source("frame", "visits"), ColumnUnit("pid"), 3, {column.name: column for column in COLUMNS}
-        )
-    },
-    Budget(10**9, Fraction(1, 10)),
-    largest_epsilon=Fraction(10**9),
-)
+POLICY = policy_of(COLUMNS)
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +51,7 @@ def clinic() -> Iterator[Curator]:
 
 @pytest.fixture(scope="module")
 def database() -> Iterator[duckdb.DuckDBPyConnection]:
-    with fresh() as connection:
-        connection.register("visits", VISITS)
+    with in_plain_duckdb(VISITS) as connection:
         yield connection
 
 
@@ -234,8 +221,7 @@ def test_a_count_of_some_units_is_not_the_count_that_shows_unknown_keys(clinic: 
         assert isinstance(plan.keys, UnknownKeys)
         assert not isinstance(plan.measures[0].mechanism, KeySelection)
     answer = clinic.ask(sql, MOST_FOR_KEYS, delta="1e-6")
-    with fresh() as connection:
-        connection.register("visits", VISITS)
+    with in_plain_duckdb(VISITS) as connection:
         assert list(answer["c"]) == [row[1] for row in connection.execute(sql).fetchall()]
 
 

@@ -8,62 +8,34 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-import pandas as pd
 import pytest
 
 import tacit
-from tacit import Budget, between, one_of
+from tacit import Budget, between
 from tacit.curator.united import plan_united
 from tacit.errors import BudgetExceeded, ParameterError, QuestionError
 from tacit.loss import compose
 from tacit.plan.asked import Asked
 from tacit.question import United, read, read_asked
+from tests.curator.towns import ROWS, charges, opened
 from tests.memory import fresh
 from tests.plan.copies import clinic
 
-ROWS = pd.DataFrame(
-    {
-        "who": [unit for unit in range(200) for _ in range(2)],
-        "town": ["Ayr", "Bern", "Caen", "Ayr"] * 100,
-        "sex": ["F", "M"] * 200,
-        "pay": [float(number % 50) for number in range(400)],
-        "free": [f"word {number % 3}" for number in range(400)],
-    }
-)
 MUCH = 10**8
 """So much that no noise is left: a sum that moves by a cent has probability below e**-1,000."""
 
 
 @pytest.fixture
 def curator() -> Iterator[tacit.Curator]:
-    with opened() as found:
+    with opened(10**10) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[tacit.Curator]:
     """For tests that are refused, or that count what they alone were charged."""
-    with opened() as found:
+    with opened(10**10) as found:
         yield found
-
-
-def opened() -> tacit.Curator:
-    return tacit.protect(
-        ROWS,
-        unit="who",
-        rows_per_unit=2,
-        columns={
-            "town": one_of("Ayr", "Bern", "Caen", nullable=False),
-            "sex": one_of("F", "M", nullable=False),
-            "pay": between(0, 50, nullable=False),
-            "free": tacit.anything(),
-        },
-        budget=Budget(10**10, "1/10"),
-    )
-
-
-def charges(curator: tacit.Curator) -> int:
-    return sum(entry.kind == "charged" for entry in curator.ledger())
 
 
 TWO = "SELECT 'all' AS what, count(*) AS n FROM data UNION ALL SELECT 'dear', count(*) FROM data WHERE pay > 25"

@@ -37,7 +37,7 @@ from tacit.curator import Curator
 from tacit.errors import QuestionError
 from tests import postgres_server
 from tests.curator import bomb_tables, bombs
-from tests.curator.hostile_tables import Pair
+from tests.curator.pairs import Pair
 from tests.engines import spark_session
 
 BAR = 1.10

@@ -15,10 +15,11 @@ from pathlib import Path
 from statistics import NormalDist
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from tacit import curator
 from tacit.doors.cli import app
+from tests.doors.shell import run
 
 ROWS = 2_000
 POLICY = """\
@@ -55,15 +56,6 @@ def registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def run(*arguments: str, code: int = 0) -> Result:
-    """Run a command. Whatever it ends with must be an exit, never an escaped exception."""
-    done = CliRunner().invoke(app, list(arguments))
-    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
-    assert done.exit_code == code, done.output
-    assert "Traceback" not in done.output
-    return done
 
 
 def test_help_names_every_command_and_shows_examples() -> None:

@@ -19,7 +19,7 @@ from tacit.curator import Curator
 from tacit.loss.budget import Budget
 from tacit.policy import Column, ColumnUnit, Policy, Source, Table
 from tests.curator import bomb_tables, bombs
-from tests.curator.hostile_tables import Pair
+from tests.curator.pairs import Pair
 from tests.postgres_server import Server
 
 ROWS = 6_000

@@ -287,14 +287,14 @@ def test_what_is_wrong_is_refused_before_anything_is_released(facts: dict[str, A
 
 def test_fifty_one_fits_of_a_grid_search_are_fifty_one_releases(monkeypatch: pytest.MonkeyPatch) -> None:
     paid: list[str] = []
-    release = ArraySource.release
+    deliver = ArraySource.deliver
 
-    def watched(self: Any, asked: Any, price: Any, compute: Any, **options: Any) -> Any:
-        finding = release(self, asked, price, compute, **options)
+    def watched(self: Any, study: Any) -> Any:
+        finding = deliver(self, study)
         paid.append(finding.receipt["epsilon"])
         return finding
 
-    monkeypatch.setattr(ArraySource, "release", watched)
+    monkeypatch.setattr(ArraySource, "deliver", watched)
     X, y = rows(200)
     grid = {"epsilon": [1 + place / 10 for place in range(10)]}
     search = GridSearchCV(learning.Ridge(**LINE), grid, cv=5).fit(X, y)

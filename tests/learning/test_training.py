@@ -207,7 +207,7 @@ def test_what_a_model_keeps_is_made_of_its_release_and_of_public_facts(kind: str
         from tacit.statistics.finding import Finding
         from tacit.statistics.source import ArraySource
 
-        patch.setattr(ArraySource, "release", lambda self, *args, **options: Finding.from_bytes(stored))
+        patch.setattr(ArraySource, "deliver", lambda self, study: Finding.from_bytes(stored))
         second = made().fit(rng.normal(size=(70, 2)) + 5, rng.integers(0, 2, 70))
     for name, value in vars(first).items():
         other = getattr(second, name)

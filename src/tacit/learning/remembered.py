@@ -23,10 +23,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit import parameters
 from tacit.curator import Price
 from tacit.statistics.finding import Finding
-from tacit.statistics.source import ArraySource, Compute
+from tacit.statistics.source import ArraySource, PricedStudy
 
 _MOST: Final = 256
 _KEY: Final = secrets.token_bytes(32)
@@ -86,23 +85,15 @@ class RememberedArrays(ArraySource):
 
     token: str
 
-    def release(
-        self,
-        asked: Mapping[str, Any],
-        price: Price,
-        compute: Compute,
-        *,
-        level: parameters.Number = "0.95",
-        analyst: str | None = None,
-    ) -> Finding:
+    def deliver(self, study: PricedStudy) -> Finding:
         """The stored finding, or a new one."""
-        key = self._digest({**asked, "level": str(level)}, price)
+        key = self._digest({**study.asked, "level": str(study.level)}, study.price)
         with _LOCK:
             stored = _RELEASED.get(key)
-        if stored is not None and analyst is None:
+        if stored is not None and study.analyst is None:
             return Finding.from_bytes(stored, repeated=True)
         # not super(): a dataclass with slots is a different class from the one in the source
-        finding = ArraySource.release(self, asked, price, compute, level=level, analyst=analyst)
+        finding = ArraySource.deliver(self, study)
         with _LOCK:
             first = _RELEASED.setdefault(key, finding.to_bytes())
             while len(_RELEASED) > _MOST:

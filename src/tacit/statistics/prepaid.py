@@ -23,7 +23,7 @@ from tacit.loss import events
 from tacit.noise import BitSource
 from tacit.plan.row_plan import Variable
 from tacit.statistics.finding import Finding
-from tacit.statistics.source import ArraySource, Compute, Opened, Source, finding_of
+from tacit.statistics.source import ArraySource, Opened, PricedStudy, Source, finding_of
 
 
 class _Stopped(Exception):  # not a refusal: nothing is wrong
@@ -66,18 +66,10 @@ class _StandIn(Source):
 
 
 class _Stopping(_StandIn):
-    def release(
-        self,
-        asked: Mapping[str, Any],
-        price: Price,
-        compute: Compute,
-        *,
-        level: parameters.Number = "0.95",
-        analyst: str | None = None,
-    ) -> Finding:
-        parameters.level("level", level)
+    def deliver(self, study: PricedStudy) -> Finding:
+        parameters.level("level", study.level)
         names = [each.name for each in self.variables]
-        raise _Stopped({**asked, "columns": names, "level": str(level)}, price)
+        raise _Stopped({**study.asked, "columns": names, "level": str(study.level)}, study.price)
 
 
 class Prepaid(_StandIn):
@@ -114,17 +106,9 @@ class Prepaid(_StandIn):
         made._left = self._left
         return made
 
-    def release(
-        self,
-        asked: Mapping[str, Any],
-        price: Price,
-        compute: Compute,
-        *,
-        level: parameters.Number = "0.95",
-        analyst: str | None = None,
-    ) -> Finding:
+    def deliver(self, study: PricedStudy) -> Finding:
         """The finding, taken from the allowance."""
-        exact = float(parameters.level("level", level))
+        exact, price = float(parameters.level("level", study.level)), study.price
         if price.epsilon > self._left[0] or price.delta > self._left[1]:
             left = f"at most ({float(self._left[0]):g}, {float(self._left[1]):g}), what is left of the allowance"
             raise parameters.refuse("epsilon and delta", left, (float(price.epsilon), float(price.delta)))
@@ -133,7 +117,7 @@ class Prepaid(_StandIn):
         self._left[0] -= price.epsilon
         self._left[1] -= price.delta
         return Finding.from_bytes(
-            finding_of(compute(self._opened, self._bits), self, price, exact, self._entry).to_bytes()
+            finding_of(study.compute(self._opened, self._bits), self, price, exact, self._entry).to_bytes()
         )
 
 
@@ -170,15 +154,7 @@ class Replayed(_StandIn):
         made._known = tuple(self._source.variable(name) for name in columns)
         return made
 
-    def release(
-        self,
-        asked: Mapping[str, Any],
-        price: Price,
-        compute: Compute,
-        *,
-        level: parameters.Number = "0.95",
-        analyst: str | None = None,
-    ) -> Finding:
+    def deliver(self, study: PricedStudy) -> Finding:
         """The finding."""
         return self._finding
 

@@ -49,6 +49,17 @@ class Stage(ABC):
         """Rows with the columns of this source."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PricedStudy:
+    """A study as a source sees it: what it asks, at which price, and what it computes once that is paid."""
+
+    asked: Mapping[str, Any]
+    price: Price
+    compute: Compute
+    level: parameters.Number
+    analyst: str | None
+
+
 class Source(ABC):
     """Columns with public facts, and a way to pay for a look at them."""
 
@@ -67,7 +78,6 @@ class Source(ABC):
     def neighbours(self) -> str:
         """Which data are neighbours, in words: what one of them has and the other has not."""
 
-    @abstractmethod
     def release(
         self,
         asked: Mapping[str, Any],
@@ -78,6 +88,11 @@ class Source(ABC):
         analyst: str | None = None,
     ) -> Finding:
         """The finding of a study, paid for; the stored one, free, where a ledger has it."""
+        return self.deliver(PricedStudy(asked, price, compute, level, analyst))
+
+    @abstractmethod
+    def deliver(self, study: PricedStudy) -> Finding:
+        """What `release` returns: each kind of source pays and computes in its own way."""
 
     @abstractmethod
     def paid(self, asked: Mapping[str, Any], price: Price, analyst: str | None) -> Opened:
@@ -147,25 +162,17 @@ class CuratorSource(Source):
         """The same rows with some of their columns."""
         return CuratorSource(narrowed(self.rows, columns))
 
-    def release(
-        self,
-        asked: Mapping[str, Any],
-        price: Price,
-        compute: Compute,
-        *,
-        level: parameters.Number = "0.95",
-        analyst: str | None = None,
-    ) -> Finding:
+    def deliver(self, study: PricedStudy) -> Finding:
         """Charged to the curator's ledger."""
-        exact = parameters.level("level", level)
+        exact = parameters.level("level", study.level)
 
         def made(run: Any, receipt: Any) -> bytes:
             opened = run.opened(self) if isinstance(run, Stage) else EngineRows(self.rows.plan, run)
-            content = compute(opened, secure())
-            return finding_of(content, self, price, float(exact), str(receipt.sequence)).to_bytes()
+            content = study.compute(opened, secure())
+            return finding_of(content, self, study.price, float(exact), str(receipt.sequence)).to_bytes()
 
-        whole = {**asked, "columns": [each.name for each in self.variables], "level": str(exact)}
-        stored, repeated = self.rows.release(whole, price, made, analyst)
+        whole = {**study.asked, "columns": [each.name for each in self.variables], "level": str(exact)}
+        stored, repeated = self.rows.release(whole, study.price, made, study.analyst)
         return Finding.from_bytes(stored, repeated=repeated)
 
     def paid(self, asked: Mapping[str, Any], price: Price, analyst: str | None) -> Opened:
@@ -204,23 +211,14 @@ class ArraySource(Source):
         """The same rows with some of their columns."""
         return replace(self, known=tuple(self.variable(name) for name in columns))
 
-    def release(
-        self,
-        asked: Mapping[str, Any],
-        price: Price,
-        compute: Compute,
-        *,
-        level: parameters.Number = "0.95",
-        analyst: str | None = None,
-    ) -> Finding:
+    def deliver(self, study: PricedStudy) -> Finding:
         """The holder of the arrays pays: the receipt says what it cost."""
-        if analyst is not None:
-            raise parameters.refuse("analyst", "left out where the data are arrays: there is no ledger", analyst)
-        exact = float(parameters.level("level", level))
+        opened = self.paid(study.asked, study.price, study.analyst)
+        exact = float(parameters.level("level", study.level))
 
         def made() -> bytes:
-            content = compute(_FromArrays(self), secure())
-            return finding_of(content, self, price, exact, "none (arrays have no ledger)").to_bytes()
+            content = study.compute(opened, secure())
+            return finding_of(content, self, study.price, exact, "none (arrays have no ledger)").to_bytes()
 
         return Finding.from_bytes(guarded(made))
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tacit.audit import sandbox
-from tests.doors.test_cli import folder, run
+from tests.doors.shell import run
+from tests.doors.test_cli import folder
 
 __all__ = ["folder"]
 

@@ -17,7 +17,8 @@ import typer
 from typer.testing import CliRunner
 
 from tacit.doors.cli import app
-from tests.doors.test_cli import COUNT, folder, registered, run
+from tests.doors.shell import run
+from tests.doors.test_cli import COUNT, folder, registered
 
 __all__ = ["folder"]
 

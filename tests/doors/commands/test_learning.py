@@ -8,12 +8,11 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from tacit import learning
-from tacit.doors.cli import app
 from tacit.doors.commands import learning as learning_commands
 from tests.doors.commands.test_formats import must_be_readable
+from tests.doors.shell import run
 
 POLICY = """
 name = "clinic"
@@ -52,13 +51,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "120")
     return tmp_path
-
-
-def run(*arguments: str, code: int = 0) -> Result:
-    done = CliRunner().invoke(app, list(arguments))
-    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
-    assert done.exit_code == code, done.output
-    return done
 
 
 @pytest.mark.parametrize("command", ["train", "predict", "evaluate"])

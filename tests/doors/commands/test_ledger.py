@@ -11,7 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from tacit.doors.cli import app
-from tests.doors.test_cli import COUNT, POLICY, folder, run
+from tests.doors.shell import run
+from tests.doors.test_cli import COUNT, POLICY, folder
 
 __all__ = ["folder"]
 

@@ -9,7 +9,8 @@ import pytest
 
 from tacit.doors import lasting
 from tests.doors.commands import test_question_suggest
-from tests.doors.test_cli import COUNT, registered, run
+from tests.doors.shell import run
+from tests.doors.test_cli import COUNT, registered
 from tests.walks import ONCE, counted
 
 

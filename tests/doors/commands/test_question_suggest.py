@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors.test_cli import POLICY, run
+from tests.doors.shell import run
+from tests.doors.test_cli import POLICY
 
 AUTO = POLICY + 'charge = { type = "real", between = "auto", outside = "drop" }\nscore = { type = "integer" }\n'
 

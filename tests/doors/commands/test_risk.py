@@ -7,9 +7,9 @@ import stat
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from tacit.doors.cli import app
+from tests.doors.shell import run as typed
 
 WARNING = "NOT FOR RELEASE"
 
@@ -26,10 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str, code: int = 0) -> Result:
-    done = CliRunner().invoke(app, ["risk", *arguments])
-    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
-    assert done.exit_code == code, done.output
-    return done
+    return typed("risk", *arguments, code=code)
 
 
 def test_help_shows_an_example() -> None:

@@ -14,7 +14,8 @@ from tacit import synthesis
 from tacit.doors.cli import app
 from tacit.doors.commands import synthesis as synthesis_commands
 from tests.doors.commands.test_formats import must_be_readable
-from tests.doors.commands.test_learning import folder, run  # noqa: F401  # a fixture
+from tests.doors.commands.test_learning import folder  # noqa: F401  # a fixture
+from tests.doors.shell import run
 from tests.synthesis.test_linked import made_up, opened
 
 MAKE = ("synthesise", "clinic.toml", "people", "--epsilon", "2", "--delta", "1e-6", "--method", "mst")

@@ -22,24 +22,10 @@ def on_duckdb(
     tables: Mapping[str, Rows], policy: Callable[[Callable[[str], Source]], Policy], secret: Secret | None = None
 ) -> Iterator[Opened]:
     """DuckDB, over tables in memory."""
-    import pyarrow as pa
+    from tests.engines.conformance.arrow import arrow
 
-    kinds = {
-        "BIGINT": pa.int64(),
-        "INTEGER": pa.int32(),
-        "SMALLINT": pa.int16(),
-        "VARCHAR": pa.string(),
-        "DOUBLE": pa.float64(),
-        "DATE": pa.date32(),
-        "TIMESTAMP": pa.timestamp("us"),
-        "BOOLEAN": pa.bool_(),
-    }
-    frames = {
-        name: pa.Table.from_pylist(list(each.rows), schema=pa.schema([(c, kinds[k]) for c, k in each.types.items()]))
-        for name, each in tables.items()
-    }
     stated = policy(lambda name: Source("frame", name))
-    with DuckDBEngine.register(stated, secret, frames=frames) as engine:
+    with DuckDBEngine.register(stated, secret, frames=arrow(tables)) as engine:
         yield engine, stated
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tacit.engines.engine import Engine, Pushed
@@ -14,19 +13,9 @@ from tacit.engines.exact import Exact
 from tacit.engines.spark.engine import Session, SparkEngine
 from tacit.policy import Policy, Source
 from tacit.policy.check import Schema
+from tests.engines.conformance.arrow import arrow
 from tests.engines.conformance.tables import Rows
 from tests.engines.spark_session import MASTER
-
-KINDS = {
-    "BIGINT": pa.int64(),
-    "INTEGER": pa.int32(),
-    "SMALLINT": pa.int16(),
-    "VARCHAR": pa.string(),
-    "DOUBLE": pa.float64(),
-    "DATE": pa.date32(),
-    "TIMESTAMP": pa.timestamp("us"),
-    "BOOLEAN": pa.bool_(),
-}
 
 
 class Remembering:
@@ -60,9 +49,8 @@ def on_spark(
     session: Session, folder: Path, tables: Mapping[str, Rows], policy: Callable[[Callable[[str], Source]], Policy]
 ) -> Iterator[tuple[Engine, Policy]]:
     """Spark, over Parquet files."""
-    for name, each in tables.items():
-        schema = pa.schema([(column, KINDS[kind]) for column, kind in each.types.items()])
-        pq.write_table(pa.Table.from_pylist(list(each.rows), schema=schema), folder / f"{name}.parquet")
+    for name, table in arrow(tables).items():
+        pq.write_table(table, folder / f"{name}.parquet")
     stated = policy(lambda name: Source("spark", MASTER, str(folder / f"{name}.parquet")))
     with SparkEngine.register(stated, session=session) as engine:
         yield Remembering(engine), stated

@@ -15,7 +15,7 @@ from tacit.curator import Curator
 from tacit.engines.spark.engine import Session
 from tacit.engines.spark.settings import MEANING, WORK
 from tests.curator import bomb_tables, bombs
-from tests.curator.hostile_tables import Pair
+from tests.curator.pairs import Pair
 from tests.engines.spark_tables import command
 from tests.engines.test_read_alike import JOINS, PICKS, own_rows
 

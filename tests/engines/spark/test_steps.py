@@ -12,7 +12,7 @@ from sqlglot import exp
 from tacit.engines.dialects import Place, text
 from tacit.engines.spark.steps import in_steps
 from tests.curator import bomb_tables
-from tests.curator.hostile_tables import Pair
+from tests.curator.pairs import Pair
 
 QUESTIONS = {
     "SELECT median(cost) FROM visits": 5,

@@ -19,7 +19,8 @@ from tacit.learning.linear.margin_losses import FINE, HINGE, LOGISTIC, PERCEPTRO
 from tacit.learning.linear.rounds import PRODUCT, SQUARE, WEIGHT, gradient, grid_rows, moved, products, sums_by_class
 from tacit.learning.second_moments.centred import weights_of_products
 from tacit.loss import compose, events
-from tacit.mechanisms import Gaussian, Laplace
+from tacit.mechanisms import Laplace
+from tests.learning.linear.drawing import gaussian_draws
 from tests.learning.second_moments.test_gram import cells, clinic, columns
 
 CASES = int(os.environ.get("TACIT_CASES", "800"))  # 5,000 for a soak
@@ -168,14 +169,7 @@ def test_without_a_delta_the_noise_is_laplaces_and_costs_epsilon() -> None:
 
 @pytest.mark.parametrize("method", [GRADIENT, NEWTON])
 def test_as_many_sums_are_drawn_as_are_charged(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
-    drawn: list[Any] = []
-    release = Gaussian.release
-
-    def watched(self: Gaussian, values: Any, **options: Any) -> Any:
-        drawn.append((self.event, np.size(values)))
-        return release(self, values, **options)
-
-    monkeypatch.setattr(Gaussian, "release", watched)
+    drawn = gaussian_draws(monkeypatch)
     X, y = np.random.default_rng().normal(size=(30, 9)), np.arange(30) % 2
     model = learning.LogisticRegression(method=method, epsilon=1, delta=1e-5, bounds=(-3, 3), classes=[0, 1]).fit(X, y)
     charged = events.from_json(model.receipt_["event"])

@@ -23,8 +23,9 @@ from tacit.learning.linear.minimum import Problem, minimum, sides_of
 from tacit.learning.linear.perturbed import OBJECTIVE, OUTPUT, Perturbed, longest_row, plan_perturbed, power_below
 from tacit.learning.linear.rounds import moved
 from tacit.loss import compose, events
-from tacit.mechanisms import Gaussian, Laplace
+from tacit.mechanisms import Laplace
 from tacit.noise import secure
+from tests.learning.linear.drawing import gaussian_draws
 from tests.learning.second_moments.test_gram import clinic
 
 CASES = int(os.environ.get("TACIT_CASES", "60"))  # 5,000 for a soak
@@ -283,14 +284,7 @@ def test_a_tilted_minimum_is_near_that_of_a_tilt_which_was_not_rounded() -> None
 
 
 def test_output_perturbation_draws_what_it_charges(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[Any] = []
-    release = Gaussian.release
-
-    def watched(self: Gaussian, values: Any, **options: Any) -> Any:
-        drawn.append((self.event, np.size(values)))
-        return release(self, values, **options)
-
-    monkeypatch.setattr(Gaussian, "release", watched)
+    drawn = gaussian_draws(monkeypatch)
     X, y = np.random.default_rng().normal(size=(30, 4)), np.arange(30) % 3
     for method, classes, sizes in ((OUTPUT, [0, 1, 2], [15, 15]), (OBJECTIVE, [0, 1], [10, 5])):
         drawn.clear()

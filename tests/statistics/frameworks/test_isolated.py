@@ -21,7 +21,6 @@ from tacit.statistics.frameworks.by_sensitivity import (
     DistanceToProperty,
     ProposeTestRelease,
     SmoothSensitivity,
-    _Bounded,
     smooth_bound,
 )
 from tacit.statistics.frameworks.isolated import Isolated
@@ -189,12 +188,12 @@ def test_a_result_moves_a_combined_one_by_its_share_at_most() -> None:
 
 
 def test_a_smooth_bound_is_the_discounted_maximum_with_the_width_beyond() -> None:
-    told = _Bounded(own.total, own.at_most_ten, (0, 100), 3, 1.0)
-    value, moves = told.read([500.0, 1.0, 0.5, 400.0, 2.0])
+    smooth = SmoothSensitivity(own.total, own.at_most_ten, (0, 100), 3, 1.0)
+    value, moves = smooth._read([500.0, 1.0, 0.5, 400.0, 2.0])
     assert value == 100
     assert moves == [1.0, 1.0, 100.0, 100.0]
-    assert told.read(None) == (50, [100.0] * 4)
-    assert told.read([1.0, float("nan"), 1.0, 1.0, 1.0]) == (50, [100.0] * 4)
+    assert smooth._read(None) == (50, [100.0] * 4)
+    assert smooth._read([1.0, float("nan"), 1.0, 1.0, 1.0]) == (50, [100.0] * 4)
     assert smooth_bound([1.0, 2.0], 100.0, 0.5) == pytest.approx(100 * np.exp(-1.0))
     assert smooth_bound([1.0, 2.0], 100.0, 5.0) == 1.0
 

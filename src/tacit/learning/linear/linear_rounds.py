@@ -156,17 +156,10 @@ def around(features: tuple[Feature, ...], classes: int) -> Around:
 
 
 @dataclass(frozen=True, slots=True)
-class Rounds:
-    """What is released, with which noise, at which price."""
+class BeginsAround:
+    """A plan whose first release is that of `around`; what follows sees rows in the second ball."""
 
     around: Around
-    loss: Loss
-    method: str
-    count: int
-    step: float
-    last: int  # rounds whose weights are averaged
-    noises: tuple[Noise, ...]
-    price: Price
 
     @property
     def features(self) -> tuple[Feature, ...]:
@@ -187,6 +180,19 @@ class Rounds:
     def constant(self) -> int:
         """The coordinate that is the same in all rows."""
         return self.around.constant
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds(BeginsAround):
+    """What is released, with which noise, at which price."""
+
+    loss: Loss
+    method: str
+    count: int
+    step: float
+    last: int  # rounds whose weights are averaged
+    noises: tuple[Noise, ...]
+    price: Price
 
     def learn(self, columns: Sequence[NDArray[Any]], meanings: list[str], bits: BitSource) -> Learned:
         """All rounds. columns: the codes of each feature, and last the places of the rows' classes."""

@@ -54,7 +54,7 @@ from tacit.curator import Price
 from tacit.errors import QuestionError
 from tacit.learning.calibrated import Noise, Part, calibrated, deviation
 from tacit.learning.columns import Feature, Reals
-from tacit.learning.linear.linear_rounds import Around, Learned, around
+from tacit.learning.linear.linear_rounds import Around, BeginsAround, Learned, around
 from tacit.learning.linear.minimum import Problem, minimum, sides_of
 from tacit.learning.linear.rounds import sums_part
 from tacit.loss import calibrate, compose, events
@@ -77,10 +77,9 @@ _GAUSSIAN_FAR, _LAPLACE_FAR = 11.0, 42.0  # deviations that noise stays within
 
 
 @dataclass(frozen=True, slots=True)
-class Perturbed:
+class Perturbed(BeginsAround):
     """What is released, with which noise, at which price."""
 
-    around: Around
     method: str
     ridge: Fraction
     tolerance: Fraction
@@ -90,21 +89,6 @@ class Perturbed:
     price: Price
 
     count = 1  # minimum; the number of steps is not shown
-
-    @property
-    def features(self) -> tuple[Feature, ...]:
-        """The columns."""
-        return self.around.features
-
-    @property
-    def reach(self) -> int:
-        """The radius of the ball."""
-        return self.around.reach
-
-    @property
-    def constant(self) -> int:
-        """The coordinate that is the same in all rows."""
-        return self.around.constant
 
     @property
     def tilt_step(self) -> Fraction:

@@ -226,9 +226,7 @@ class Mean:
         offset = step * cells.noisy[self.total] / count
         offset = np.clip(offset, as_float(self.low - self.centre), as_float(self.high - self.centre))
         slopes = {self.total: step / count, self.count: -offset / count}
-        far = over_count((slopes, {}), self.count, count, cells)
-        value = unless_empty(as_float(self.centre) + offset, cells.noisy[self.count], self.count, cells.spreads, 1.0)
-        return Estimate(value, slopes, far, doubtful=too_few(value, self.count, cells, 1.0))
+        return divided(as_float(self.centre) + offset, (slopes, {}), self.count, cells, 1.0)
 
 
 def too_few(value: Floats, place: int, cells: Cells, least: float) -> Bools | None:
@@ -240,9 +238,15 @@ def too_few(value: Floats, place: int, cells: Cells, least: float) -> Bools | No
     return np.asarray(~np.isnan(value) & (fewest <= least - 1))
 
 
-def over_count(of: Moves, place: int, count: Floats, cells: Cells) -> dict[int, Floats]:
-    """What dividing by a noisy count adds to slopes and far slopes."""
-    return quotient(of, (count, {place: np.ones(cells.size)}, {}), cells.spreads, cells.within)
+def divided(value: Floats, of: Moves, place: int, cells: Cells, least: float) -> Estimate:
+    """The estimate of a value that was divided by a noisy count (measure `place`), which counts as `least` at least.
+
+    `of` has the value's slopes and far slopes; dividing by the count adds to the far ones.
+    """
+    shown = unless_empty(value, cells.noisy[place], place, cells.spreads, least)
+    count = np.maximum(cells.noisy[place], least)
+    far = quotient(of, (count, {place: np.ones(cells.size)}, {}), cells.spreads, cells.within)
+    return Estimate(shown, of[0], far, doubtful=too_few(shown, place, cells, least))
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,9 +286,7 @@ class Variance:
         off: Moves = ({self.total: as_float(self.step) / count, self.count: -mean / count}, {})
         more: Moves = ({each: part * factor for each, part in off[0].items()}, {})
         squared = product((slopes, {}), off, more, cells.spreads, cells.within)
-        value = unless_empty(value, cells.noisy[self.count], self.count, cells.spreads, least)
-        far = over_count((slopes, squared), self.count, count, cells)
-        return Estimate(value, slopes, far, doubtful=too_few(value, self.count, cells, least))
+        return divided(value, (slopes, squared), self.count, cells, least)
 
 
 @dataclass(frozen=True, slots=True)

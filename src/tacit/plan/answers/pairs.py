@@ -15,8 +15,7 @@ import numpy as np
 
 from tacit.plan.answers.bends import Moves, product
 from tacit.plan.answers.floats import as_float
-from tacit.plan.answers.formulas import Cells, Estimate, Formula, over_count, too_few
-from tacit.plan.answers.no_rows import unless_empty
+from tacit.plan.answers.formulas import Cells, Estimate, Formula, divided
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +58,7 @@ class Covariance:
             {},
         )
         both = product((slopes, {}), off_x, off_y, cells.spreads, cells.within)
-        value = unless_empty(value, cells.noisy[self.count], self.count, cells.spreads, least)
-        far = over_count((slopes, both), self.count, count, cells)
-        return Estimate(value, slopes, far, doubtful=too_few(value, self.count, cells, least))
+        return divided(value, (slopes, both), self.count, cells, least)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ from tacit.noise import BitSource
 from tacit.parameters import Number
 from tacit.statistics.finding import Content, Finding, column
 from tacit.statistics.frameworks.isolated import MOST_NUMBERS, Isolated, identity_of
-from tacit.statistics.frameworks.own_functions import Output, Rows, asked, outputs
+from tacit.statistics.frameworks.own_functions import Output, Rows, asked, name_of, outputs
 from tacit.statistics.order.smooth_choice import choose_smooth
 from tacit.statistics.smooth_interval import INTERVAL_SHARE, SmoothInterval, read_share
 from tacit.statistics.source import Opened
@@ -59,9 +59,10 @@ class _Measured:
         return [float(np.asarray(self.function(rows), dtype=np.float64).reshape(())), *moves]
 
 
-@dataclass(frozen=True, slots=True)
 class _Bounded:
-    """What both frameworks need to know."""
+    """What both frameworks make of their function, its local sensitivity, and the public facts about them."""
+
+    __slots__ = ()
 
     function: Callable[[Any], Any]
     local_sensitivity: Callable[[Any, int], Any]
@@ -69,7 +70,7 @@ class _Bounded:
     farthest: int
     seconds: float
 
-    def isolated(self) -> Isolated:
+    def _isolated(self) -> Isolated:
         farthest = parameters.whole("farthest", self.farthest)
         if farthest > MOST_NUMBERS - 2:
             raise parameters.refuse("farthest", f"at most {MOST_NUMBERS - 2}", farthest)
@@ -80,30 +81,30 @@ class _Bounded:
         return Isolated(_Measured(self.function, self.local_sensitivity, farthest), farthest + 2, self.seconds, 1)
 
     @property
-    def output(self) -> Output:
+    def _output(self) -> Output:
         known = outputs(self.output_bounds)
         if len(known) != 1:
             raise parameters.refuse("output_bounds", "one pair: these frameworks are about one number", len(known))
         return known[0]
 
     @property
-    def identity(self) -> dict[str, Any]:
+    def _identity(self) -> dict[str, Any]:
         """What shapes the result."""
         names = [identity_of(each) for each in (self.function, self.local_sensitivity)]
-        ends = [str(self.output.low), str(self.output.high)]
+        ends = [str(self._output.low), str(self._output.high)]
         return {"functions": names, "output_bounds": ends, "farthest": self.farthest, "seconds": str(self.seconds)}
 
-    def read(self, told: list[float] | None) -> tuple[Fraction, list[float]]:
+    def _read(self, told: list[float] | None) -> tuple[Fraction, list[float]]:
         """The clamped value and the local sensitivities, each at most the width, never falling with the distance."""
-        width = float(self.output.width)
+        width = float(self._output.width)
         if told is None or not math.isfinite(told[0]) or any(math.isnan(each) for each in told):
-            return self.output.middle, [width] * (self.farthest + 1)
+            return self._output.middle, [width] * (self.farthest + 1)
         moves = np.maximum.accumulate(np.clip(np.array(told[1:]), 0.0, width))
-        return self.output.read(told[0]), moves.tolist()
+        return self._output.read(told[0]), moves.tolist()
 
 
 @dataclass(frozen=True, slots=True)
-class SmoothSensitivity:
+class SmoothSensitivity(_Bounded):
     """A function of rows with `local_sensitivity(rows, k)`: noise for its smooth sensitivity.
 
     >>> from tacit.statistics.frameworks.examples import largest_gap_at, middle_row
@@ -118,11 +119,7 @@ class SmoothSensitivity:
     seconds: float = 10.0
 
     def __post_init__(self) -> None:
-        _ = self._told.isolated(), self._told.output
-
-    @property
-    def _told(self) -> _Bounded:
-        return _Bounded(self.function, self.local_sensitivity, self.output_bounds, self.farthest, self.seconds)
+        _ = self._isolated(), self._output
 
     def release(
         self,
@@ -141,29 +138,29 @@ class SmoothSensitivity:
         """The function's value with noise; `interval_share` of epsilon buys its interval."""
         facts = {"bounds": bounds, "values": values, "rows_per_unit": rows_per_unit, "level": level}
         given = asked("SmoothSensitivity", data, columns, epsilon=epsilon, delta=delta, **facts)
-        told, output = self._told, self._told.output
+        output = self._output
         bought = read_share(interval_share)
         chosen = choose_smooth(given.epsilon * (1 - bought), given.delta)
         released = SmoothInterval.of(chosen.noise(output.grid), given.epsilon * bought, given.level)
 
         def compute(opened: Opened, bits: BitSource) -> Content:
-            value, moves = told.read(runner.run([given.rows(opened)])[0])
+            value, moves = self._read(runner.run([given.rows(opened)])[0])
             smooth = [smooth_bound(moves, float(output.width), float(each)) for each in released.smoothnesses]
             found = (each for each in released.release(value, smooth, bits) if each is not None)
             shown = column("value", *([float(output.read(each))] for each in found))
             covered = "The interval covers the noise." if bought else "interval_share=0: no interval."
             notes = ("Noise follows the data's own smooth sensitivity, which is private.", covered)
-            return Content(f"Smooth sensitivity: {_name(self.function)}", (shown,), notes)
+            return Content(f"Smooth sensitivity: {name_of(self.function)}", (shown,), notes)
 
         text = {
             "study": "smooth_sensitivity",
-            **told.identity,
+            **self._identity,
             "epsilon": str(given.epsilon),
             "delta": str(given.delta),
             "interval_share": str(bought),
         }
-        price = Price(released.event, given.epsilon, given.delta if chosen.kind == "laplace" else Fraction(0))
-        with told.isolated().ready(1) as runner:
+        price = Price(released.event, given.epsilon, chosen.spent_delta)
+        with self._isolated().ready(1) as runner:
             return given.source.release(text, price, compute, level=given.level, analyst=analyst)
 
 
@@ -174,7 +171,7 @@ def smooth_bound(moves: list[float], width: float, smoothness: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class ProposeTestRelease:
+class ProposeTestRelease(_Bounded):
     """A function of rows with `local_sensitivity(rows, k)`: noise for a proposed `bound`, if a private test agrees.
 
     >>> from tacit.statistics.frameworks.examples import largest_gap_at, middle_row
@@ -190,11 +187,7 @@ class ProposeTestRelease:
     seconds: float = 10.0
 
     def __post_init__(self) -> None:
-        _ = self._told.isolated(), self._told.output, parameters.positive("bound", self.bound)
-
-    @property
-    def _told(self) -> _Bounded:
-        return _Bounded(self.function, self.local_sensitivity, self.output_bounds, self.farthest, self.seconds)
+        _ = self._isolated(), self._output, parameters.positive("bound", self.bound)
 
     def release(
         self,
@@ -212,7 +205,7 @@ class ProposeTestRelease:
         """The function's value with noise, or no value where the test fails."""
         facts = {"bounds": bounds, "values": values, "rows_per_unit": rows_per_unit, "level": level}
         given = asked("ProposeTestRelease", data, columns, epsilon=epsilon, delta=delta, **facts)
-        told, output = self._told, self._told.output
+        output = self._output
         bound = float(parameters.positive("bound", self.bound))
         test = mechanisms.ProposeTestRelease(given.epsilon, given.delta, bound=bound)
         if test.threshold >= self.farthest:
@@ -222,9 +215,9 @@ class ProposeTestRelease:
             )
 
         def compute(opened: Opened, bits: BitSource) -> Content:
-            value, moves = told.read(runner.run([given.rows(opened)])[0])
+            value, moves = self._read(runner.run([given.rows(opened)])[0])
             noisy = test.release(value, int(np.searchsorted(moves, bound, side="right")), bits=bits)
-            title = f"Propose, test, release: {_name(self.function)}"
+            title = f"Propose, test, release: {name_of(self.function)}"
             if isinstance(noisy, mechanisms.Refused):
                 return Content(title, (column("value", [None]),), ("The proposed bound failed the private test.",))
             off = test.error(given.level)
@@ -233,8 +226,8 @@ class ProposeTestRelease:
             return Content(title, (shown,), ("Intervals cover the noise.",))
 
         stated = {"epsilon": str(given.epsilon), "delta": str(given.delta), "bound": str(self.bound)}
-        text = {"study": "propose_test_release", **told.identity, **stated}
-        with told.isolated().ready(1) as runner:
+        text = {"study": "propose_test_release", **self._identity, **stated}
+        with self._isolated().ready(1) as runner:
             price = Price(test.event, given.epsilon, given.delta)
             return given.source.release(text, price, compute, level=given.level, analyst=analyst)
 
@@ -281,14 +274,12 @@ class DistanceToProperty:
             noisy, off = noise.release(exact, bits=bits), int(noise.error(given.level))
             value, low, high = (min(max(each, 0), self.most) for each in (noisy, noisy - off, noisy + off))
             shown = column("distance", [value], [low], [high])
-            return Content(f"Distance to a property: {_name(self.distance)}", (shown,), ("Intervals cover the noise.",))
+            return Content(
+                f"Distance to a property: {name_of(self.distance)}", (shown,), ("Intervals cover the noise.",)
+            )
 
         text = {"study": "distance_to_property", "function": identity_of(self.distance), "most": self.most}
         text |= {"seconds": str(self.seconds), "epsilon": str(given.epsilon)}
         with isolated.ready(1) as runner:
             price = Price(noise.event, given.epsilon)
             return given.source.release(text, price, compute, level=given.level, analyst=analyst)
-
-
-def _name(function: Any) -> str:
-    return str(getattr(function, "__name__", "function"))

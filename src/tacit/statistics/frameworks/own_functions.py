@@ -110,3 +110,8 @@ def outputs(bounds: Any) -> tuple[Output, ...]:
     if not found:
         raise parameters.refuse("output_bounds", allowed, bounds)
     return tuple(found)
+
+
+def name_of(function: Any) -> str:
+    """What a finding calls a function."""
+    return str(getattr(function, "__name__", "function"))

@@ -33,7 +33,7 @@ from tacit.noise import BitSource
 from tacit.parameters import Number
 from tacit.statistics.finding import Content, Finding, column
 from tacit.statistics.frameworks.isolated import Isolated, identity_of
-from tacit.statistics.frameworks.own_functions import Output, asked, outputs
+from tacit.statistics.frameworks.own_functions import Output, asked, name_of, outputs
 from tacit.statistics.order.rank_interval import RankInterval
 from tacit.statistics.order.smooth_choice import choose_smooth
 from tacit.statistics.order.windows import Rank, Sorted, Whole, smooth_sensitivity_replaced
@@ -124,7 +124,7 @@ class SampleAndAggregate:
             centre = "mean" if self.aggregator == "mean" else "median"
             covered = f"Intervals enclose the {centre} of the blocks' results: they cover the noise."
             notes = (words, "interval_share=0: no intervals." if None in low else covered)
-            return Content(f"Sample and aggregate: {self._name}", (*keys, shown), notes)
+            return Content(f"Sample and aggregate: {name_of(self.function)}", (*keys, shown), notes)
 
         text = {
             "study": "sample_and_aggregate",
@@ -142,10 +142,6 @@ class SampleAndAggregate:
         price = Price(event, given.epsilon, sum((each.delta for each in parts), Fraction(0)))
         with isolated.ready(self.blocks, self.progress) as runner:
             return given.source.release(text, price, compute, level=given.level, analyst=analyst)
-
-    @property
-    def _name(self) -> str:
-        return str(getattr(self.function, "__name__", "function"))
 
     def _isolated(self) -> Isolated:
         return Isolated(self.function, len(outputs(self.output_bounds)), self.seconds, self.workers)
@@ -245,7 +241,7 @@ class _SmoothMedian:
     def of(output: Output, epsilon: Fraction, delta: Fraction, share: Fraction, level: Fraction) -> _SmoothMedian:
         chosen = choose_smooth(epsilon * (1 - share), delta)
         smooth = SmoothInterval.of(chosen.noise(), epsilon * share, level)
-        return _SmoothMedian(smooth, output, delta if chosen.kind == "laplace" else Fraction(0))
+        return _SmoothMedian(smooth, output, chosen.spent_delta)
 
     @property
     def event(self) -> events.Event:

@@ -83,7 +83,7 @@ def interquartile_range(
     elif method == "smooth":
         chosen = choose_smooth(own, asked.delta)
         smooth = SmoothInterval.of(chosen.noise(), asked.epsilon * bought, asked.level)
-        price = Price(smooth.event, asked.epsilon, asked.delta if chosen.kind == "laplace" else Fraction(0))
+        price = Price(smooth.event, asked.epsilon, chosen.spent_delta)
     else:
         choice = ByRank.of(frame, QUARTILES, asked.epsilon, bought, asked.level, together=True)
         price = Price(choice.event, asked.epsilon)

@@ -32,6 +32,11 @@ class Chosen:
     epsilon: Fraction
     delta: Fraction
 
+    @property
+    def spent_delta(self) -> Fraction:
+        """What the noise spends of delta: quartic noise is pure, and spends none."""
+        return self.delta if self.kind == "laplace" else Fraction(0)
+
     def noise(self, grid: Fraction | None = None) -> Smooth:
         """The mechanism, on whole numbers or on a grid."""
         delta = self.delta if self.kind == "laplace" else None
