@@ -14,17 +14,13 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from tacit.curator import Curator
 from tacit.engines.spark.engine import Session, SparkEngine
 from tacit.loss.budget import Budget
 from tacit.policy import Column, ColumnUnit, PathUnit, Policy, Source, Table, Unit
-from tests.curator.hostile_tables import ARROW, Pair, Tables
-from tests.engines.conformance.engines import load
+from tests.curator.hostile_tables import Pair, Tables
+from tests.engines.conformance.engines import in_memory, in_parquet, in_postgres
 from tests.engines.conformance.tables import Rows
-from tests.engines.spark_session import MASTER
 
 BOMBER = 10**9
 MOST_VISITS, MOST_BILLS, FAN_OUT = 12, 24, 3
@@ -134,41 +130,36 @@ def policy(source: Callable[[str], Source], working_copy: str | None = None) -> 
     return Policy("bombs", tables, Budget(10**6, "0.5"), largest_epsilon=Fraction(10), working_copy=working_copy)
 
 
-def arrow(tables: Tables) -> dict[str, pa.Table]:
-    """The tables in memory."""
-    return {
-        name: pa.Table.from_pylist(rows, schema=pa.schema([(c, ARROW[k]) for c, k in TYPES[name].items()]))
-        for name, rows in tables.items()
-    }
+def typed(tables: Tables) -> dict[str, Rows]:
+    """The tables with the types of their columns."""
+    return {name: Rows(TYPES[name], rows) for name, rows in tables.items()}
 
 
 @contextmanager
 def on_duckdb(rows: int) -> Iterator[Pair]:
     """Tables in memory."""
-    with in_memory(*neighbours(rows)) as pair:
+    with both_in_memory(*neighbours(rows)) as pair:
         yield pair
 
 
 @contextmanager
-def in_memory(one_side: Tables, other_side: Tables) -> Iterator[Pair]:
+def both_in_memory(one_side: Tables, other_side: Tables) -> Iterator[Pair]:
     """These tables."""
-    first, second = arrow(one_side), arrow(other_side)
-    stated = policy(lambda name: Source("frame", name))
-    with Curator(stated, frames=first) as one, Curator(stated, frames=second) as other:
+    first, second = in_memory(typed(one_side)), in_memory(typed(other_side))
+    stated = policy(first.source)
+    with Curator(stated, frames=first.frames) as one, Curator(stated, frames=second.frames) as other:
         yield Pair(one, other)
 
 
 @contextmanager
 def on_postgres(addresses: tuple[str, str], rows: int, working_copy: str | None = None) -> Iterator[Pair]:
     """Tables of two databases."""
-    for address, tables in zip(addresses, neighbours(rows), strict=True):
-        load(address, {name: Rows(TYPES[name], held) for name, held in tables.items()})
-    one, other = (
-        policy(lambda name, place=address: Source("postgres", place, name), working_copy)  # type: ignore[misc]
-        for address in addresses
-    )
-    with Curator(one) as first, Curator(other) as second:
-        yield Pair(first, second)
+    stated = [
+        policy(in_postgres(address, typed(tables)).source, working_copy)
+        for address, tables in zip(addresses, neighbours(rows), strict=True)
+    ]
+    with Curator(stated[0]) as one, Curator(stated[1]) as other:
+        yield Pair(one, other)
 
 
 @contextmanager
@@ -179,13 +170,9 @@ def on_spark(session: Session, folder: Path, rows: int) -> Iterator[Pair]:
         return SparkEngine.register(policy, session=session, progress=progress)
 
     stated = []
-    for side, tables in zip(("with", "without"), map(arrow, neighbours(rows)), strict=True):
+    for side, tables in zip(("with", "without"), neighbours(rows), strict=True):
         (folder / side).mkdir()
-        for name, table in tables.items():
-            pq.write_table(table, folder / side / f"{name}.parquet")
-        stated.append(
-            policy(lambda name, place=folder / side: Source("spark", MASTER, str(place / f"{name}.parquet")))  # type: ignore[misc]
-        )
+        stated.append(policy(in_parquet(folder / side, typed(tables)).source))
     with (
         patch("tacit.curator.held.open_engine", register),
         Curator(stated[0]) as one,

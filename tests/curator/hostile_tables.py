@@ -16,16 +16,12 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from tacit.curator import Curator
 from tacit.engines.spark.engine import Session, SparkEngine
 from tacit.loss.budget import Budget
 from tacit.policy import Column, ColumnUnit, PathUnit, Policy, Source, Table, Unit
-from tests.engines.conformance.engines import load
+from tests.engines.conformance.engines import in_memory, in_parquet, in_postgres
 from tests.engines.conformance.tables import Rows
-from tests.engines.spark_session import MASTER
 
 STRANGER = 10**6
 TOWNS = ("Ayr", "Bern", "O'Hara", 'Q"t', "Zürich", "")
@@ -46,16 +42,6 @@ TYPES = {
     "visits": {"pid": "BIGINT", "vid": "BIGINT", "ward": "VARCHAR", "cost": "DOUBLE", "score": "SMALLINT"},
     "bills": {"vid": "BIGINT", "amount": "BIGINT", "memo": "VARCHAR"},
     "towns": {"town": "VARCHAR", "area": "VARCHAR", "height": "INTEGER"},
-}
-ARROW = {
-    "BIGINT": pa.int64(),
-    "INTEGER": pa.int32(),
-    "SMALLINT": pa.int16(),
-    "VARCHAR": pa.string(),
-    "DOUBLE": pa.float64(),
-    "DATE": pa.date32(),
-    "TIMESTAMP": pa.timestamp("us"),
-    "BOOLEAN": pa.bool_(),
 }
 UNITS: dict[str, tuple[Unit | None, int]] = {
     "people": (ColumnUnit("pid"), 3),
@@ -177,12 +163,9 @@ def policy(source: Callable[[str], Source], working_copy: str | None = None) -> 
     return Policy("hostile", tables, budget, largest_epsilon=Fraction(10), working_copy=working_copy)
 
 
-def arrow(tables: Tables) -> dict[str, pa.Table]:
-    """The tables in memory."""
-    return {
-        name: pa.Table.from_pylist(rows, schema=pa.schema([(c, ARROW[k]) for c, k in TYPES[name].items()]))
-        for name, rows in tables.items()
-    }
+def typed(tables: Tables) -> dict[str, Rows]:
+    """The tables with the types of their columns."""
+    return {name: Rows(TYPES[name], rows) for name, rows in tables.items()}
 
 
 @dataclass(frozen=True)
@@ -204,9 +187,9 @@ class Pair:
 @contextmanager
 def on_duckdb() -> Iterator[Pair]:
     """Tables in memory."""
-    first, second = map(arrow, neighbours())
-    stated = policy(lambda name: Source("frame", name))
-    with Curator(stated, frames=first) as one, Curator(stated, frames=second) as other:
+    first, second = (in_memory(typed(tables)) for tables in neighbours())
+    stated = policy(first.source)
+    with Curator(stated, frames=first.frames) as one, Curator(stated, frames=second.frames) as other:
         yield Pair(one, other)
 
 
@@ -215,20 +198,17 @@ def on_postgres(addresses: tuple[str, str], working_copy: str | None = None) -> 
     """Tables of two databases; dates that only PostgreSQL has are put in by hand."""
     import psycopg
 
+    stated = []
     for address, tables in zip(addresses, neighbours(("\x7f\ufffe", *NASTY_TEXTS[1:])), strict=True):
-        load(address, {name: Rows(TYPES[name], rows) for name, rows in tables.items()})
+        stated.append(policy(in_postgres(address, typed(tables)).source, working_copy))
         with psycopg.connect(address, autocommit=True) as connection:
             connection.execute(
                 "UPDATE people SET day = CASE WHEN age = 0 THEN '4713-01-01 BC' ELSE 'infinity' END::date, "
                 "seen = '-infinity' WHERE pid = %s",
                 [STRANGER],
             )
-    one, other = (
-        policy(lambda name, place=address: Source("postgres", place, name), working_copy)  # type: ignore[misc]
-        for address in addresses
-    )
-    with Curator(one) as first, Curator(other) as second:
-        yield Pair(first, second)
+    with Curator(stated[0]) as one, Curator(stated[1]) as other:
+        yield Pair(one, other)
 
 
 @contextmanager
@@ -239,13 +219,9 @@ def on_spark(session: Session, folder: Path) -> Iterator[Pair]:
         return SparkEngine.register(policy, session=session, progress=progress)
 
     stated = []
-    for side, tables in zip(("with", "without"), map(arrow, neighbours()), strict=True):
+    for side, tables in zip(("with", "without"), neighbours(), strict=True):
         (folder / side).mkdir()
-        for name, table in tables.items():
-            pq.write_table(table, folder / side / f"{name}.parquet")
-        stated.append(
-            policy(lambda name, place=folder / side: Source("spark", MASTER, str(place / f"{name}.parquet")))  # type: ignore[misc]
-        )
+        stated.append(policy(in_parquet(folder / side, typed(tables)).source))
     with (
         patch("tacit.curator.held.open_engine", register),
         Curator(stated[0]) as one,
@@ -254,4 +230,4 @@ def on_spark(session: Session, folder: Path) -> Iterator[Pair]:
         yield Pair(one, other)
 
 
-__all__ = ["STRANGER", "Pair", "arrow", "neighbours", "on_duckdb", "on_postgres", "on_spark", "policy"]
+__all__ = ["STRANGER", "Pair", "neighbours", "on_duckdb", "on_postgres", "on_spark", "policy", "typed"]

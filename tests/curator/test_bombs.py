@@ -166,7 +166,7 @@ def anchored() -> Iterator[Pair]:
         for name, rows in bomb_tables.bomber().items()
     }
     sides = [{name: rows + anchor[name] for name, rows in side.items()} for side in (whole, without)]
-    with bomb_tables.in_memory(sides[0], sides[1]) as pair:
+    with bomb_tables.both_in_memory(sides[0], sides[1]) as pair:
         yield pair
 
 
