@@ -24,8 +24,8 @@ import duckdb
 
 from tacit.curator import Curator
 from tacit.errors import QuestionError
-from tests.coverage.awkward_tables import frames, opened
-from tests.coverage.outcomes import TOLERANCE, agrees, keys_of
+from tests.coverage.awkward_tables import opened, tables
+from tests.coverage.outcomes import TOLERANCE, agrees, in_plain_duckdb, keys_of
 from tests.coverage.questions import Asked
 
 LIST = Path(__file__).parent / "awkward.sql"
@@ -204,10 +204,7 @@ def at_random(number: int, seed: int) -> Iterator[Asked]:
 
 def plain() -> duckdb.DuckDBPyConnection:
     """The same tables for plain SQL; a test belongs to whoever had the stay."""
-    connection = duckdb.connect(":memory:", config={"threads": 1})
-    for name, table in frames().items():
-        connection.register(f"{name}_frame", table)
-        connection.execute(f"CREATE TABLE {name} AS SELECT * FROM {name}_frame")
+    connection = in_plain_duckdb(tables())
     connection.execute("ALTER TABLE tests ADD COLUMN who BIGINT")
     connection.execute("UPDATE tests SET who = s.who FROM stays s WHERE s.stay = tests.stay")
     return connection

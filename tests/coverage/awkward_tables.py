@@ -11,11 +11,11 @@ import random
 from fractions import Fraction
 from typing import Any
 
-import pyarrow as pa
-
 from tacit.curator import Curator
 from tacit.loss import Budget
 from tacit.policy import Column, ColumnUnit, PathUnit, Policy, Source, Table
+from tests.engines.conformance.engines import frames
+from tests.engines.conformance.tables import Rows
 
 WARDS = ("a", "b", "c")
 PEOPLE = 160
@@ -27,7 +27,7 @@ def _maybe(chance: random.Random, value: Any, share: float = 0.15) -> Any:
     return None if chance.random() < share else value
 
 
-def frames() -> dict[str, pa.Table]:
+def tables() -> dict[str, Rows]:
     """The rows, the same at every call."""
     chance = random.Random(7)
     people: list[dict[str, Any]] = []
@@ -70,30 +70,30 @@ def frames() -> dict[str, pa.Table]:
         {"ward": None, "floor_no": 5, "beds": 5},
     ]
     marks = [{"mark": "p", "weight": 1.5}, {"mark": "q", "weight": -2.5}]  # r is not in it
-    kinds: dict[str, list[tuple[str, Any]]] = {
-        "people": [
-            ("who", pa.int64()),
-            ("ward", pa.string()),
-            ("x", pa.float64()),
-            ("k", pa.int32()),
-            ("born", pa.date32()),
-            ("ok", pa.bool_()),
-        ],
-        "stays": [
-            ("stay", pa.int64()),
-            ("who", pa.int64()),
-            ("ward", pa.string()),
-            ("day", pa.date32()),
-            ("seen", pa.timestamp("us")),
-            ("cost", pa.float64()),
-            ("nights", pa.int32()),
-        ],
-        "tests": [("stay", pa.int64()), ("mark", pa.string()), ("score", pa.int32())],
-        "wards": [("ward", pa.string()), ("floor_no", pa.int32()), ("beds", pa.int32())],
-        "marks": [("mark", pa.string()), ("weight", pa.float64())],
+    types = {
+        "people": {
+            "who": "BIGINT",
+            "ward": "VARCHAR",
+            "x": "DOUBLE",
+            "k": "INTEGER",
+            "born": "DATE",
+            "ok": "BOOLEAN",
+        },
+        "stays": {
+            "stay": "BIGINT",
+            "who": "BIGINT",
+            "ward": "VARCHAR",
+            "day": "DATE",
+            "seen": "TIMESTAMP",
+            "cost": "DOUBLE",
+            "nights": "INTEGER",
+        },
+        "tests": {"stay": "BIGINT", "mark": "VARCHAR", "score": "INTEGER"},
+        "wards": {"ward": "VARCHAR", "floor_no": "INTEGER", "beds": "INTEGER"},
+        "marks": {"mark": "VARCHAR", "weight": "DOUBLE"},
     }
     rows = {"people": people, "stays": stays, "tests": tests, "wards": wards, "marks": marks}
-    return {name: pa.Table.from_pylist(rows[name], schema=pa.schema(kinds[name])) for name in rows}
+    return {name: Rows(types[name], rows[name]) for name in rows}
 
 
 def policy() -> Policy:
@@ -133,17 +133,17 @@ def policy() -> Policy:
         "stays": (ColumnUnit("who"), 3, "stay"),
         "tests": (PathUnit("stay", "stays", "stay"), 6, None),
     }
-    tables = {}
+    made = {}
     for name, held in columns.items():
         named = {column.name: column for column in held}
         if name in units:
             unit, most, key = units[name]
-            tables[name] = Table(name, Source("frame", name), unit, most, named, key=key)
+            made[name] = Table(name, Source("frame", name), unit, most, named, key=key)
         else:
-            tables[name] = Table(name, Source("frame", name), None, 1, named, public=True)
+            made[name] = Table(name, Source("frame", name), None, 1, named, public=True)
     return Policy(
         "awkward",
-        tables,
+        made,
         Budget(10**13, "1/2"),
         largest_epsilon=Fraction(10**9),
         default_epsilon=Fraction(10**8),
@@ -152,4 +152,4 @@ def policy() -> Policy:
 
 def opened() -> Curator:
     """A curator over the world, in DuckDB."""
-    return Curator(policy(), frames=frames())
+    return Curator(policy(), frames=frames(tables()))

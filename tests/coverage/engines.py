@@ -7,26 +7,18 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-import pyarrow as pa
-
 from tacit.curator import Curator
-from tacit.policy import Source
 from tests.coverage.tables import policy, tables
-from tests.engines.conformance.arrow import arrow
-from tests.engines.spark_session import MASTER
+from tests.engines.conformance.engines import in_memory, in_parquet, in_postgres
 from tests.engines.spark_session import MISSING as NO_SPARK
 from tests.postgres_server import BINARIES, running
-
-
-def frames() -> dict[str, pa.Table]:
-    """The tables in memory."""
-    return arrow(tables())
 
 
 @contextmanager
 def on_duckdb() -> Iterator[Curator]:
     """DuckDB, over tables in memory."""
-    with Curator(policy(lambda name: Source("frame", name)), frames=frames()) as curator:
+    placed = in_memory(tables())
+    with Curator(policy(placed.source), frames=placed.frames) as curator:
         yield curator
 
 
@@ -40,24 +32,18 @@ def on_postgres() -> Iterator[Curator]:
 @contextmanager
 def over_postgres(address: str) -> Iterator[Curator]:
     """PostgreSQL, in a database that is there."""
-    from tests.engines.conformance.engines import load
-
-    load(address, tables())
-    with Curator(policy(lambda name: Source("postgres", address, name))) as curator:
+    with Curator(policy(in_postgres(address, tables()).source)) as curator:
         yield curator
 
 
 @contextmanager
 def on_spark() -> Iterator[Curator]:
     """Spark in this machine, over Parquet files."""
-    import pyarrow.parquet as pq
-
-    with tempfile.TemporaryDirectory() as folder:
-        for name, table in frames().items():
-            pq.write_table(table, Path(folder) / f"{name}.parquet")
-        stated = policy(lambda name: Source("spark", MASTER, str(Path(folder) / f"{name}.parquet")))
-        with Curator(stated) as curator:
-            yield curator
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Curator(policy(in_parquet(Path(folder), tables()).source)) as curator,
+    ):
+        yield curator
 
 
 def available() -> Mapping[str, Callable[[], AbstractContextManager[Curator]]]:

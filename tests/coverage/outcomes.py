@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -13,19 +13,27 @@ import duckdb
 from tacit.curator import Curator
 from tacit.errors import QuestionError
 from tacit.question import read_asked, tree
-from tests.coverage.engines import frames
 from tests.coverage.questions import Asked
+from tests.coverage.tables import tables
+from tests.engines.conformance.engines import frames
+from tests.engines.conformance.tables import Rows
 
 TOLERANCE = 1e-3
 """The noise of ten million epsilon is far below; so is the grid of square roots and logarithms."""
 
 
-def plain() -> duckdb.DuckDBPyConnection:
-    """The same tables for plain SQL. A diagnosis is the patient's whose visit it belongs to, as the policy says."""
+def in_plain_duckdb(tables: Mapping[str, Rows]) -> duckdb.DuckDBPyConnection:
+    """The tables for plain SQL."""
     connection = duckdb.connect(":memory:", config={"threads": 1})
-    for name, table in frames().items():
+    for name, table in frames(tables).items():
         connection.register(f"{name}_frame", table)
         connection.execute(f"CREATE TABLE {name} AS SELECT * FROM {name}_frame")
+    return connection
+
+
+def plain() -> duckdb.DuckDBPyConnection:
+    """The same tables for plain SQL. A diagnosis is the patient's whose visit it belongs to, as the policy says."""
+    connection = in_plain_duckdb(tables())
     connection.execute("ALTER TABLE diagnoses ADD COLUMN patient_id BIGINT")
     connection.execute(
         "UPDATE diagnoses SET patient_id = v.patient_id FROM visits v WHERE v.visit_id = diagnoses.visit_id"
@@ -35,9 +43,8 @@ def plain() -> duckdb.DuckDBPyConnection:
 
 def asked(curator: Curator, question: Asked) -> list[tuple[Any, ...]] | str:
     """The rows of the answer, or why there is none."""
-    priced = "PRIVACY" in question.sql
     try:
-        answer = curator.ask(question.sql, None if priced else question.epsilon, delta=None if priced else "1/1000000")
+        answer = curator.ask(question.sql, question.price)
     except QuestionError as refused:
         return str(refused)
     return list(answer.rows())

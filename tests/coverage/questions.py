@@ -6,6 +6,8 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from tacit.plan import asked
+
 FILE = Path(__file__).parent / "questions.toml"
 
 
@@ -18,6 +20,11 @@ class Asked:
     plain: str
     epsilon: int
     refused: bool
+
+    @property
+    def price(self) -> asked.Asked:
+        """What is paid; nothing is said of it where the text does."""
+        return asked.Asked.of() if "PRIVACY" in self.sql else asked.Asked.of(self.epsilon, delta="1/1000000")
 
 
 def _read(item: dict[str, object]) -> Asked:

@@ -1,4 +1,7 @@
-"""The list of questions: every one ends as it says, every answer is right, and the page in docs/ tells the same."""
+"""The list of questions: every one ends as it says, every answer is right, and the page in docs/ tells the same.
+
+Here they are asked end to end, on DuckDB; on other engines, `tests/engines/conformance/test_clinic.py` asks them.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,10 @@ import duckdb
 import pytest
 
 from tacit.curator import Curator
-from tests.coverage.engines import NO_SPARK, on_duckdb, on_spark, over_postgres
+from tests.coverage.engines import on_duckdb
 from tests.coverage.outcomes import agrees, plain, wrong
 from tests.coverage.questions import QUESTIONS, Asked
 from tests.coverage.write import ENGINES, PAGE, kept, page
-from tests.postgres_server import Server
 
 
 @pytest.fixture(scope="module")
@@ -28,40 +30,9 @@ def curator() -> Iterator[Curator]:
         yield found
 
 
-@pytest.fixture(scope="module")
-def postgres_curator(postgres: Server) -> Iterator[Curator]:
-    with over_postgres(postgres.database("coverage")) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def spark_curator() -> Iterator[Curator]:
-    if NO_SPARK is not None:
-        pytest.skip(NO_SPARK)
-    with on_spark() as found:
-        yield found
-
-
 @pytest.mark.parametrize("place", range(len(QUESTIONS)))
 def test_a_question_ends_as_the_list_says(curator: Curator, connection: duckdb.DuckDBPyConnection, place: int) -> None:
     _, problem = wrong(curator, QUESTIONS[place], connection)
-    assert problem is None, f"{QUESTIONS[place].sql}: {problem}"
-
-
-@pytest.mark.parametrize("place", range(len(QUESTIONS)))
-def test_a_question_ends_the_same_way_on_postgres(
-    postgres_curator: Curator, connection: duckdb.DuckDBPyConnection, place: int
-) -> None:
-    _, problem = wrong(postgres_curator, QUESTIONS[place], connection)
-    assert problem is None, f"{QUESTIONS[place].sql}: {problem}"
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize("place", range(len(QUESTIONS)))
-def test_a_question_ends_the_same_way_on_spark(
-    spark_curator: Curator, connection: duckdb.DuckDBPyConnection, place: int
-) -> None:
-    _, problem = wrong(spark_curator, QUESTIONS[place], connection)
     assert problem is None, f"{QUESTIONS[place].sql}: {problem}"
 
 

@@ -16,7 +16,7 @@ from tacit.curator import Curator
 from tacit.engines.spark.engine import Session, SparkEngine
 from tacit.policy import Column, Policy, Source, Table, Unit
 from tests.engines import spark_session
-from tests.engines.conformance.arrow import arrow
+from tests.engines.conformance.engines import frames
 from tests.engines.conformance.tables import Rows
 from tests.engines.spark_session import MASTER
 from tests.postgres_server import Server
@@ -68,7 +68,7 @@ def tables_of(
 def of_frames(promise: Promise, sides: Sides) -> Iterator[Pair]:
     """Tables in memory."""
     stated = promise(lambda name: Source("frame", name))
-    with Curator(stated, frames=arrow(sides[0])) as one, Curator(stated, frames=arrow(sides[1])) as other:
+    with Curator(stated, frames=frames(sides[0])) as one, Curator(stated, frames=frames(sides[1])) as other:
         yield Pair(one, other)
 
 
@@ -93,7 +93,7 @@ def of_parquet(promise: Promise, sides: Sides, session: Session, folder: Path) -
     def stated(side: str, tables: Mapping[str, Rows]) -> Policy:
         place = folder / side
         place.mkdir()
-        for name, table in arrow(tables).items():
+        for name, table in frames(tables).items():
             pq.write_table(table, place / f"{name}.parquet")
         return promise(lambda name: Source("spark", MASTER, str(place / f"{name}.parquet")))
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engines.conformance.engines import Opened, on_duckdb, on_postgres
-from tests.engines.conformance.spark import on_spark
+from tests.engines.conformance.engines import Opened, on_duckdb, on_postgres, on_spark
 from tests.engines.conformance.tables import TABLES, policy
 from tests.postgres_server import Server
 
