@@ -33,7 +33,7 @@ from tacit.learning.neural.floats import BLOCK, block_error
 from tacit.learning.neural.gradients.hooked import trained
 from tacit.learning.neural.gradients.per_sample import one_by_one
 from tacit.learning.neural.modules.refused import refuse_mixing, single_precision
-from tacit.learning.neural.modules.rehearsal import Rehearsed, rehearsed
+from tacit.learning.neural.modules.rehearsal import Rehearsed, rehearsed, rehearsed_alone
 from tacit.learning.neural.people.augmented import Shifted
 from tacit.learning.neural.people.batches import FEWER_PLACES, MANY_PLACES, Chunk, fitting_places, people_of
 from tacit.learning.neural.people.sampling import poisson_sample, random_order
@@ -167,6 +167,7 @@ class PrivateTrainer:
         if self._exact:
             self._places = self._places or BLOCK
             self._grid_at = lambda clip: exact_grid(clip, multiplier, sum(sizes))
+            rehearsed_alone(self.module, self._loss, self._people)
             alone = one_by_one(self.module, self._loss)
             return SummingAlone(alone, self._people, self._places, sizes, self._kind, moved)
         keep_freed_memory()

@@ -55,7 +55,8 @@ def one_by_one(module: Any, loss: Callable[[Any, Any], Any]) -> Callable[[Chunk]
         found: list[list[Any]] = [[] for _ in order]
         for place in range(chunk.people):
             own = slice(place * copies, (place + 1) * copies)
-            losses = row_losses(loss(module(*(each[own] for each in chunk.inputs)), chunk.target[own]), copies)
+            fed = (each[own].clone() for each in chunk.inputs)  # a layer may write over what it is fed
+            losses = row_losses(loss(module(*fed), chunk.target[own]), copies)
             total = (losses * chunk.weights[own]).sum()
             slopes = torch.autograd.grad(total, order, allow_unused=True)
             for kept, parameter, slope in zip(found, order, slopes, strict=True):

@@ -60,7 +60,7 @@ def _in_lines(each: Any) -> Any:
     """The same matrices, each of which begins at a line of the cache."""
     if each.stride(0) % _LINE == 0 and each.data_ptr() % (4 * _LINE) == 0:
         return each
-    if each.stride(1) == 1 and each.shape[1] > 1:  # stored by columns, and stays so
+    if each.stride(1) == 1 and each.stride(2) != 1 and each.shape[1] > 1:  # stored by columns, and stays so
         return _in_lines(each.mT).mT
     return room_for_each(len(each), each.shape[1], each.shape[2], each.dtype).copy_(each)
 

@@ -59,14 +59,14 @@ def keeps_apart(module: Any, rows: Any) -> bool:
     with torch.no_grad():
         try:
             return _followed(module, rows) is not None
-        except (RuntimeError, ValueError, TypeError, IndexError):
+        except (RuntimeError, ValueError, TypeError, IndexError, AttributeError):
             return False
 
 
 def _followed(module: Any, fed: Any) -> Any:
     """What it gives; None where it is not known to keep rows apart."""
     if type(module) is nn.Sequential and "forward" not in vars(module):
-        for each in module.children():
+        for each in module._modules.values():  # also one that stands there twice
             fed = _followed(each, fed)
             if fed is None:
                 return None

@@ -19,11 +19,17 @@ from tacit.errors import TacitError
 _ONEDNN: Final = ("ONEDNN_DEFAULT_FPMATH_MODE", "DNNL_DEFAULT_FPMATH_MODE")
 """Variables of the environment by which oneDNN may shorten the numbers that it multiplies."""
 
+_EVERYWHERE: Final = (
+    "_global_forward_hooks", "_global_forward_pre_hooks", "_global_backward_hooks", "_global_backward_pre_hooks",
+)  # fmt: skip
+
 
 def refuse_mixing(module: Any) -> None:
     """Refuse a module with a layer that mixes people."""
     if not isinstance(module, nn.Module):
         raise parameters.refuse("module", "a torch.nn.Module", type(module).__name__)
+    if any(getattr(nn.modules.module, kind, None) for kind in _EVERYWHERE):
+        raise TacitError("torch has hooks on all modules, which would see people's rows. Take them off.")
     for name, layer in module.named_modules():
         where = f"{type(layer).__name__}{f' ({name!r})' if name else ''}"
         if isinstance(layer, nn.modules.batchnorm._BatchNorm) and not isinstance(

@@ -98,7 +98,9 @@ def rehearsed(
             with quiet.as_it_trains():
                 _same_in_company(of_changed, people, fitting)
         except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as wrong:
-            raise TacitError(f"The module or the loss fails on made-up people of these shapes: {wrong}") from wrong
+            hint = " Leave out inplace=True." if "in-place" in str(wrong) or "inplace" in str(wrong) else ""
+            words = f"The module or the loss fails on made-up people of these shapes: {wrong}{hint}"
+            raise TacitError(words) from wrong
         return Rehearsed(gradients, notes, fitting, error, fewer)
 
     with quiet:
@@ -112,6 +114,16 @@ def rehearsed(
         with contextlib.suppress(TacitError):
             return tried(book_keeping(module, loss, channels_last=True))
         return tried(book_keeping(module, loss))
+
+
+def rehearsed_alone(module: Any, loss: Callable[[Any, Any], Any], people: People) -> None:
+    """Refuse a module that changes its own tensors, where each person is computed alone: it would remember people."""
+    with (quiet := _quiet(module)):
+        try:
+            with quiet.as_it_trains():
+                one_by_one(module, loss)(people.made_up(_FEW))
+        except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as wrong:
+            raise TacitError(f"The module or the loss fails on made-up people of these shapes: {wrong}") from wrong
 
 
 def is_static(module: Any) -> bool:
@@ -296,7 +308,8 @@ class _quiet:  # noqa: N801  # read as a word: with _quiet(module)
 
     def __init__(self, module: Any) -> None:
         self._modes = [(each, each.training) for each in module.modules()]
-        self._buffers = [(name, each, each.detach().clone()) for name, each in module.named_buffers()]
+        tensors = [*module.named_buffers(), *module.named_parameters()]
+        self._before = [(name, each, each.detach().clone()) for name, each in tensors]
         self._module = module
         self._fork: Any = torch.random.fork_rng(devices=[])
 
@@ -311,10 +324,10 @@ class _quiet:  # noqa: N801  # read as a word: with _quiet(module)
             each.training = mode
         yield
         self._module.eval()
-        for name, each, before in self._buffers:
-            if not _same_numbers(each, before):
+        for name, each, before in self._before:
+            if not _same_numbers(each.detach(), before):
                 raise TacitError(
-                    f"Buffer {name!r} of the module changes while it computes, so it would keep what it saw of rows, "
+                    f"{name!r} of the module changes while it computes, so it would keep what it saw of rows, "
                     "which no noise protects. Leave out what changes it."
                 )
 
@@ -322,6 +335,6 @@ class _quiet:  # noqa: N801  # read as a word: with _quiet(module)
         for each, mode in self._modes:
             each.training = mode
         with torch.no_grad():
-            for _, each, before in self._buffers:
+            for _, each, before in self._before:
                 each.copy_(before)
         self._fork.__exit__(*problem)

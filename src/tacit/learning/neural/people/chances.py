@@ -12,6 +12,7 @@ draws may be thought to belong to people and not to places, as the coupling of `
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -26,17 +27,20 @@ _WORDS: Final = 624
 _BEFORE: Final = 24
 """Bytes of a state before its words: the seed, how many words are left, a flag, and which word is next."""
 _BYTES: Final = 5056
+_ALONE: Final = threading.RLock()
+"""The generator is the whole process's, so one run after the other draws from it."""
 
 
 @contextmanager
 def drawn_apart(bits: BitSource) -> Iterator[None]:
     """What torch draws inside is secret, and independent of everything else."""
-    before = torch.random.get_rng_state()
-    torch.random.set_rng_state(_secret(bits))
-    try:
-        yield
-    finally:
-        torch.random.set_rng_state(before)
+    with _ALONE:
+        before = torch.random.get_rng_state()
+        try:
+            torch.random.set_rng_state(_secret(bits))
+            yield
+        finally:
+            torch.random.set_rng_state(before)
 
 
 def _secret(bits: BitSource) -> Any:

@@ -12,8 +12,9 @@ such a step takes longer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from typing import Any, Final
 
@@ -33,6 +34,7 @@ from tacit.learning.neural.sums.grid import Grid
 from tacit.noise import secure
 
 _LARGE: Final = 31 << 20  # glibc learns from pieces of at most 32 MiB
+_TRIES: Final = 8
 FAILED: Final = "The module or the loss failed on the rows of a step. What it said may have to do with a row."
 
 
@@ -98,14 +100,15 @@ class Summing:
 
     def _safe(self, chunk: Chunk) -> tuple[Chunk, list[Form]]:
         """Gradients of a chunk; of those whom torch or the loss fails at, none. What is raised depends on rows."""
-        with torch.enable_grad():
+        with torch.enable_grad(), _in_silence():
             with suppress(Exception), drawn_apart(secure()):
                 chunk = self._changed(chunk)
                 return chunk, self._gradients(chunk)
-            with drawn_apart(secure()):
-                kept = self._without_failing(chunk)
-            with suppress(Exception), drawn_apart(secure()):
-                return kept, self._gradients(kept)
+            for _ in range(_TRIES):  # a random layer may make the same row fail at one time and not at another
+                with drawn_apart(secure()):
+                    chunk = self._without_failing(chunk)
+                with suppress(Exception), drawn_apart(secure()):
+                    return chunk, self._gradients(chunk)
         raise TacitError(FAILED)
 
     def _without_failing(self, chunk: Chunk) -> Chunk:
@@ -131,6 +134,14 @@ class Summing:
 
         inputs = tuple(emptied(each) for each in chunk.inputs)
         return Chunk(chunk.people, inputs, emptied(chunk.target), emptied(chunk.weights))
+
+
+@contextmanager
+def _in_silence() -> Iterator[None]:
+    """Neither torch's search for anomalies nor a warning tells what it met."""
+    with torch.autograd.set_detect_anomaly(False), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 class SummingAlone(Summing):
