@@ -14,6 +14,7 @@ from torch import nn
 import tacit
 from tacit.errors import TacitError
 from tacit.learning import neural
+from tacit.learning.neural.modules.apart import keeps_apart
 from tacit.learning.neural.modules.traced import only_torch
 
 
@@ -50,7 +51,7 @@ def test_operations_that_fail_at_some_values_are_refused(name: str) -> None:
 
         def forward(self, x: Any) -> Any:
             found = self.layer(x)
-            return torch.gather(found, 1, x.long()) if name == "gather" else torch.index_select(found, 1, x[0].long())
+            return torch.gather(found, 1, x) if name == "gather" else torch.index_select(found, 1, x[0])
 
     with pytest.raises(TacitError, match=name):
         only_torch(Looks())
@@ -81,3 +82,104 @@ def test_rows_of_a_curator_go_person_by_person_through_what_is_not_known_to_keep
         noted.append([each for each in model.finding_.notes if "person by person" in each])
     assert len(noted[0]) == 1
     assert not noted[1]
+
+
+class Writes(nn.Module):
+    """Keeps rows in a parameter that does not learn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept, self.layer = nn.Parameter(torch.zeros(4, 2), requires_grad=False), nn.Linear(2, 2)
+
+    def forward(self, x: Any) -> Any:
+        return self.layer(torch.add(self.kept, x, out=self.kept))
+
+
+class InPlace(nn.Module):
+    """Writes over what it was fed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+
+    def forward(self, x: Any) -> Any:
+        return self.layer(nn.functional.relu(x, True))
+
+
+class Sneaky(str):
+    """A text that would be code where a course is printed."""
+
+    def __repr__(self) -> str:
+        return "seen.append(1)"
+
+
+class Speaks(nn.Module):
+    """Writes code of its own into its course."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+
+    def forward(self, x: Any) -> Any:
+        y = self.layer(x) + 1.0
+        y.node.args = (y.node.args[0], Sneaky("1"))
+        return y
+
+
+def test_what_would_write_or_run_something_else_is_refused() -> None:
+    mine = nn.TransformerEncoderLayer(8, 2, 8, dropout=0.0, batch_first=True, activation=lambda x: x)
+    running = nn.Sequential(nn.Unflatten(1, (2, 1)), nn.InstanceNorm1d(2), nn.Flatten(), nn.Linear(2, 2))
+    running[1].running_mean = nn.Parameter(torch.zeros(2), requires_grad=False)
+    for module, said in (
+        (Writes(), "add"),
+        (InPlace(), "relu"),
+        (Speaks(), "Sneaky"),
+        (nn.Sequential(mine), "operations"),
+        (running, "operations"),
+    ):
+        with pytest.raises(TacitError, match=said):
+            only_torch(module)
+
+
+def test_a_module_is_made_anew_with_nothing_but_its_numbers() -> None:
+    given = nn.Sequential(nn.Linear(2, 4), nn.ReLU(inplace=True), nn.Dropout(0.5).eval(), nn.Linear(4, 2))
+    given[0].requires_grad_(False)
+    given[0]._call_impl = lambda *_: pytest.fail("seen")  # type: ignore[assignment]
+    made = only_torch(given)
+    assert type(made) is nn.Sequential
+    assert all(torch.equal(each, made.state_dict()[name]) for name, each in given.state_dict().items())
+    assert [each.requires_grad for each in made.parameters()] == [False, False, True, True]
+    assert [each.training for each in made.modules()] == [each.training for each in given.modules()]
+    assert "_call_impl" not in vars(made[0])
+    assert not made[1].inplace
+    over = nn.Softmax(-2)
+    assert not keeps_apart(nn.Sequential(nn.Unflatten(1, (2, 1)), over, nn.Flatten(), over), torch.zeros(3, 2))
+    course = only_torch(Sums())
+    assert torch.equal(course(torch.ones(3, 2)), course.layer(torch.ones(3, 2)))
+
+
+def test_scores_of_a_curators_rows_come_from_each_row_alone() -> None:
+    class Together(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(2, 2)
+
+        def forward(self, x: Any) -> Any:
+            return self.layer(x) + 100 * torch.relu(x.sum(0, keepdim=True) - 5)
+
+    X = np.random.default_rng(0).uniform(0, 1, size=(20, 2))
+    model = neural.NeuralClassifier(Together(), epsilon=1, classes=[0, 1], epochs=1, rate="1/2", size=20, exact=True)
+    model.fit(X, np.arange(20) % 2)
+    own = model._without_own_code()
+    alone = np.concatenate([own._outputs(X[place : place + 1]) for place in range(20)])
+    assert np.allclose(own._outputs(X), alone)
+    assert not np.allclose(model._outputs(X), alone)
+
+
+def test_exact_is_refused_for_a_course_on_rows_of_a_curator() -> None:
+    frame = pd.DataFrame({"who": range(8), "a": range(8), "b": range(8), "s": ["no", "yes"] * 4})
+    columns = {"a": tacit.between(0, 9), "b": tacit.between(0, 9), "s": tacit.one_of("no", "yes")}
+    clinic = tacit.protect(frame, unit="who", columns=columns, budget=tacit.Budget(epsilon=9, delta="1e-3"))
+    model = neural.NeuralClassifier(Sums(), epsilon=2, epochs=1, rate="1/4", size=8, exact=True)
+    with pytest.raises(TacitError, match="exact"):
+        model.fit(clinic.rows("SELECT a, b, s FROM data"), "s")

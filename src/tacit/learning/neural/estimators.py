@@ -32,8 +32,9 @@ from tacit import parameters
 from tacit.curator import Curator, Rows
 from tacit.learning.model import Model
 from tacit.learning.neural.fitted import described, digest_of, released, restored, save
+from tacit.learning.neural.modules.apart import keeps_apart
 from tacit.learning.neural.modules.refused import refuse_mixing
-from tacit.learning.neural.modules.traced import only_torch
+from tacit.learning.neural.modules.traced import Course, only_torch
 from tacit.learning.neural.people.rows import Given, given_arrays, given_rows, vectors_of
 from tacit.learning.neural.runs.averages import Average, checked_averaging
 from tacit.learning.neural.runs.corrected import CorrectedAdam
@@ -72,7 +73,11 @@ class _Neural(Model):
         outputs = len(given.classes) if self._kind == "class" else 1
         module = self._module(given.shape, outputs)
         if of_rows:
+            refuse_mixing(module)
             module = only_torch(module)
+            if self.exact and isinstance(module, Course):
+                hint = "Build the module with nn.Sequential, or leave exact out."
+                raise parameters.refuse("exact", "False for a module with a forward pass of its own", self.exact, hint)
         rate, steps = self._schedule()
         settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rate": rate, "steps": steps, **given.together}
         settings |= {"clip": self.clip, "clipping": self.clipping, "size": self.size, "exact": self.exact}
@@ -167,13 +172,23 @@ class _Neural(Model):
         inputs = vectors_of(self, X)
         own = copy.deepcopy(self.module_).double().eval()
         with torch.no_grad():
-            parts = [own(part.double() if part.dtype.is_floating_point else part) for part in inputs.split(_BLOCK)]
+            given = self._each_alone(own) if self._of_others else own
+            parts = [given(part.double() if part.dtype.is_floating_point else part) for part in inputs.split(_BLOCK)]
         return np.asarray(torch.cat(parts).numpy(), dtype=np.float64)
+
+    _of_others = False
+    """Whether rows of a curator are put in, of which each must be computed alone."""
+
+    def _each_alone(self, own: Any) -> Any:
+        """The module, if it is known to keep rows apart; or what makes it compute each row by itself."""
+        if keeps_apart(own, torch.zeros((2, *self._shape), dtype=torch.float64)):
+            return own
+        return torch.func.vmap(lambda row: own(row[None])[0])
 
     def _without_own_code(self) -> Any:
         """With the module's course of operations in place of its code."""
         own = copy.copy(self)
-        own.module, own.module_ = None, only_torch(self.module_)
+        own.module, own.module_, own._of_others = None, only_torch(self.module_), True
         return own
 
     def _fixed(self) -> Any:

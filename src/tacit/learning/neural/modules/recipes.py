@@ -10,6 +10,7 @@ other code has no recipe (None): the caller who loads it says which module it wa
 from __future__ import annotations
 
 import inspect
+import json
 from typing import Any, Final
 
 import torch
@@ -39,6 +40,32 @@ def recipe_of(module: Any) -> Any:
     own, other = module.state_dict(), again.state_dict()
     same = {name: each.shape for name, each in own.items()} == {name: each.shape for name, each in other.items()}
     return found if same and repr(again) == repr(module) else None
+
+
+def made_again(module: Any) -> Any:
+    """A module of the same recipe and the same numbers, with nothing else of the given one; None without a recipe.
+
+    A layer that would write over what it is fed gives its result apart; that is the same result.
+    """
+    own = dict(module.named_parameters(remove_duplicate=False))
+    recipe = recipe_of(module)
+    shared = len({id(each) for each in own.values()}) < len(own)  # one tensor in two places is more than data
+    if recipe is None or shared:
+        return None
+    made = made_of(json.loads(json.dumps(recipe)))
+    kept, tensors = module.state_dict(), made.state_dict()
+    with torch.no_grad():
+        for name, each in tensors.items():
+            if type(kept[name]) is not torch.Tensor or kept[name].dtype != each.dtype:
+                return None
+            each.copy_(kept[name])
+    for name, parameter in made.named_parameters():
+        parameter.requires_grad_(bool(own[name].requires_grad))
+    for layer, given in zip(made.modules(), module.modules(), strict=True):
+        layer.training = bool(given.training)
+        if getattr(layer, "inplace", False):
+            layer.inplace = False
+    return made
 
 
 def _written(layer: Any) -> Any:
