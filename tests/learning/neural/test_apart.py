@@ -161,3 +161,30 @@ def test_a_parameter_that_is_one_number_learns() -> None:
     own = trainer(Scaled(), data=(np.ones((60, 3)), np.arange(60) % 2), loss=entropy)
     assert own.fit().steps_done == len(own)
     assert own.module.scale.item() != 2.0
+
+
+class Plain(nn.Module):
+    """A recurrent layer that torch.func cannot follow."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps, self.last = nn.RNN(1, 4, batch_first=True), nn.Linear(4, 2)
+
+    def forward(self, x: Any) -> Any:
+        return self.last(self.steps(x[:, :, None])[0][:, -1])
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        (nn.Sequential(nn.Linear(3, 4), nn.ReLU(inplace=True), nn.Linear(4, 2)), "writes over"),
+        (Plain(), "one person after the other"),
+    ],
+)
+def test_what_cannot_be_followed_is_trained_in_a_slower_way_and_says_so(module: Any, words: str) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    own = trainer(module, data=(X, np.arange(60) % 2), loss=entropy)
+    assert any(words in note for note in own.notes)
+    before = [each.detach().clone() for each in own.module.parameters()]
+    own.fit()
+    assert not any(torch.equal(old, new) for old, new in zip(before, own.module.parameters(), strict=True))

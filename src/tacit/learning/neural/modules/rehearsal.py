@@ -44,10 +44,15 @@ _ROUNDED: Final = 1e-5  # of the whole gradient: what rounding leaves of a param
 _LITTLE: Final = 2.0**-11
 _SIZES: Final = (1.0, 1e3, 0.0, 1e-3, -1.0)
 """What rows of the company are multiplied by; below 0 they are made of -1 and 1."""
+_ALONE: Final = "Gradients of one person after the other, which is slowest: torch.func cannot follow the module."
 MIXES: Final = (
     "A person's gradient changed with who else was there: the module or the loss mixes people, or this machine's "
     "kernels do. Where a chunk is given, take a multiple of 256; or use exact=True, which computes each person alone."
 )
+
+
+class _Fails(TacitError):
+    """Computing fails on made-up people; it was not found to mix them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,20 +105,30 @@ def rehearsed(
         except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as wrong:
             hint = " Leave out inplace=True." if "in-place" in str(wrong) or "inplace" in str(wrong) else ""
             words = f"The module or the loss fails on made-up people of these shapes: {wrong}{hint}"
-            raise TacitError(words) from wrong
+            raise _Fails(words) from wrong
         return Rehearsed(gradients, notes, fitting, error, fewer)
+
+    def otherwise(first: Any, words: str, second: Any, then: str = _ALONE) -> Rehearsed:
+        """Gradients made in the first way; where that fails on made-up people, in the second."""
+        try:
+            return tried(first(module, loss), *filter(None, [words]))
+        except _Fails:
+            with contextlib.suppress(TacitError):
+                return tried(second(module, loss), then)
+            raise
 
     with quiet:
         if strange:
             words = f"Gradients person by person, which is slower: {', '.join(strange)} is not understood as a product."
-            return tried(per_sample(module, loss), words)
+            return otherwise(per_sample, words, one_by_one)
         if strict and not (len(people.inputs) == 1 and keeps_apart(module, changed(people.made_up(_FEW)).inputs[0])):
             words = "Gradients person by person, which is slower: not all layers are known to keep people apart."
             return tried(per_sample(module, loss), words)
         # faster, unless the module looks at numbers in the order they lie in, or this machine's kernels mix people so
         with contextlib.suppress(TacitError):
             return tried(book_keeping(module, loss, channels_last=True))
-        return tried(book_keeping(module, loss))
+        words = "Gradients person by person, which is slower: a layer writes over what it was fed, or fails otherwise."
+        return otherwise(book_keeping, "", per_sample, words)
 
 
 def rehearsed_alone(module: Any, loss: Callable[[Any, Any], Any], people: People) -> None:
