@@ -18,6 +18,7 @@ import copy
 import json
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 import numpy as np
@@ -33,6 +34,7 @@ from tacit.curator import Curator, Rows
 from tacit.learning.model import Model
 from tacit.learning.neural.fitted import described, digest_of, released, restored, save
 from tacit.learning.neural.modules.apart import keeps_apart
+from tacit.learning.neural.modules.kinds import refuse_whole_numbers
 from tacit.learning.neural.modules.refused import refuse_mixing
 from tacit.learning.neural.modules.traced import Course, only_torch
 from tacit.learning.neural.people.rows import Given, given_arrays, given_rows, vectors_of
@@ -74,7 +76,7 @@ class _Neural(Model):
         module = self._module(given.shape, outputs)
         if of_rows:
             refuse_mixing(module)
-            module = only_torch(module)
+            module = _of_torch(module, given.shape)
             if self.exact and isinstance(module, Course):
                 hint = "Build the module with nn.Sequential, or leave exact out."
                 raise parameters.refuse("exact", "False for a module with a forward pass of its own", self.exact, hint)
@@ -170,11 +172,13 @@ class _Neural(Model):
     def _outputs(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         check_is_fitted(self)
         inputs = vectors_of(self, X)
-        own = copy.deepcopy(self.module_).double().eval()
+        own = copy.deepcopy(self.module_).eval()
         with torch.no_grad():
-            given = self._each_alone(own) if self._of_others else own
-            parts = [given(part.double() if part.dtype.is_floating_point else part) for part in inputs.split(_BLOCK)]
-        return np.asarray(torch.cat(parts).numpy(), dtype=np.float64)
+            if not self._of_others:
+                with suppress(RuntimeError):  # code of the caller's own may say float32 somewhere
+                    return _given(copy.deepcopy(own).double(), inputs, torch.float64)
+                return _given(own, inputs, torch.float32)
+            return _given(self._each_alone(own.double()), inputs, torch.float64)
 
     _of_others = False
     """Whether rows of a curator are put in, of which each must be computed alone."""
@@ -188,7 +192,7 @@ class _Neural(Model):
     def _without_own_code(self) -> Any:
         """With the module's course of operations in place of its code."""
         own = copy.copy(self)
-        own.module, own.module_, own._of_others = None, only_torch(self.module_), True
+        own.module, own.module_, own._of_others = None, _of_torch(self.module_, self._shape), True
         return own
 
     def _fixed(self) -> Any:
@@ -327,6 +331,21 @@ class NeuralRegressor(RegressorMixin, _Neural):
         """The number of each row, within its bounds."""
         middle, half = self._scale
         return np.asarray(middle + half * np.clip(self._outputs(X).reshape(-1), -1.0, 1.0))
+
+
+def _given(module: Any, inputs: Any, kind: Any) -> NDArray[np.float64]:
+    """What the module gives for these rows, with real numbers of this kind."""
+    real = inputs.dtype.is_floating_point
+    parts = [module(part.to(kind) if real else part) for part in inputs.split(_BLOCK)]
+    return np.asarray(torch.cat(parts).numpy(), dtype=np.float64)
+
+
+def _of_torch(module: Any, shape: tuple[int, ...]) -> Any:
+    """The module with no code but torch's own, none of which fails at some rows of this shape and not at others."""
+    own = only_torch(module)
+    if isinstance(own, Course):
+        refuse_whole_numbers(own, torch.zeros((2, *shape)))
+    return own
 
 
 def _fitted(trainer: PrivateTrainer, averaging: str | None) -> None:

@@ -62,6 +62,22 @@ class Course(fx.GraphModule):
         type(self).__call__ = torch.nn.Module.__call__
         return code
 
+    def double(self) -> Course:
+        """In float64, also what the course itself makes: it says float32 where its author did."""
+        for node in self.graph.nodes:
+            node.args, node.kwargs = (fx.node.map_aggregate(each, _doubled) for each in (node.args, node.kwargs))
+            if node.op == "call_method" and node.target == "float":
+                node.target = "double"
+            elif node.target in (torch.zeros, torch.ones) and "dtype" not in node.kwargs:
+                node.update_kwarg("dtype", torch.float64)
+        self.recompile()
+        found: Course = super().double()
+        return found
+
+
+def _doubled(value: Any) -> Any:
+    return torch.float64 if value is torch.float32 else value
+
 
 def only_torch(module: Any) -> Any:
     """The module made anew of plain values: of its recipe, or of its course of operations; or a refusal."""
