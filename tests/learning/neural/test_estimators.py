@@ -141,3 +141,47 @@ def test_labels_outside_the_list_and_missing_facts_are_refused() -> None:
         neural.NeuralClassifier(**QUICK).fit(X, y)
     with pytest.raises(ParameterError, match="target_bounds"):
         neural.NeuralRegressor(**QUICK).fit(X, y)
+
+
+def net(*, frozen: bool = False, rest: bool = False) -> Any:
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Linear(2, 4), nn.Tanh(), nn.Dropout(0.5), nn.Linear(4, 2))
+    module[0].requires_grad_(not frozen)
+    module[2].train(not rest)
+    return module
+
+
+class Moved(nn.Module):
+    """Adds numbers that do not learn."""
+
+    def __init__(self, by: float, *, kept: bool) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.layer = nn.Linear(2, 2)
+        self.register_buffer("by", torch.tensor([by, 0.0]), persistent=kept)
+
+    def forward(self, x: Any) -> Any:
+        return self.layer(x + self.by)
+
+
+def test_fits_that_differ_in_anything_are_not_one_another() -> None:
+    """A stored fit is found by what decides it: also by which weights learn, and by numbers beside them."""
+    curator = clinic()
+    rows = curator.rows("SELECT age, bmi, smoker FROM data")
+    modules = [
+        net(),
+        net(frozen=True),
+        net(rest=True),
+        *(Moved(by, kept=kept) for by in (0, 1) for kept in (True, False)),
+    ]
+    found = [neural.NeuralClassifier(each, **QUICK).fit(rows, "smoker") for each in modules]
+    entries = [each.receipt_["entry"] for each in found]
+    assert len({*entries[:3], entries[3], entries[5]}) == 5
+    assert entries[3] == entries[4]
+    assert entries[5] == entries[6]
+    again = neural.NeuralClassifier(net(frozen=True), **QUICK).fit(rows, "smoker")
+    assert again.receipt_["entry"] == entries[1]
+    other = copy.deepcopy(found[3])
+    other.module_.by.add_(1)
+    scored = [learning.evaluate(each, rows, epsilon="1/10").receipt["entry"] for each in (found[3], other, found[3])]
+    assert scored[0] == scored[2] != scored[1]

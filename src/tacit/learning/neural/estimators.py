@@ -110,6 +110,7 @@ class _Neural(Model):
             "study": f"neural {self._kind}",
             "module": described(module),
             "weights": digest_of(module),
+            "learns": [each.requires_grad for each in module.parameters()],
         }
         asked |= {"optimiser": self.optimiser, "learning_rate": self.learning_rate, "rate": str(rate), "steps": steps}
         asked |= {"clip": str(self.clip), "clipping": self.clipping, "size": self.size, "exact": bool(self.exact)}
@@ -201,7 +202,7 @@ class _Neural(Model):
 
     def _as_bytes(self) -> bytes:
         """The module, its weights, and what is public about its rows."""
-        facts = [described(self.module_), released(self.module_), [each.facts() for each in self._features]]
+        facts = [described(self.module_), digest_of(self.module_), [each.facts() for each in self._features]]
         return json.dumps([type(self).__name__, *facts, list(self._scale), list(self._shape)]).encode()
 
     def save(self, path: Any) -> Any:

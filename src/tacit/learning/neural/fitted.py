@@ -42,10 +42,14 @@ def described(module: Any) -> str:
 
 
 def digest_of(module: Any) -> str:
-    """Where its weights start."""
+    """All its numbers: weights, what it keeps beside them, and which of them are one."""
     digest = hashlib.sha256()
-    for name, each in sorted(module.state_dict().items()):
-        digest.update(name.encode() + str(tuple(each.shape)).encode() + each.detach().contiguous().numpy().tobytes())
+    known: dict[int, str] = {}
+    for kind in (module.named_parameters, module.named_buffers):
+        for name, each in sorted(kind(remove_duplicate=False)):
+            facts = [name, known.setdefault(id(each), name), list(each.shape), str(each.dtype)]
+            numbers = each.detach().contiguous().reshape(-1).view(torch.uint8).numpy()
+            digest.update(json.dumps(facts).encode() + numbers.tobytes())
     return digest.hexdigest()
 
 
