@@ -12,7 +12,7 @@ from torch import nn
 
 from tacit.errors import TacitError
 from tacit.learning import neural
-from tacit.learning.neural.modules.kinds import refuse_whole_numbers
+from tacit.learning.neural.modules.kinds import refuse_failing
 from tacit.learning.neural.modules.traced import only_torch
 
 
@@ -44,7 +44,7 @@ def counted(x: Any) -> Any:
 @pytest.mark.parametrize("made", [divided, looked_up, counted])
 def test_whole_numbers_of_rows_are_refused(made: Callable[[Any], Any]) -> None:
     with pytest.raises(TacitError, match="int64 of rows"):
-        refuse_whole_numbers(only_torch(Course(made)), torch.zeros(2, 2))
+        refuse_failing(only_torch(Course(made)), torch.zeros(2, 2))
 
 
 def split(x: Any) -> Any:
@@ -64,7 +64,7 @@ def split(x: Any) -> Any:
 )
 def test_real_numbers_and_truth_values_go_on_whatever_they_are(made: Callable[[Any], Any]) -> None:
     course = only_torch(Course(made))
-    refuse_whole_numbers(course, torch.zeros(2, 2))
+    refuse_failing(course, torch.zeros(2, 2))
     wild = torch.tensor([0.0, 1.0, -1.0, 1e-30, 1e30, float("inf"), float("nan")])
     rows = torch.cartesian_prod(wild, wild)
     assert torch.func.vmap(lambda row: course(row[None])[0])(rows).shape == (len(rows), 2)
@@ -72,7 +72,7 @@ def test_real_numbers_and_truth_values_go_on_whatever_they_are(made: Callable[[A
 
 def test_what_fails_at_made_up_rows_is_refused_with_their_shape() -> None:
     with pytest.raises(TacitError, match=r"\(2, 3\)"):
-        refuse_whole_numbers(only_torch(Course(split)), torch.zeros(2, 3))
+        refuse_failing(only_torch(Course(split)), torch.zeros(2, 3))
 
 
 @pytest.mark.parametrize("of_others", [False, True])

@@ -33,10 +33,10 @@ from tacit import parameters
 from tacit.curator import Curator, Rows
 from tacit.learning.model import Model
 from tacit.learning.neural.fitted import described, digest_of, released, restored, save
-from tacit.learning.neural.modules.apart import keeps_apart
-from tacit.learning.neural.modules.kinds import refuse_whole_numbers
+from tacit.learning.neural.modules.courses import FixedCourse
+from tacit.learning.neural.modules.kinds import refuse_failing
 from tacit.learning.neural.modules.refused import refuse_mixing
-from tacit.learning.neural.modules.traced import Course, only_torch
+from tacit.learning.neural.modules.traced import only_torch
 from tacit.learning.neural.people.rows import Given, given_arrays, given_rows, vectors_of
 from tacit.learning.neural.runs.averages import Average, checked_averaging
 from tacit.learning.neural.runs.corrected import CorrectedAdam
@@ -77,7 +77,7 @@ class _Neural(Model):
         if of_rows:
             refuse_mixing(module)
             module = _of_torch(module, given.shape)
-            if self.exact and isinstance(module, Course):
+            if self.exact and isinstance(module, FixedCourse):
                 hint = "Build the module with nn.Sequential, or leave exact out."
                 raise parameters.refuse("exact", "False for a module with a forward pass of its own", self.exact, hint)
         rate, steps = self._schedule()
@@ -173,27 +173,22 @@ class _Neural(Model):
     def _outputs(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         check_is_fitted(self)
         inputs = vectors_of(self, X)
-        own = copy.deepcopy(self.module_).eval()
         with torch.no_grad():
-            if not self._of_others:
-                with suppress(RuntimeError):  # code of the caller's own may say float32 somewhere
-                    return _given(copy.deepcopy(own).double(), inputs, torch.float64)
-                return _given(own, inputs, torch.float32)
-            return _given(self._each_alone(own.double()), inputs, torch.float64)
+            if self._ready is not None:
+                return _each_alone(self._ready, inputs)
+            own = copy.deepcopy(self.module_).eval()
+            with suppress(RuntimeError):  # code of the caller's own may say float32 somewhere
+                return _given(copy.deepcopy(own).double(), inputs, torch.float64)
+            return _given(own, inputs, torch.float32)
 
-    _of_others = False
-    """Whether rows of a curator are put in, of which each must be computed alone."""
-
-    def _each_alone(self, own: Any) -> Any:
-        """The module, if it is known to keep rows apart; or what makes it compute each row by itself."""
-        if keeps_apart(own, torch.zeros((2, *self._shape), dtype=torch.float64)):
-            return own
-        return torch.func.vmap(lambda row: own(row[None])[0])
+    _ready: Any = None
+    """The module in float64 and at rest, where rows of a curator are put in, of which each must be computed alone."""
 
     def _without_own_code(self) -> Any:
         """With the module's course of operations in place of its code."""
         own = copy.copy(self)
-        own.module, own.module_, own._of_others = None, _of_torch(self.module_, self._shape), True
+        own.module, own.module_ = None, _of_torch(self.module_, self._shape)
+        own._ready = copy.deepcopy(own.module_).double().eval()
         return own
 
     def _fixed(self) -> Any:
@@ -341,11 +336,22 @@ def _given(module: Any, inputs: Any, kind: Any) -> NDArray[np.float64]:
     return np.asarray(torch.cat(parts).numpy(), dtype=np.float64)
 
 
+def _each_alone(module: Any, inputs: Any) -> NDArray[np.float64]:
+    """What the module gives for each row by itself, whatever the module is.
+
+    Among others a row's bits would differ a little, and whoever chooses weights can make that as large as they like. So
+    each row is computed from the same place in memory, in the same shape.
+    """
+    row = torch.empty((1, *inputs.shape[1:]), dtype=torch.float64)
+    parts = [module(row.copy_(each[None])).clone() for each in inputs]
+    return np.asarray(torch.cat(parts).numpy(), dtype=np.float64) if parts else module(row.zero_())[:0].numpy()
+
+
 def _of_torch(module: Any, shape: tuple[int, ...]) -> Any:
     """The module with no code but torch's own, none of which fails at some rows of this shape and not at others."""
     own = only_torch(module)
-    if isinstance(own, Course):
-        refuse_whole_numbers(own, torch.zeros((2, *shape)))
+    if isinstance(own, FixedCourse):
+        refuse_failing(own, torch.zeros((2, *shape)))
     return own
 
 

@@ -33,6 +33,7 @@ from tacit.learning.neural.gradients.gathered import gathered
 from tacit.learning.neural.gradients.hooked import book_keeping, not_understood
 from tacit.learning.neural.gradients.per_sample import one_by_one, per_sample
 from tacit.learning.neural.modules.apart import keeps_apart
+from tacit.learning.neural.modules.courses import FixedCourse
 from tacit.learning.neural.people.batches import Chunk, People, fewer_than
 
 Gradients = Callable[[Chunk], list[Form]]
@@ -143,6 +144,8 @@ def rehearsed_alone(module: Any, loss: Callable[[Any, Any], Any], people: People
 
 def is_static(module: Any) -> bool:
     """Whether the module is one fixed course of operations, whatever the values are."""
+    if type(module) is FixedCourse:
+        return True
     if type(module).__module__.startswith("torch.nn."):
         module = nn.Sequential(module)  # torch's own layers are traced as they are only inside another module
     with warnings.catch_warnings():

@@ -1,90 +1,40 @@
 """Only torch's own code sees rows of a curator.
 
 Promise: `only_torch` gives a module of which every part that is run is torch's, and in which nothing of the given one
-is left but numbers: made of its recipe where it has one (`recipes`); otherwise of its course of operations, which is
-recorded by showing it stand-ins that hold no value (`torch.fx`) and written down once more, operation by operation,
-with plain values. The operations are those listed here, which compute tensors from tensors and do nothing else; a
-module that does anything else, or whose course depends on values, is refused. So code that users wrote runs before a
-row is read, and never after. What fails on a row is told to no one: operations that fail at some values (to look up a
-line that is not there) are left out, and a course does not print what it fails at, as torch's own does (`Course`).
+is left but plain data and numbers: made of its recipe where it has one (`recipes`); otherwise of its course of
+operations, which is recorded by showing the module stand-ins that hold no value (`torch.fx`), written down as JSON,
+checked, and followed (`courses`). A module that does anything but the listed `operations`, or whose course depends on
+values, is refused. So code that users wrote runs before a row is read, and never after.
 """
 
 from __future__ import annotations
 
 import copy
-import inspect
-import operator
+import json
 import warnings
+from collections.abc import Mapping
 from typing import Any, Final
 
 import torch
 from torch import fx, nn
-from torch.nn import functional
 
 from tacit.errors import TacitError
+from tacit.learning.neural.modules.courses import INPUT, KINDS, FixedCourse, step, written
+from tacit.learning.neural.modules.operations import FACTS, FUNCTIONS, METHODS, READ, name_of, refused_argument
 from tacit.learning.neural.modules.recipes import made_again
 
-_SHARED: Final = (
-    "abs", "add", "amax", "amin", "bmm", "cat", "chunk", "clamp", "clamp_max", "clamp_min", "concat", "cos", "cosh",
-    "cumsum", "div", "einsum", "exp", "expand", "expand_as", "flatten", "flip", "log", "log1p", "log_softmax",
-    "logsumexp", "masked_fill", "matmul", "maximum", "mean", "minimum", "mm", "movedim", "mul", "narrow", "neg",
-    "norm", "permute", "pow", "relu", "repeat", "repeat_interleave", "reshape", "roll", "rsqrt", "select", "sigmoid",
-    "sin", "softmax", "split", "sqrt", "square", "squeeze", "stack", "std", "sub", "sum", "swapaxes", "t", "tanh",
-    "tile", "transpose", "tril", "triu", "unbind", "unflatten", "unsqueeze", "var", "view", "view_as", "where",
-)  # fmt: skip
-_METHODS: Final = frozenset([*_SHARED, "contiguous", "size", "dim", "float", "new_zeros", "new_ones"])
-_LAYERS_AS_FUNCTIONS: Final = (
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool2d", "avg_pool1d", "avg_pool2d", "avg_pool3d",
-    "celu", "conv1d", "conv2d", "conv3d", "dropout", "elu", "gelu", "group_norm", "hardswish",
-    "hardtanh", "instance_norm", "interpolate", "layer_norm", "leaky_relu", "linear", "log_softmax", "logsigmoid",
-    "max_pool1d", "max_pool2d", "max_pool3d", "mish", "normalize", "pad", "relu", "relu6", "rms_norm",
-    "scaled_dot_product_attention", "selu", "sigmoid", "silu", "softmax", "softplus", "softsign", "tanh", "unfold",
-)  # fmt: skip
-_OPERATORS: Final = (
-    "add", "sub", "mul", "truediv", "floordiv", "matmul", "neg", "pow", "getitem", "mod", "gt", "lt", "ge", "le",
-    "eq", "ne", "and_", "or_", "invert",
-)  # fmt: skip
-
-
-def _functions() -> frozenset[Any]:
-    places = ((torch, _SHARED), (functional, _LAYERS_AS_FUNCTIONS), (operator, _OPERATORS))
-    found = [getattr(place, name) for place, names in places for name in names if hasattr(place, name)]
-    made = [torch.arange, torch.zeros, torch.ones, torch.zeros_like, torch.ones_like, getattr]
-    return frozenset(found + made)
-
-
-class Course(fx.GraphModule):
-    """A course of operations that fails silently: torch's writes to the terminal what it was given when it failed."""
-
-    def recompile(self) -> Any:
-        """Its code, made anew; and called as any module is."""
-        code = super().recompile()
-        type(self).__call__ = torch.nn.Module.__call__
-        return code
-
-    def double(self) -> Course:
-        """In float64, also what the course itself makes: it says float32 where its author did."""
-        for node in self.graph.nodes:
-            node.args, node.kwargs = (fx.node.map_aggregate(each, _doubled) for each in (node.args, node.kwargs))
-            if node.op == "call_method" and node.target == "float":
-                node.target = "double"
-            elif node.target in (torch.zeros, torch.ones) and "dtype" not in node.kwargs:
-                node.update_kwarg("dtype", torch.float64)
-        self.recompile()
-        found: Course = super().double()
-        return found
-
-
-def _doubled(value: Any) -> Any:
-    return torch.float64 if value is torch.float32 else value
+_HINT: Final = "Build the module of torch's own layers, for instance with nn.Sequential."
+_SEQUENCES: Final = (tuple, list, torch.Size, fx.immutable_collections.immutable_list)
 
 
 def only_torch(module: Any) -> Any:
-    """The module made anew of plain values: of its recipe, or of its course of operations; or a refusal."""
+    """The module made anew of plain data: of its recipe, or of its course of operations; or a refusal."""
     found = made_again(module)
     if found is not None:
         return found
     name = type(module).__name__
+    if isinstance(module, FixedCourse):
+        return _made_of(json.loads(json.dumps(module._steps)), module, name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -94,123 +44,144 @@ def only_torch(module: Any) -> Any:
                 f"{name} has a forward pass of its own, whose code would see rows of the curator, and "
                 f"it cannot be written down as a fixed course of torch's operations ({_said(wrong)}). {_HINT}"
             ) from None
-    return _Copied(traced, name).course()
+    return _made_of(json.loads(json.dumps(_Recorded(name).course(traced.graph))), traced, name)
 
 
-_HINT: Final = "Build the module of torch's own layers, for instance with nn.Sequential."
-_PLAIN: Final = (bool, int, float, str, type(None), torch.dtype, type(Ellipsis))
+class _Recorded:
+    """A course as data: what is no plain argument, and no known function, is refused."""
 
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._places: dict[int, Any] = {}  # of each node: its step, or the value that it stands for
 
-class _Copied:
-    """A course written down once more: each operation from the list, each argument a plain value or an operation."""
+    def course(self, graph: Any) -> list[Any]:
+        """The steps."""
+        steps: list[Any] = []
+        for node in graph.nodes:
+            if node.op == "placeholder" and steps:
+                if len(node.args) != 1:
+                    raise _refusal(self._name, "takes several inputs, and a row of a curator is one")
+                self._places[id(node)] = self._plain(node.args[0])
+                continue
+            self._places[id(node)] = step(len(steps))
+            steps.append(self._step(node))
+        return steps
 
-    def __init__(self, traced: Any, name: str) -> None:
-        self._traced, self._name = traced, name
-        self._parts: dict[str, Any] = {}
-        self._tensors: dict[int, Any] = {}
-        self._nodes: dict[Any, Any] = {}
-
-    def course(self) -> Course:
-        """The same course, with nothing of the old one in it."""
-        graph = fx.Graph()
-        for node in self._traced.graph.nodes:
-            self._look(node)
-            target = str(node.target) if isinstance(node.target, str) else node.target
-            args, kwargs = self._plain(tuple(node.args)), {str(k): self._plain(v) for k, v in node.kwargs.items()}
-            if node.op == "placeholder":
-                args, kwargs = (), {}
-            self._nodes[node] = graph.create_node(node.op, target, args, kwargs)
-        root = nn.Module()
-        for place, part in self._parts.items():
-            _put(root, place, part)
-        return Course(root, graph)
-
-    def _look(self, node: Any) -> None:
+    def _step(self, node: Any) -> list[Any]:
         if node.op == "placeholder":
-            good = not node.args
-        elif node.op == "call_function":
-            good = node.target in _functions() and _changes_nothing(node)
-            if node.target is getattr:
-                good = node.args[1] in ("shape", "T", "mT", "dtype", "device", "ndim")
-        elif node.op == "call_method":
-            good = node.target in _METHODS and "out" not in node.kwargs
-        elif node.op == "call_module":
-            good = self._keep(node.target, made_again(self._traced.get_submodule(node.target)))
-        elif node.op == "get_attr":
-            good = self._keep(node.target, self._tensor(node.target))
-        else:
-            good = bool(node.op == "output")
-        if not good:
-            target = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", node.target)
-            raise self._refusal(f"calls {target!r}, which is not among the operations that may see rows of a curator")
-
-    def _keep(self, place: str, part: Any) -> bool:
-        if part is not None:
-            self._parts.setdefault(place, part)
-        return part is not None
-
-    def _tensor(self, place: str) -> Any:
-        """A parameter or a buffer as plain numbers; the same one where it stands in two places."""
-        own: Any = self._traced
-        for each in place.split("."):
-            own = own._modules.get(each, own._parameters.get(each, own._buffers.get(each)))
-            if own is None:
-                return None
-        if type(own) not in (torch.Tensor, nn.Parameter):
-            return None
-        if id(own) not in self._tensors:
-            copied = own.detach().clone()
-            learns = type(own) is nn.Parameter
-            self._tensors[id(own)] = nn.Parameter(copied, own.requires_grad) if learns else copied
-        return self._tensors[id(own)]
+            return [INPUT]
+        if node.op == "output":
+            return ["output", self._plain(node.args[0])]
+        if node.op == "get_attr":
+            return ["tensor", node.target]
+        kind = {"call_module": "layer", "call_method": "method", "call_function": "call"}[node.op]
+        name = node.target
+        if kind == "call":
+            name = name_of(node.target)
+            if name is None:
+                name = getattr(node.target, "__name__", type(node.target).__name__)
+        if not isinstance(name, str):
+            raise _refusal(self._name, f"has a name that is a {type(name).__name__}")
+        return [kind, name, [*map(self._plain, node.args)], {key: self._plain(own) for key, own in node.kwargs.items()}]
 
     def _plain(self, value: Any) -> Any:
-        if type(value) in (tuple, fx.immutable_collections.immutable_list, list):
-            return tuple(map(self._plain, value)) if type(value) is tuple else [self._plain(each) for each in value]
+        if type(value) in _SEQUENCES:
+            return ["tuple" if isinstance(value, tuple) else "list", [self._plain(each) for each in value]]
         if type(value) is slice:
-            return slice(*(self._plain(each) for each in (value.start, value.stop, value.step)))
+            return ["slice", [self._plain(each) for each in (value.start, value.stop, value.step)]]
         if type(value) is fx.Node:
-            return self._nodes[value]
-        if type(value) is torch.device and value.type == "cpu":
-            return torch.device("cpu")
-        if type(value) not in _PLAIN:
-            raise self._refusal(f"has an argument of the type {type(value).__name__}")
-        return value
-
-    def _refusal(self, what: str) -> TacitError:
-        return TacitError(f"The forward pass of {self._name} {what}. {_HINT}")
+            return self._places[id(value)]
+        try:
+            return written(value)
+        except TypeError:
+            raise _refusal(self._name, f"has an argument of the type {type(value).__name__}") from None
 
 
-def _changes_nothing(node: Any) -> bool:
-    """Whether a function writes into none of what it is given."""
-    if "out" in node.kwargs or node.kwargs.get("inplace", False) is not False:
-        return False
-    try:
-        given = inspect.signature(node.target).bind(*node.args, **node.kwargs).arguments
-    except (TypeError, ValueError):  # torch's own operations have no signature, and write only where `out` says so
-        return "inplace" not in node.kwargs
-    return given.get("inplace", False) is False
+def _made_of(steps: Any, given: Any, name: str) -> FixedCourse:
+    """The course of these steps, with layers and tensors made anew of those of `given`."""
+    parts: dict[str, Any] = {}
+    for place, (kind, *rest) in enumerate(steps):
+        last = place == len(steps) - 1
+        if (kind == "output") is not last or (kind == INPUT) is not (place == 0):
+            raise _refusal(name, "does not go from one input to one output")
+        if kind in ("layer", "tensor"):
+            parts[rest[0]] = _part(given, rest[0], kind)
+            good = parts[rest[0]] is not None
+        elif kind == "call":
+            good = rest[0] in FUNCTIONS and (rest[0] != READ or (_plain_at(rest[1], 1) in FACTS and len(rest[1]) == 2))
+        else:
+            good = kind in (INPUT, "output") or (kind == "method" and rest[0] in METHODS and not _plain_at(rest[1], 0))
+        if not good:
+            said = f"calls {rest[0]!r}, which is not among the operations that may see rows of a curator"
+            raise _refusal(name, said)
+        if kind in ("call", "method"):
+            wrong = refused_argument(rest[0], [_known(each) for each in rest[1]], _known_by_name(rest[2]))
+            if wrong is not None:
+                raise _refusal(name, f"calls {rest[0]!r} with an argument {wrong!r} that is not allowed there")
+    _tied(parts, given)
+    made = FixedCourse(steps, parts)
+    made.training = bool(given.training)
+    return made
 
 
-def _put(root: Any, place: str, part: Any) -> None:
-    *path, last = place.split(".")
-    for each in path:
-        if each not in root._modules:
-            root.add_module(each, nn.Module())
-        root = root._modules[each]
-    if isinstance(part, nn.Parameter):
-        root.register_parameter(last, part)
-    elif isinstance(part, torch.Tensor):
-        root.register_buffer(last, part)
-    else:
-        root.add_module(last, part)
+def _plain_at(args: Any, place: int) -> Any:
+    """The plain value of an argument; None where it is none."""
+    return args[place][1] if place < len(args) and args[place][0] == "plain" else None
+
+
+def _known(own: Any) -> Any:
+    """A plain argument's value; anything else as it stands."""
+    return own[1] if own[0] == "plain" else own
+
+
+def _known_by_name(own: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _known(each) for name, each in own.items()}
+
+
+def _part(given: Any, place: str, kind: str) -> Any:
+    """A layer or a tensor under this name, made anew; None where it is of a kind that may not see rows."""
+    own: Any = given
+    for each in place.split("."):
+        own = own._modules.get(each, own._parameters.get(each, own._buffers.get(each)))
+        if own is None:
+            return None
+    if kind == "layer":
+        return made_again(own) if isinstance(own, nn.Module) else None
+    if type(own) not in (torch.Tensor, nn.Parameter) or own.dtype not in KINDS.values():
+        return None
+    if own.layout != torch.strided or own.device.type != "cpu":
+        return None
+    copied = own.detach().clone()
+    return nn.Parameter(copied, own.requires_grad) if type(own) is nn.Parameter else copied
+
+
+def _tied(parts: dict[str, Any], given: Any) -> None:
+    """A parameter that stands in two places of the given module does so in the parts too."""
+    first: dict[int, Any] = {}
+    for name, each in given.named_parameters(remove_duplicate=False):
+        place, inner = next(
+            ((own, name[len(own) + 1 :]) for own in parts if f"{name}.".startswith(f"{own}.")), (None, "")
+        )
+        if place is None:
+            continue
+        if id(each) not in first:
+            first[id(each)] = parts[place].get_parameter(inner) if inner else parts[place]
+        elif not inner:
+            parts[place] = first[id(each)]
+        else:
+            path, _, last = inner.rpartition(".")
+            parts[place].get_submodule(path)._parameters[last] = first[id(each)]
+
+
+def _refusal(name: str, what: str) -> TacitError:
+    return TacitError(f"The forward pass of {name} {what}. {_HINT}")
 
 
 def course_of(module: Any) -> str:
     """What the module is made of and what it does, in words: part of a study's key."""
     lines = [f"{name}: {type(each).__name__} {_settings(each)}" for name, each in module.named_modules()]
-    if isinstance(module, fx.GraphModule):
-        lines.append(str(module.graph))
+    if isinstance(module, FixedCourse):
+        lines.append(module.text)
     return "\n".join(lines)
 
 
