@@ -9,14 +9,14 @@ import torch
 from torch import nn
 
 from tacit.learning.neural import Shifted
-from tacit.learning.neural.people.chances import drawn_apart
+from tacit.learning.neural.people.chances import drawn_from, secret_state
 from tacit.noise import SeededBitsForTestsOnly, secure
 from tests.learning.neural.nets import entropy
 from tests.learning.neural.test_trainer import trainer
 
 
 def drawn(seed: int, numbers: int = 1000) -> Any:
-    with drawn_apart(SeededBitsForTestsOnly(seed)):
+    with drawn_from(secret_state(SeededBitsForTestsOnly(seed))):
         return torch.rand(numbers)
 
 
@@ -31,7 +31,7 @@ def test_all_bits_of_a_state_are_drawn_and_decide_what_follows() -> None:
             changed[-1] ^= np.uint64(1 << 63)  # the highest bit of the last word
             return changed
 
-    with drawn_apart(Changed(0)):
+    with drawn_from(secret_state(Changed(0))):
         other = torch.rand(1000)
     assert 0 < int((other != drawn(1)).sum()) < 1000
 
@@ -40,7 +40,7 @@ def test_numbers_are_uniform_from_the_first_on() -> None:
     """Fails by chance once in ten million runs: 5.4 deviations."""
     with_first = []
     for _ in range(400):
-        with drawn_apart(secure()):
+        with drawn_from(secret_state(secure())):
             with_first.append(float(torch.rand(5).mean()))
     assert abs(np.mean(with_first) - 0.5) < 5.4 * np.sqrt(1 / 12 / 2000)
 

@@ -20,9 +20,8 @@ from tacit.learning.neural.runs.ordered import (
     plan_ordered,
     stretched,
 )
-from tacit.learning.neural.trainer import Batch
 from tacit.loss import compose
-from tests.learning.neural.test_trainer import net, trainer, weights
+from tests.learning.neural.test_trainer import batch_of, net, trainer, weights
 
 BANDS = [(4096,), (4096, 2048), (4096, 1500, 900), (4096, 4096, 4096, 4096)]
 
@@ -87,7 +86,7 @@ def test_everybody_is_in_one_step_of_each_epoch() -> None:
     met = []
     for _ in range(8):
         met.append(own._chosen())
-        own.step(Batch(met[-1]))
+        own.step(batch_of(own, met[-1]))
     assert sorted(np.concatenate(met[:4])) == list(range(200))
     assert [sorted(each) for each in met[:4]] == [sorted(each) for each in met[4:]]
 
@@ -123,13 +122,13 @@ def test_what_has_no_meaning_in_a_fixed_order_is_refused(changed: dict[str, Any]
 
 def test_a_step_that_failed_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     own = trainer(sampling="fixed", rate=0.25)
-    own.step(Batch(own._chosen()))
+    own.step(batch_of(own, own._chosen()))
     with monkeypatch.context() as broken:
         broken.setattr(own._summing, "total", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            own.step(Batch(own._chosen()))
+            own.step(batch_of(own, own._chosen()))
     with pytest.raises(TacitError, match="its order is lost"):
-        own.step(Batch(own._chosen()))
+        own.step(batch_of(own, own._chosen()))
 
 
 def test_a_journal_would_hold_exact_sums_so_it_is_refused(tmp_path: Any) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
+import os
 import pickle
+import signal
+import threading
 from fractions import Fraction
 from operator import attrgetter
 from typing import Any
@@ -17,7 +21,7 @@ from torch import nn
 from tacit.errors import ParameterError, TacitError
 from tacit.learning.neural import PrivateTrainer
 from tacit.learning.neural.floats import block_error
-from tacit.learning.neural.trainer import Batch
+from tacit.learning.neural.people.batch import Batch
 from tacit.loss import compose
 from tests.learning.neural.nets import Odd, squared
 
@@ -42,6 +46,11 @@ def trainer(module: Any = None, **changed: Any) -> PrivateTrainer:
     loss = given.pop("loss", squared)
     optimiser = given.pop("optimiser", None) or torch.optim.SGD(module.parameters(), lr=0.1)
     return PrivateTrainer(module, loss, optimiser, *data, **given)
+
+
+def batch_of(own: PrivateTrainer, chosen: Any) -> Batch:
+    """These people, as the batch of the next step."""
+    return Batch(chosen, (own._name, own._begun))
 
 
 def weights(module: Any) -> Any:
@@ -99,7 +108,7 @@ def test_an_empty_batch_is_a_step_like_any_other() -> None:
     module = net()
     own = trainer(module)
     before = weights(module)
-    own.step(Batch(np.zeros(0, dtype=np.int64)))
+    own.step(batch_of(own, np.zeros(0, dtype=np.int64)))
     assert not torch.equal(before, weights(module))
     assert own.steps_done == 1
 
@@ -118,7 +127,7 @@ def test_steps_end_where_the_price_ends() -> None:
     own = trainer(steps=3).fit()
     assert own.steps_done == 3
     with pytest.raises(TacitError, match="All 3 steps"):
-        own.step(Batch(np.zeros(0, dtype=np.int64)))
+        own.step(batch_of(own, np.zeros(0, dtype=np.int64)))
     assert list(own) == []
 
 
@@ -129,6 +138,87 @@ def test_a_batch_is_used_once_and_tells_nothing() -> None:
     with pytest.raises(TacitError, match="used before"):
         own.step(batch)
     assert repr(batch) == "Batch(of a private size)"
+
+
+def test_a_batch_is_of_one_step_of_one_run() -> None:
+    """Another run chose people with another rate, which is what it paid for."""
+    own, other = trainer(rate=0.1), trainer(rate=1)
+    before = weights(own.module)
+    with pytest.raises(TacitError, match="another run"):
+        own.step(next(iter(other)))
+    later = iter(own)
+    first = next(later)
+    own.step(batch_of(own, np.arange(3)))
+    with pytest.raises(TacitError, match="another step"):
+        own.step(first)
+    assert not torch.equal(weights(own.module), before)
+    assert own.steps_done == 1
+
+
+def test_what_changed_since_the_run_began_is_refused_before_its_step() -> None:
+    """Bits were compared with so many threads, and for these layers."""
+    own, threads = trainer(nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))), torch.get_num_threads()
+    torch.set_num_threads(threads + 1)
+    try:
+        with pytest.raises(ParameterError, match="threads"):
+            own.fit()
+    finally:
+        torch.set_num_threads(threads)
+    own._waiting = False
+    own.module[1] = nn.BatchNorm1d(4, affine=False, track_running_stats=False)
+    with pytest.raises(TacitError, match="BatchNorm"):
+        own.fit()
+    assert own.steps_done == 0
+
+
+def test_runs_in_several_threads_take_turns() -> None:
+    """Each sum is of its own step, and no step is made twice."""
+    own = trainer(steps=40, rate=1, clipping="automatic")
+    longest = 200 * 1.05 / float(own.run.rate) / own.size + 100
+    found: list[float] = []
+    apply = own._apply
+    own._apply = lambda released, per: found.append(float(released.norm())) or apply(released, per)  # type: ignore[method-assign, func-returns-value]
+
+    def steps() -> None:
+        while own.steps_done < 40:
+            with contextlib.suppress(TacitError):
+                own.step(batch_of(own, np.arange(200)))
+
+    running = [threading.Thread(target=steps) for _ in range(4)]
+    for each in running:
+        each.start()
+    for each in running:
+        each.join()
+    assert own.steps_done == len(found) == 40
+    assert max(found) < longest
+
+
+def test_an_interrupt_waits_for_the_end_of_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = trainer()
+    total = own._summing.total
+
+    def interrupted(*given: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGINT)
+        return total(*given)
+
+    monkeypatch.setattr(own._summing, "total", interrupted)
+    before = weights(own.module)
+    with pytest.raises(KeyboardInterrupt):
+        own.fit()
+    assert own.steps_done == 1
+    assert torch.is_grad_enabled()
+    assert not torch.equal(weights(own.module), before)
+    assert not any("forward" in vars(layer) for layer in own.module.modules())
+    monkeypatch.undo()
+    assert own.fit().steps_done == len(own)
+
+
+def test_what_a_run_costs_cannot_be_replaced() -> None:
+    own = trainer()
+    with pytest.raises(AttributeError):
+        own.run = trainer(steps=100).run  # type: ignore[misc]
+    with pytest.raises(ParameterError, match="size"):
+        trainer(size=10**400)
 
 
 def test_a_loop_that_forgets_to_step_is_told() -> None:

@@ -25,6 +25,7 @@ from fractions import Fraction
 from typing import Any, Final, NoReturn
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from tacit import noise, parameters
@@ -35,9 +36,12 @@ from tacit.learning.neural.gradients.per_sample import one_by_one
 from tacit.learning.neural.modules.refused import refuse_mixing, single_precision
 from tacit.learning.neural.modules.rehearsal import Rehearsed, rehearsed, rehearsed_alone
 from tacit.learning.neural.people.augmented import Shifted
-from tacit.learning.neural.people.batches import FEWER_PLACES, MANY_PLACES, Chunk, fitting_places, people_of
+from tacit.learning.neural.people.batch import Batch
+from tacit.learning.neural.people.batches import FEWER_PLACES, MANY_PLACES, Chunk, evened, fitting_places, people_of
+from tacit.learning.neural.people.chances import ALONE
 from tacit.learning.neural.people.sampling import poisson_sample, random_order
 from tacit.learning.neural.runs.corrected import CorrectedAdam
+from tacit.learning.neural.runs.interrupts import uninterrupted
 from tacit.learning.neural.runs.journal import Journal
 from tacit.learning.neural.runs.ordered import BITS, Correlated, OrderedRun, plan_ordered
 from tacit.learning.neural.runs.pricing import Run, plan_run
@@ -53,6 +57,7 @@ from tacit.loss import Budget
 _LEAST_CLIP: Final = Fraction(1, 1 << 16)
 _MOST_CLIP: Final = 1 << 64
 _MOST_CHUNK: Final = 1 << 20
+_MOST_PEOPLE: Final = 1 << 53
 _MOST_ERROR: Final = 0.05
 POISSON: Final = "poisson"
 FIXED: Final = "fixed"
@@ -64,24 +69,6 @@ def planned(sampling: Any, epsilon: Any, delta: Any, *, rate: Any, steps: Any, b
         raise parameters.refuse("sampling", f"{POISSON!r} or {FIXED!r}", sampling)
     plan = plan_ordered if sampling == FIXED else plan_run
     return plan(epsilon, delta, rate=rate, steps=steps, buys_count=buys_count)
-
-
-class Batch:
-    """The people of one step: private, and used once."""
-
-    __slots__ = ("_chosen",)
-
-    def __init__(self, chosen: NDArray[np.int64]) -> None:
-        self._chosen: NDArray[np.int64] | None = chosen
-
-    def __repr__(self) -> str:
-        return "Batch(of a private size)"
-
-    def _taken(self) -> NDArray[np.int64]:
-        if self._chosen is None:
-            raise TacitError("This batch was used before. A step has a batch of its own.")
-        chosen, self._chosen = self._chosen, None
-        return chosen
 
 
 class PrivateTrainer:
@@ -133,17 +120,21 @@ class PrivateTrainer:
         self._order = trained(module)
         _same_parameters(self._order, optimiser)
         self._people = people_of(X, y, units, rows_per_unit)
-        self.run = planned(sampling, epsilon, delta, rate=rate, steps=steps, buys_count=size is None)
+        self._run = planned(sampling, epsilon, delta, rate=rate, steps=steps, buys_count=size is None)
         self._augment = augment
         if augment is not None:
             augment.must_fit(self._people.inputs)
         if isinstance(self.run, OrderedRun):
             _fits_order(journal, self._kind, optimiser)
         self._public = None if size is None else parameters.whole("size", size, least=1)
+        if self._public is not None and self._public > _MOST_PEOPLE:
+            raise parameters.refuse("size", f"at most {_MOST_PEOPLE:,}", size)
         self._places = _places(chunk)
         self.notes: tuple[str, ...] = ()
         self._grid_at: Callable[[Fraction], Grid]
-        self._summing = self._tried()
+        self._threads = torch.get_num_threads()
+        with ALONE:
+            self._summing = self._tried()
         self._grid = self._grid_at(self._clip)
         self._journal = None if journal is None else Journal(journal)
         self._bits = noise.secure
@@ -151,7 +142,7 @@ class PrivateTrainer:
         if isinstance(self.run, OrderedRun):
             self._groups = noise.uniform_below(self.run.groups, len(self._people.rows_of), self._bits())
             self._correlated = Correlated(self.run.band)
-        self._begun, self._waiting, self._process = 0, False, os.getpid()
+        self._begun, self._waiting, self._process, self._name = 0, False, os.getpid(), object()
         self.size = self._counted(self._public)
         if self._journal is not None:
             self._resume()
@@ -221,6 +212,8 @@ class PrivateTrainer:
     def _resume(self) -> None:
         assert self._journal is not None
         self._begun = self._journal.begun
+        if self._begun > self.run.steps:
+            raise TacitError(f"The journal has {self._begun:,} steps, and the run {self.run.steps:,}: it is damaged.")
         state = self._journal.load()
         if state is not None:
             put_back(self.module, self.optimiser, state[0], state[1]["optimiser"])
@@ -235,8 +228,9 @@ class PrivateTrainer:
         while self._begun < self.run.steps:
             if self._waiting:
                 raise TacitError("The last batch was not used. Call trainer.step(batch) for each of them.")
+            chosen = self._chosen()
             self._waiting = True
-            yield Batch(self._chosen())
+            yield Batch(chosen, (self._name, self._begun))
 
     def _chosen(self) -> NDArray[np.int64]:
         """Who is in the next step, in random order."""
@@ -247,19 +241,27 @@ class PrivateTrainer:
         return own[random_order(len(own), self._bits())]
 
     def step(self, batch: Batch) -> None:
-        """One noisy step of the optimiser."""
+        """One noisy step of the optimiser. Threads take turns, and Ctrl-C waits until it is done."""
+        with ALONE, uninterrupted():
+            self._step(batch)
+
+    def _step(self, batch: Batch) -> None:
         if self._begun >= self.run.steps:
             raise TacitError(f"All {self.run.steps:,} steps of this run are done. More of them are another run.")
         if self._process != os.getpid():
             raise TacitError("This run belongs to another process: two would draw two noises for one step.")
         if self._groups is not None and self._correlated.time != self._begun:
             raise TacitError("A step of this run failed, and its order is lost. Begin another run.")
-        chosen = batch._taken()
+        if self._threads != torch.get_num_threads():
+            found, hint = torch.get_num_threads(), f"Use torch.set_num_threads({self._threads}), or begin another run."
+            raise parameters.refuse("number of torch's threads", f"{self._threads}, as the run began", found, hint)
+        refuse_mixing(self.module)
         single_precision(self.module)
+        self._waiting = False
+        chosen = batch._taken((self._name, self._begun))
         if self._journal is not None:
             self._journal.begin()
         self._begun += 1
-        self._waiting = False
         drawing = self._grid.draw(self._bits, 0 if self._groups is None else BITS)
         total, within = self._summing.total(chosen, self._clip, self._grid)
         per = self.size * float(self.run.rate)
@@ -288,6 +290,11 @@ class PrivateTrainer:
     def _follow(self, clip: Fraction) -> None:
         """The clipping norm of the next step: released."""
         self._clip, self._grid = clip, self._grid_at(clip)
+
+    @property
+    def run(self) -> Run | OrderedRun:
+        """What the run costs, and how much noise that takes: decided before its first step."""
+        return self._run
 
     @property
     def clip(self) -> float:
@@ -356,13 +363,13 @@ def _fits_order(journal: Any, kind: str, optimiser: Any) -> None:
 
 
 def _places(chunk: Any) -> int:
-    """The number as the caller gave it; 0 where it was left out."""
+    """The number that the caller gave, or a few more (`evened`); 0 where it was left out."""
     if chunk is None:
         return 0
     places = parameters.whole("chunk", chunk, least=1)
     if places > _MOST_CHUNK:
         raise parameters.refuse("chunk", f"at most {_MOST_CHUNK:,}", chunk)
-    return places
+    return evened(places)
 
 
 def _same_parameters(order: list[Any], optimiser: Any) -> None:

@@ -79,4 +79,4 @@ def _lines(small: Sequence[Placed]) -> Iterator[Any]:
         own: Any = each.form.parts[0]
         people, numbers = len(own), numbers + math.prod(each.form.shape)
         yield own.reshape(people, -1)
-    yield torch.zeros(people, -numbers % _LINE)
+    yield torch.zeros(people, -numbers % _LINE, dtype=torch.float32)

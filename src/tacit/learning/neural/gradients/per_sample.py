@@ -53,7 +53,10 @@ def one_by_one(module: Any, loss: Callable[[Any, Any], Any]) -> Callable[[Chunk]
     def gradients(chunk: Chunk) -> list[Form]:
         copies = chunk.rows // chunk.people
         found: list[list[Any]] = [[] for _ in order]
-        for place in range(chunk.people):
+        # random layers draw for each place apart, so that nobody's draws follow from what was drawn for others
+        seeds = torch.randint(0, 1 << 32, (chunk.people,)).tolist()
+        for place, seed in enumerate(seeds):
+            torch.default_generator.manual_seed(seed)
             own = slice(place * copies, (place + 1) * copies)
             fed = (each[own].clone() for each in chunk.inputs)  # a layer may write over what it is fed
             losses = row_losses(loss(module(*fed), chunk.target[own]), copies)

@@ -4,8 +4,8 @@ Dropout and moved copies (`augmented`) draw from a generator that the whole proc
 set it, and how far it has come tells how many chunks there were, so what one step drew would depend on how many people
 another step had. Here each chunk draws from a state of its own.
 
-Promise: inside `drawn_apart` torch draws from a new state of 19,937 secret random bits; afterwards its state is what it
-was before. So the draws of one chunk know nothing of other chunks, and who is there changes no one else's draws but for
+Promise: inside `drawn_from` torch draws from a state of 19,937 secret random bits; afterwards its state is what it was
+before. So the draws of one chunk know nothing of other chunks, and who is there changes no one else's draws but for
 their place. Assumption: numbers of the Mersenne Twister, which torch uses, are independent from place to place. Then
 draws may be thought to belong to people and not to places, as the coupling of `floats` has it.
 """
@@ -27,23 +27,23 @@ _WORDS: Final = 624
 _BEFORE: Final = 24
 """Bytes of a state before its words: the seed, how many words are left, a flag, and which word is next."""
 _BYTES: Final = 5056
-_ALONE: Final = threading.RLock()
-"""The generator is the whole process's, so one run after the other draws from it."""
+ALONE: Final = threading.RLock()
+"""torch's generator and its settings are the whole process's, so runs in several threads take turns: a step each."""
 
 
 @contextmanager
-def drawn_apart(bits: BitSource) -> Iterator[None]:
-    """What torch draws inside is secret, and independent of everything else."""
-    with _ALONE:
+def drawn_from(state: Any) -> Iterator[None]:
+    """What torch draws inside begins at this state: the same state gives the same draws."""
+    with ALONE:
         before = torch.random.get_rng_state()
         try:
-            torch.random.set_rng_state(_secret(bits))
+            torch.random.set_rng_state(state)
             yield
         finally:
             torch.random.set_rng_state(before)
 
 
-def _secret(bits: BitSource) -> Any:
+def secret_state(bits: BitSource) -> Any:
     """A state whose words are all random: the next draw stirs them."""
     state = torch.Generator().manual_seed(0).get_state()
     if state.numel() != _BYTES:

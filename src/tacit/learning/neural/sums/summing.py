@@ -7,7 +7,9 @@ exact and private too. Memory is made once and written over by the next step.
 
 A person whose rows make torch fail (a class that is none of the outputs, a word that is not in the table) counts as
 nothing, like one whose gradient is no number: a failure would tell that this person was in the sample. With arrays,
-such a step takes longer.
+such a step takes longer. Who fails is found by chunks of the full shape, in which the others' places are empty, with
+the same draws each time. So whether somebody fails follows from their own rows, place and draws, and nobody's draws
+change because somebody else fails.
 """
 
 from __future__ import annotations
@@ -27,14 +29,13 @@ from tacit.learning.neural.floats import chunks_together
 from tacit.learning.neural.gradients.forms import Form
 from tacit.learning.neural.gradients.gathered import room_of
 from tacit.learning.neural.people.batches import Chunk, People, Room
-from tacit.learning.neural.people.chances import drawn_apart
+from tacit.learning.neural.people.chances import drawn_from, secret_state
 from tacit.learning.neural.sums.alone import exact_sum
 from tacit.learning.neural.sums.clipping import ADAPTIVE, add_clipped
 from tacit.learning.neural.sums.grid import Grid
 from tacit.noise import secure
 
 _LARGE: Final = 31 << 20  # glibc learns from pieces of at most 32 MiB
-_TRIES: Final = 8
 FAILED: Final = "The module or the loss failed on the rows of a step. What it said may have to do with a row."
 
 
@@ -101,39 +102,51 @@ class Summing:
     def _safe(self, chunk: Chunk) -> tuple[Chunk, list[Form]]:
         """Gradients of a chunk; of those whom torch or the loss fails at, none. What is raised depends on rows."""
         with torch.enable_grad(), _in_silence():
-            with suppress(Exception), drawn_apart(secure()):
+            with drawn_from(secret_state(secure())):
                 chunk = self._changed(chunk)
-                return chunk, self._gradients(chunk)
-            for _ in range(_TRIES):  # a random layer may make the same row fail at one time and not at another
-                with drawn_apart(secure()):
-                    chunk = self._without_failing(chunk)
-                with suppress(Exception), drawn_apart(secure()):
-                    return chunk, self._gradients(chunk)
-        raise TacitError(FAILED)
+            state = secret_state(secure())
+            found = self._tried(chunk, state)
+            if found is None:
+                chunk = self._without_failing(chunk, state)
+                found = self._tried(chunk, state)
+        if found is None:
+            raise TacitError(FAILED)
+        return chunk, found
 
-    def _without_failing(self, chunk: Chunk) -> Chunk:
+    def _tried(self, chunk: Chunk, state: Any) -> list[Form] | None:
+        """Gradients with draws from this state; None where torch or the loss fails."""
+        with suppress(Exception), drawn_from(state):
+            return self._gradients(chunk)
+        return None
+
+    def _without_failing(self, chunk: Chunk, state: Any) -> Chunk:
         """The chunk with empty places for those at whom the module or the loss fails: found by halves."""
         copies = chunk.rows // chunk.people
-        empty = torch.zeros(chunk.rows, dtype=torch.bool)
+        failing = torch.zeros(chunk.rows, dtype=torch.bool)
         waiting = [(0, chunk.people)]
         while waiting:
             start, stop = waiting.pop()
-            own = slice(start * copies, stop * copies)
-            part = Chunk(stop - start, tuple(each[own] for each in chunk.inputs), chunk.target[own], chunk.weights[own])
-            try:
-                self._gradients(part)
-            except Exception:  # noqa: BLE001  # its kind may depend on a row
-                if stop - start == 1:
-                    empty[own] = True
-                else:
-                    middle = (start + stop) // 2
-                    waiting += [(start, middle), (middle, stop)]
+            others = torch.ones(chunk.rows, dtype=torch.bool)
+            others[start * copies : stop * copies] = False
+            whole = stop - start == chunk.people  # it failed before
+            if not whole and self._tried(_emptied(chunk, others), state) is not None:
+                continue
+            if stop - start == 1:
+                failing[~others] = True
+            else:
+                middle = (start + stop) // 2
+                waiting += [(start, middle), (middle, stop)]
+        return _emptied(chunk, failing)
 
-        def emptied(whole: Any) -> Any:
-            return whole.masked_fill(empty.reshape(-1, *([1] * (whole.dim() - 1))), 0)
 
-        inputs = tuple(emptied(each) for each in chunk.inputs)
-        return Chunk(chunk.people, inputs, emptied(chunk.target), emptied(chunk.weights))
+def _emptied(chunk: Chunk, rows: Any) -> Chunk:
+    """The chunk, of the same shape, with nothing in these rows."""
+
+    def emptied(whole: Any) -> Any:
+        return whole.masked_fill(rows.reshape(-1, *([1] * (whole.dim() - 1))), 0)
+
+    inputs = tuple(emptied(each) for each in chunk.inputs)
+    return Chunk(chunk.people, inputs, emptied(chunk.target), emptied(chunk.weights))
 
 
 @contextmanager
