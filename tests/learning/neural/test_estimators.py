@@ -123,6 +123,8 @@ def test_code_that_is_not_torchs_never_sees_rows() -> None:
         ({"clipping": "some"}, "clipping"),
         ({"classes": ["no", "yes"]}, "classes"),
         ({"module": nn.Sequential(nn.Linear(9, 2))}, "made-up people"),
+        ({"module": nn.Sequential(nn.Linear(2, 9))}, "there are 2 classes"),
+        ({"module": nn.Sequential(nn.Linear(2, 1))}, "there are 2 classes"),
     ],
 )
 def test_what_is_wrong_is_refused_before_the_charge(changed: dict[str, Any], said: str) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from torch import nn
+from torch import fx, nn
 
 import tacit
 from tacit.errors import TacitError
@@ -183,3 +183,170 @@ def test_exact_is_refused_for_a_course_on_rows_of_a_curator() -> None:
     model = neural.NeuralClassifier(Sums(), epsilon=2, epochs=1, rate="1/4", size=8, exact=True)
     with pytest.raises(TacitError, match="exact"):
         model.fit(clinic.rows("SELECT a, b, s FROM data"), "s")
+
+
+SEEN: list[str] = []
+
+
+class Equal:
+    """Says that it is torch's relu."""
+
+    __name__ = "relu"
+
+    def __hash__(self) -> int:
+        return hash(torch.relu)
+
+    def __eq__(self, other: object) -> bool:
+        return other is torch.relu or other is self
+
+    def __call__(self, x: Any) -> Any:
+        SEEN.append("called")
+        return torch.relu(x)
+
+
+class Named(nn.Module):
+    """A sub-module whose name would be code, where a course becomes code."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+        self.add_module(name, nn.Linear(2, 2))
+
+    def forward(self, x: Any) -> Any:
+        return self._modules[self.name](x) + 0 * x
+
+
+def traced_with(function: Any = None, **told: str) -> Any:
+    """A course of somebody's own making."""
+    graph = fx.Graph()
+    x = graph.placeholder(told.get("input", "x"))
+    y = graph.call_module("layer", (x,))
+    if function is not None:
+        y = graph.create_node("call_function", function, (y,))
+    if "method" in told:
+        y = graph.create_node("call_method", told["method"], (y,))
+    graph.output(y)
+    return fx.GraphModule({"layer": nn.Linear(2, 2)}, graph)
+
+
+class Op(str):
+    """The word for a call, and any other word too."""
+
+    def __eq__(self, other: object) -> bool:
+        return other in ("output", "call_function")
+
+    __hash__ = str.__hash__
+
+
+def other_operation() -> Any:
+    module = traced_with(torch.relu)
+    node = next(each for each in module.graph.nodes if each.op == "call_function")
+    object.__setattr__(node, "op", Op("call_function"))
+    object.__setattr__(node, "target", Equal())
+    return module
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: traced_with(Equal()),
+        lambda: traced_with(method="relu() or SEEN.append('method') and x"),
+        lambda: traced_with(method="__class__"),
+        lambda: traced_with(torch.linalg.inv),
+        lambda: traced_with(print),
+        other_operation,
+    ],
+)
+def test_courses_of_somebodys_own_making_call_what_is_listed_and_nothing_else(made: Any) -> None:
+    SEEN.clear()
+    with pytest.raises((TacitError, SyntaxError)):
+        only_torch(made())(torch.ones(3, 2))
+    assert SEEN == []
+
+
+@pytest.mark.parametrize("name", ["T', 1) or print('seen') or getattr(self, 'q", "a b", "x = 1; y"])
+def test_names_are_names_and_never_code(name: str) -> None:
+    SEEN.clear()
+    given = Named(name)
+    made = only_torch(given)
+    assert torch.allclose(made(torch.ones(3, 2)), given(torch.ones(3, 2)))
+    assert SEEN == []
+    assert sorted(dict(made.named_parameters())) == sorted(dict(given.named_parameters()))
+
+
+class Norms(nn.Module):
+    """A norm of each row, of the order that is said."""
+
+    def __init__(self, order: Any, by_name: bool = False) -> None:
+        super().__init__()
+        self.layer, self.order, self.by_name = nn.Linear(2, 2), order, by_name
+
+    def forward(self, x: Any) -> Any:
+        matrices = torch.stack([x, x * x + 1])
+        found = matrices.norm(p=self.order, dim=(0, 2)) if self.by_name else torch.norm(matrices, self.order, (0, 2))
+        return self.layer(x) * found[:, None]
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_the_nuclear_norm_fails_at_some_rows_and_is_refused(by_name: bool) -> None:
+    with pytest.raises(TacitError, match="'p'"):
+        only_torch(Norms("nuc", by_name))
+    assert only_torch(Norms(2, by_name))(torch.ones(3, 2)).shape == (3, 2)
+
+
+class Tied(nn.Module):
+    """One weight in two places, a tensor beside it, an input with a default, and dropping out while it trains."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(2, 2), nn.Linear(2, 2)
+        self.second.weight = self.first.weight
+        self.scale = nn.Parameter(torch.tensor([1.0, 2.0]))
+
+    def forward(self, x: Any, factor: float = 2.0) -> Any:
+        kept = nn.functional.dropout(torch.tanh(self.first(x)), 0.5, self.training)
+        return self.second(kept) * self.scale * factor
+
+
+def test_a_course_keeps_what_is_tied_and_drops_out_only_while_it_trains() -> None:
+    given = Tied()
+    made = only_torch(given)
+    assert made.first.weight is made.second.weight
+    assert len(list(made.parameters())) == len(list(given.parameters())) == 4
+    x = torch.randn(5, 2)
+    assert torch.allclose(made.eval()(x), given.eval()(x))
+    assert not torch.equal(made.train()(x), made(x))
+    again = only_torch(copy.deepcopy(made).eval())
+    assert not again.training
+    assert again.first.weight is again.second.weight
+    assert torch.equal(again(x), made.eval()(x))
+
+
+def test_what_was_changed_in_a_course_is_looked_at_again() -> None:
+    made = only_torch(Sums())
+    made._steps[1][1] = "elsewhere"
+    with pytest.raises(TacitError, match="elsewhere"):
+        only_torch(made)
+    made = only_torch(Sums())
+    made.forward = lambda x: SEEN.append("seen")  # type: ignore[assignment]
+    assert only_torch(made)(torch.ones(3, 2)).shape == (3, 2)
+
+
+def test_scores_do_not_follow_from_how_many_rows_there_are_whatever_the_weights() -> None:
+    """Weights that cancel make a rounding as large as anybody likes, and rounding follows from who else is there."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(200, 3))
+    model = neural.NeuralClassifier(epsilon=1, classes=[0, 1], epochs=1, rate="1/2", size=200)
+    model.fit(X, np.arange(200) % 2)
+    wide = nn.Linear(3, 400, bias=False)
+    last = nn.Linear(400, 2, bias=False)
+    with torch.no_grad():
+        wide.weight[200:] = wide.weight[:200][torch.randperm(200)]
+        last.weight.copy_(torch.cat([torch.ones(200), -torch.ones(200)])[None] * torch.tensor([[1e17], [-1e17]]))
+    model.module_ = nn.Sequential(wide, last)
+    own = model._without_own_code()._fixed()
+    whole = own._outputs(X)
+    assert np.abs(whole).max() > 0.1
+    for many in (1, 2, 3, 17, 64, 199):
+        assert np.array_equal(own._outputs(X[:many]), whole[:many])
+        assert np.array_equal(own._outputs(X[-many:]), whole[-many:])

@@ -31,15 +31,17 @@ from torch.nn import functional
 
 from tacit import parameters
 from tacit.curator import Curator, Rows
+from tacit.learning.files import as_json, of_json
 from tacit.learning.model import Model
 from tacit.learning.neural.fitted import described, digest_of, released, restored, save
 from tacit.learning.neural.modules.courses import FixedCourse
 from tacit.learning.neural.modules.kinds import refuse_failing
 from tacit.learning.neural.modules.refused import refuse_mixing
 from tacit.learning.neural.modules.traced import only_torch
+from tacit.learning.neural.people.chances import ALONE
 from tacit.learning.neural.people.rows import Given, given_arrays, given_rows, vectors_of
-from tacit.learning.neural.runs.averages import Average, checked_averaging
-from tacit.learning.neural.runs.corrected import CorrectedAdam
+from tacit.learning.neural.runs.averages import Average
+from tacit.learning.neural.settings import settings_of
 from tacit.learning.neural.trainer import PrivateTrainer, planned
 from tacit.learning.training import Through
 from tacit.noise import BitSource
@@ -47,7 +49,6 @@ from tacit.statistics.finding import Content, column
 from tacit.statistics.source import Opened, Source
 
 _HIDDEN: Final = 64
-_OPTIMISERS: Final = ("adam", "corrected adam", "sgd")
 _BLOCK: Final = 1 << 12
 
 
@@ -69,38 +70,42 @@ class _Neural(Model):
 
     def fit(self, X: Any, y: Any = None, *, analyst: str | None = None) -> Any:  # noqa: N803
         """Learn from rows of a curator and the name of the target, or from arrays, tensors or a Dataset."""
-        epsilon, delta = self._budget()
+        settings = settings_of(self, *self._budget())
         of_rows = isinstance(X, (Rows, Source, Through, Curator))
+        if of_rows and type(self) not in (NeuralClassifier, NeuralRegressor):
+            hint = "A class of one's own has code of its own, which would see rows."
+            raise parameters.refuse("model", "a NeuralClassifier or a NeuralRegressor", type(self).__name__, hint)
         given = given_rows(self, X, y, self._kind) if of_rows else given_arrays(self, X, y, self._kind)
         outputs = len(given.classes) if self._kind == "class" else 1
         module = self._module(given.shape, outputs)
         if of_rows:
             refuse_mixing(module)
             module = _of_torch(module, given.shape)
-            if self.exact and isinstance(module, FixedCourse):
+            if settings.exact and isinstance(module, FixedCourse):
                 hint = "Build the module with nn.Sequential, or leave exact out."
                 raise parameters.refuse("exact", "False for a module with a forward pass of its own", self.exact, hint)
-        rate, steps = self._schedule()
-        settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rate": rate, "steps": steps, **given.together}
-        settings |= {"clip": self.clip, "clipping": self.clipping, "size": self.size, "exact": self.exact}
-        settings |= {"sampling": self.sampling, "augment": self.augment, "strict": of_rows}
+        _must_give(module, given, outputs)
+        told: dict[str, Any] = {**settings.of_trainer(), **given.together, "augment": self.augment, "strict": of_rows}
         if of_rows and self.augment is not None:
             raise parameters.refuse("augment", "left out for rows of a curator, which are no images", self.augment)
         # everything that can be refused is refused here, before anything is paid and before a row is read
-        public = {**settings, "size": 1 if self.size is None else self.size}
+        public = {**told, "size": settings.size or 1}
         if given.together:
             public["units"] = np.zeros(0, dtype=np.int64)
-        tried = PrivateTrainer(module, type(self)._loss, self._optimiser(module), *given.nobody(), **public)
-        settings["chunk"] = tried.chunk
-        price = planned(self.sampling, epsilon, delta, rate=rate, steps=steps, buys_count=self.size is None).price
-        averaging = checked_averaging(self.averaging)
+        loss = type(self)._loss
+        tried = PrivateTrainer(module, loss, settings.made_optimiser(module), *given.nobody(), **public)
+        told["chunk"] = tried.chunk
+        buys_count, budget = settings.size is None, (settings.epsilon, settings.delta)
+        price = planned(
+            settings.sampling, *budget, rate=settings.rate, steps=settings.steps, buys_count=buys_count
+        ).price
 
         def compute(opened: Opened, bits: BitSource) -> Content:
             inputs, target, units = given.people(opened)
             own = copy.deepcopy(module)
-            rest = {**settings, "units": units}
-            trainer = PrivateTrainer(own, type(self)._loss, self._optimiser(own), inputs, target, **rest)
-            _fitted(trainer, averaging)
+            rest = {**told, "units": units}
+            trainer = PrivateTrainer(own, loss, settings.made_optimiser(own), inputs, target, **rest)
+            _fitted(trainer, settings.averaging)
             names = [name for name, _ in own.named_parameters()]
             table = (column("parameter", names), column("numbers", [each.numel() for each in own.parameters()]))
             facts = {"weights": np.asarray(released(own)), "size": trainer.size}
@@ -112,13 +117,12 @@ class _Neural(Model):
             "weights": digest_of(module),
             "learns": [each.requires_grad for each in module.parameters()],
         }
-        asked |= {"optimiser": self.optimiser, "learning_rate": self.learning_rate, "rate": str(rate), "steps": steps}
-        asked |= {"clip": str(self.clip), "clipping": self.clipping, "size": self.size, "exact": bool(self.exact)}
-        asked |= {"sampling": self.sampling, "averaging": averaging}
+        asked |= settings.asked()
         asked |= {"columns in order": list(given.names), "target": given.target}
         finding = given.source.release(asked, price, compute, analyst=analyst)
         self._keep(finding, given.features)
         self._finish(module, finding, given)
+        self.n_iter_ = settings.steps
         return self
 
     def _finish(self, module: Any, finding: Any, given: Given) -> None:
@@ -127,7 +131,6 @@ class _Neural(Model):
         if self._kind == "class":
             self.classes_ = np.array(given.classes)
         self._scale = given.scale
-        self.n_iter_ = self._schedule()[1]
 
     def _module(self, shape: tuple[int, ...], outputs: int) -> Any:
         """A copy of the module; or made by a function of (inputs, outputs); or a small one."""
@@ -152,24 +155,6 @@ class _Neural(Model):
         refuse_mixing(made)
         return made
 
-    def _schedule(self) -> tuple[Any, int]:
-        rate = parameters.as_written("rate", self.rate, "the share of people in a step, from 1e-9 to 1")
-        epochs = parameters.positive("epochs", self.epochs)
-        if rate <= 0:
-            raise parameters.refuse("rate", "the share of people in a step, from 1e-9 to 1", self.rate)
-        return rate, max(1, math.ceil(epochs / rate))
-
-    def _optimiser(self, module: Any) -> Any:
-        rate = float(parameters.positive("learning_rate", self.learning_rate))
-        learns = [each for each in module.parameters() if each.requires_grad]
-        if self.optimiser == "adam":
-            return torch.optim.Adam(learns, lr=rate)
-        if self.optimiser == "corrected adam":
-            return CorrectedAdam(learns, lr=rate)
-        if self.optimiser == "sgd":
-            return torch.optim.SGD(learns, lr=rate, momentum=0.9)
-        raise parameters.refuse("optimiser", f"one of {', '.join(_OPTIMISERS)}", self.optimiser)
-
     def _outputs(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         check_is_fitted(self)
         inputs = vectors_of(self, X)
@@ -192,8 +177,13 @@ class _Neural(Model):
         return own
 
     def _fixed(self) -> Any:
-        """A copy: it already has no code but torch's own."""
-        return copy.deepcopy(self)
+        """Made anew of plain values, and of modules with no code but torch's own."""
+        own = object.__new__(NeuralClassifier if self._kind == "class" else NeuralRegressor)
+        for name in ("_features", "_scale", "_shape", "n_features_in_", "feature_names_in_", "classes_"):
+            if hasattr(self, name):
+                setattr(own, name, of_json(json.loads(json.dumps(as_json(getattr(self, name))))))
+        own.module_, own._ready = self.module_, self._ready
+        return own
 
     def _as_bytes(self) -> bytes:
         """The module, its weights, and what is public about its rows."""
@@ -345,6 +335,23 @@ def _each_alone(module: Any, inputs: Any) -> NDArray[np.float64]:
     row = torch.empty((1, *inputs.shape[1:]), dtype=torch.float64)
     parts = [module(row.copy_(each[None])).clone() for each in inputs]
     return np.asarray(torch.cat(parts).numpy(), dtype=np.float64) if parts else module(row.zero_())[:0].numpy()
+
+
+def _must_give(module: Any, given: Given, outputs: int) -> None:
+    """Refuse a module that gives more numbers for a row than there are classes, or fewer."""
+    rows = torch.zeros((2, *given.shape), dtype=given.dtype)
+    try:
+        with torch.no_grad(), ALONE, torch.random.fork_rng(devices=[]):
+            shape = tuple(copy.deepcopy(module).eval()(rows).shape)
+    except Exception:  # noqa: BLE001  # the rehearsal says better what is wrong
+        return
+    if shape != (2, outputs) and not (outputs == 1 and math.prod(shape) == 2):
+        said = (
+            "one number for each row"
+            if outputs == 1
+            else f"{outputs} numbers for each row: there are {outputs} classes"
+        )
+        raise parameters.refuse("module", f"one that gives {said}", f"the shape {shape} for 2 rows")
 
 
 def _of_torch(module: Any, shape: tuple[int, ...]) -> Any:

@@ -45,15 +45,14 @@ ATTENTION: Final = "functional.scaled_dot_product_attention"
 
 
 def _functions() -> Mapping[str, Any]:
-    places = (("torch", torch, (*_SHARED, *_MADE)), ("functional", functional, _AS_FUNCTIONS))
-    places = (*places, ("operator", operator, _OPERATORS))
-    known = {
-        f"{word}.{name}": getattr(place, name)
-        for word, place, names in places
-        for name in names
-        if hasattr(place, name)
-    }
-    return {**known, READ: getattr}
+    found: dict[str, Any] = {READ: getattr}
+    for word, place, names in (
+        ("torch", torch, _SHARED + _MADE),
+        ("functional", functional, _AS_FUNCTIONS),
+        ("operator", operator, _OPERATORS),
+    ):
+        found |= {f"{word}.{name}": getattr(place, name) for name in names if hasattr(place, name)}
+    return found
 
 
 FUNCTIONS: Final = _functions()

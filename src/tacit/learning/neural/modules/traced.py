@@ -90,7 +90,9 @@ class _Recorded:
         if type(value) is slice:
             return ["slice", [self._plain(each) for each in (value.start, value.stop, value.step)]]
         if type(value) is fx.Node:
-            return self._places[id(value)]
+            if id(value) in self._places:
+                return self._places[id(value)]
+            raise _refusal(self._name, "has steps that are not in order")
         try:
             return written(value)
         except TypeError:
@@ -111,9 +113,10 @@ def _made_of(steps: Any, given: Any, name: str) -> FixedCourse:
             good = rest[0] in FUNCTIONS and (rest[0] != READ or (_plain_at(rest[1], 1) in FACTS and len(rest[1]) == 2))
         else:
             good = kind in (INPUT, "output") or (kind == "method" and rest[0] in METHODS and not _plain_at(rest[1], 0))
+        if not good and kind == "tensor":
+            raise _refusal(name, f"takes {rest[0]!r}, which is no plain tensor of numbers or truth values")
         if not good:
-            said = f"calls {rest[0]!r}, which is not among the operations that may see rows of a curator"
-            raise _refusal(name, said)
+            raise _refusal(name, f"calls {rest[0]!r}, which is not among the operations that may see rows of a curator")
         if kind in ("call", "method"):
             wrong = refused_argument(rest[0], [_known(each) for each in rest[1]], _known_by_name(rest[2]))
             if wrong is not None:
