@@ -75,3 +75,35 @@ def test_what_is_no_run_is_refused(changed: dict[str, object]) -> None:
     given: dict[str, object] = {"epsilon": 1, "delta": 1e-5, "rate": 0.1, "steps": 10} | changed
     with pytest.raises(ParameterError, match=next(iter(changed))):
         plan_run(given.pop("epsilon"), given.pop("delta"), buys_count=False, **given)
+
+
+@pytest.mark.parametrize("buys_count", [False, True])
+@pytest.mark.parametrize(("epsilon", "rate", "steps"), [(3, 0.01, 1000), (8, 0.02, 1000), (3, 0.1, 60), (1, 1, 7)])
+def test_what_was_spent_so_far_is_well_below_the_price_and_never_below_what_those_steps_cost(
+    epsilon: float, rate: float, steps: int, buys_count: bool
+) -> None:
+    """Ten looks at a tenth of delta each: with so many, each is priced as a number of steps fixed in advance."""
+    run = plan_run(epsilon, 1e-5, rate=rate, steps=steps, buys_count=buys_count)
+    found = [run.spent_so_far(each) for each in range(steps + 1)]
+    assert found == sorted(found)
+    assert (found[0] > 0) is buys_count
+    assert found[0] < 0.2 * epsilon
+    assert found[-1] == epsilon
+    assert found[max(steps // 10, 1)] < 0.75 * epsilon
+    assert found[steps // 2] < 0.95 * epsilon
+    assert len(set(found)) <= 11
+    for each in {1, steps // 10, steps // 3, steps // 2, steps - 1}:
+        parts: list[events.Event] = [events.Repeated(run.step_event, each)]
+        if run.count_sigma is not None:
+            parts.append(events.Gaussian(1, run.count_sigma))
+        assert found[each] >= min(compose(parts).epsilon(run.delta / 10), epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [10**4 + 1, 1e9, 1e30])
+def test_an_epsilon_that_protects_nobody_is_refused_at_once(epsilon: float) -> None:
+    with pytest.raises(ParameterError, match="10,000"):
+        plan_run(epsilon, 1e-5, rate=0.1, steps=100, buys_count=False)
+
+
+def test_the_largest_epsilon_has_a_noise() -> None:
+    assert 0 < plan_run(10**4, 1e-5, rate=0.1, steps=100, buys_count=True).multiplier < 0.2

@@ -8,9 +8,12 @@ noise where it is not public: the step size needs it.
 
 Rate, steps and noise do not depend on the data; the least noise for (epsilon, delta) is found before anything is paid.
 
-Stopping early. The whole run is what was paid for. A caller who may stop after looking at released weights uses an
-odometer's reading (`spent_so_far`). It holds at every moment, even one that was chosen on the way, and is larger than
-the price of as many steps fixed in advance.
+Stopping early. The whole run is what was paid for: (epsilon, delta). A caller may stop sooner, because of what released
+weights show, and then less was spent (`spent_so_far`). Let T_1 < ... < T_10 = T be spread evenly over the run, and e_j
+the price of T_j steps at delta/10. Whoever has made t steps, T_(j-1) < t <= T_j, holds a part of the first T_j steps.
+So for every rule that stops before T_9 is passed, and every set S of what it may leave behind,
+    P(S) <= sum over j <= 9 of  exp(e_j) Q(S and it stopped between T_(j-1) and T_j)  + 9 delta/10,
+as each term is about the first T_j steps, whose number is fixed in advance. A reading is never above the whole price.
 Source: Abadi et al. 2016; Zhu, Dong, Wang 2022 (both directions); Feldman, Zrnic 2021 (stopping).
 """
 
@@ -28,11 +31,13 @@ from tacit.curator import Price
 from tacit.loss import calibrate, compose, events
 from tacit.loss.numbers.edge import least
 from tacit.loss.numbers.rounding import dyadic_up, float_down
-from tacit.loss.odometer import Odometer, Travelled
 
 _COUNT_SIGMAS: Final = 10  # the count's deviation, in those of one release for the whole budget
 _TOLERANCE: Final = 1e-4
 _LEAST_RATE: Final = Fraction(1, 10**9)
+_LOOKS: Final = 10
+_MOST_EPSILON: Final = 10**4
+"""Above it, noise is too small for the accountant's grids, and nobody is protected anyway."""
 MOST_STEPS: Final = 10**7
 
 
@@ -63,14 +68,10 @@ class Run:
         return Price(self.event, self.epsilon, self.delta)
 
     def spent_so_far(self, steps: int) -> float:
-        """A bound on epsilon at the run's delta after this many steps, however the moment to look was chosen."""
-        odometer = Odometer(delta=self.delta)
-        state = Travelled()
-        if self.count_sigma is not None:
-            state = odometer.advance(state, events.Gaussian(Fraction(1), self.count_sigma))
-        if steps:
-            state = odometer.advance(state, events.Repeated(self.step_event, steps))
-        return min(odometer.reading(state), float(self.epsilon)) if steps <= self.steps else odometer.reading(state)
+        """A bound on epsilon at the run's delta after this many steps, however the moment to stop was chosen."""
+        if steps >= self.steps:
+            return float(self.epsilon) if steps == self.steps else math.inf
+        return _spent(self, -(-_LOOKS * steps // self.steps))
 
 
 def plan_run(epsilon: Any, delta: Any, *, rate: Any, steps: Any, buys_count: bool) -> Run:
@@ -89,6 +90,9 @@ def plan_run(epsilon: Any, delta: Any, *, rate: Any, steps: Any, buys_count: boo
 def budget_of(epsilon: Any, delta: Any) -> tuple[Fraction, Fraction]:
     """What a run may cost; delta above 0."""
     exact = parameters.price("epsilon", epsilon)
+    if exact > _MOST_EPSILON:
+        hint = "More protects nobody: to compare with a network that is not private, train it with torch alone."
+        raise parameters.refuse("epsilon", f"at most {_MOST_EPSILON:,} for a network", epsilon, hint)
     slip = parameters.slip("delta", delta)
     if slip == 0:
         raise parameters.refuse("delta", "above 0: noise on samples is Gaussian", delta, "For instance 1e-6.")
@@ -98,6 +102,16 @@ def budget_of(epsilon: Any, delta: Any) -> tuple[Fraction, Fraction]:
 def count_sigma_for(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The noise of the number of people: a small part of the price."""
     return _COUNT_SIGMAS * dyadic_up(calibrate.gaussian_sigma(1, epsilon, delta))
+
+
+@lru_cache(maxsize=256)
+def _spent(run: Run, look: int) -> float:
+    """e_j of the theorem, or the whole price where that is less; before the first step only the count was bought."""
+    steps = -(-run.steps * look // _LOOKS)
+    parts: list[events.Event] = [] if run.count_sigma is None else [events.Gaussian(Fraction(1), run.count_sigma)]
+    if steps:
+        parts.append(events.Repeated(run.step_event, steps))
+    return min(float(compose(parts).epsilon(run.delta / _LOOKS)), float(run.epsilon)) if parts else 0.0
 
 
 @lru_cache(maxsize=64)
