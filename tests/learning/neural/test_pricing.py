@@ -107,3 +107,21 @@ def test_an_epsilon_that_protects_nobody_is_refused_at_once(epsilon: float) -> N
 
 def test_the_largest_epsilon_has_a_noise() -> None:
     assert 0 < plan_run(10**4, 1e-5, rate=0.1, steps=100, buys_count=True).multiplier < 0.2
+
+
+def test_going_on_costs_more_than_planning_as_many_steps_and_never_less() -> None:
+    run = plan_run(3, 1e-5, rate=0.02, steps=200, buys_count=True)
+    longer = run.longer(50).longer(50)
+    planned: list[events.Event] = [events.Repeated(run.step_event, 300)]
+    assert run.count_sigma is not None
+    planned.append(events.Gaussian(1, run.count_sigma))
+    assert longer.steps == 300
+    assert float(longer.epsilon) >= compose(planned).epsilon(run.delta)
+    found = [longer.spent_so_far(each) for each in range(0, 301, 20)]
+    assert found == sorted(found)
+    assert found[5] == run.spent_so_far(100)
+    assert found[10] == 3
+    assert found[-1] == float(longer.epsilon) < 7
+    assert longer.multiplier == run.multiplier
+    with pytest.raises(ParameterError, match="steps"):
+        run.longer(0)

@@ -129,6 +129,12 @@ def test_steps_end_where_the_price_ends() -> None:
     with pytest.raises(TacitError, match="All 3 steps"):
         own.step(batch_of(own, np.zeros(0, dtype=np.int64)))
     assert list(own) == []
+    before = own.spent()
+    assert own.go_on(2).fit().steps_done == 5
+    assert own.spent().epsilon > before.epsilon
+    assert own.spent().epsilon == own.run.price.epsilon
+    with pytest.raises(ParameterError, match="fixed order"):
+        trainer(sampling="fixed", rate=0.25).go_on(1)
 
 
 def test_a_batch_is_used_once_and_tells_nothing() -> None:

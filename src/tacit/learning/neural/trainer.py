@@ -247,7 +247,7 @@ class PrivateTrainer:
 
     def _step(self, batch: Batch) -> None:
         if self._begun >= self.run.steps:
-            raise TacitError(f"All {self.run.steps:,} steps of this run are done. More of them are another run.")
+            raise TacitError(f"All {self.run.steps:,} steps of this run are done. More of them cost more: `go_on`.")
         if self._process != os.getpid():
             raise TacitError("This run belongs to another process: two would draw two noises for one step.")
         if self._groups is not None and self._correlated.time != self._begun:
@@ -285,6 +285,15 @@ class PrivateTrainer:
                 moved()
                 if log is not None:
                     log.note(self)
+        return self
+
+    def go_on(self, steps: int) -> PrivateTrainer:
+        """So many steps more than were planned, decided on the way: `run.price` and `spent` say what that costs."""
+        if isinstance(self._run, OrderedRun):
+            raise parameters.refuse("sampling", "'poisson' to go on: a fixed order is one release", FIXED)
+        if self._journal is not None:
+            raise parameters.refuse("journal", "left out to go on: it is of one run", str(self._journal.folder))
+        self._run = self._run.longer(steps)
         return self
 
     def _follow(self, clip: Fraction) -> None:

@@ -14,6 +14,10 @@ the price of T_j steps at delta/10. Whoever has made t steps, T_(j-1) < t <= T_j
 So for every rule that stops before T_9 is passed, and every set S of what it may leave behind,
     P(S) <= sum over j <= 9 of  exp(e_j) Q(S and it stopped between T_(j-1) and T_j)  + 9 delta/10,
 as each term is about the first T_j steps, whose number is fixed in advance. A reading is never above the whole price.
+
+Going on. Steps beyond those that were planned (`longer`), decided on the way, are priced by an odometer at the run's
+delta, which bounds the loss at every moment at once (`loss.odometer`); it reads more than the same number of steps
+would have cost if they had been planned.
 Source: Abadi et al. 2016; Zhu, Dong, Wang 2022 (both directions); Feldman, Zrnic 2021 (stopping).
 """
 
@@ -21,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Final
@@ -31,6 +35,7 @@ from tacit.curator import Price
 from tacit.loss import calibrate, compose, events
 from tacit.loss.numbers.edge import least
 from tacit.loss.numbers.rounding import dyadic_up, float_down
+from tacit.loss.odometer import Odometer, Travelled
 
 _COUNT_SIGMAS: Final = 10  # the count's deviation, in those of one release for the whole budget
 _TOLERANCE: Final = 1e-4
@@ -51,6 +56,8 @@ class Run:
     epsilon: Fraction
     delta: Fraction
     count_sigma: Fraction | None  # of the number of people; None where it is public
+    first: Run | None = None
+    """The run as it was planned, where steps were added to it."""
 
     @property
     def step_event(self) -> events.Event:
@@ -69,9 +76,18 @@ class Run:
 
     def spent_so_far(self, steps: int) -> float:
         """A bound on epsilon at the run's delta after this many steps, however the moment to stop was chosen."""
-        if steps >= self.steps:
-            return float(self.epsilon) if steps == self.steps else math.inf
-        return _spent(self, -(-_LOOKS * steps // self.steps))
+        if self.first is not None:
+            own = self.first.spent_so_far(min(steps, self.first.steps))
+            return own if steps <= self.first.steps else max(own, _read(self, steps))
+        return _spent(self, -(-_LOOKS * min(steps, self.steps) // self.steps))
+
+    def longer(self, more: int) -> Run:
+        """The run with so many steps more, of the same noise."""
+        steps = self.steps + parameters.whole("steps", more, least=1)
+        if steps > MOST_STEPS:
+            raise parameters.refuse("steps", f"at most {MOST_STEPS:,} in all", steps)
+        epsilon = max(self.epsilon, Fraction(_read(self, steps)))
+        return replace(self, steps=steps, epsilon=epsilon, first=self.first or self)
 
 
 def plan_run(epsilon: Any, delta: Any, *, rate: Any, steps: Any, buys_count: bool) -> Run:
@@ -104,9 +120,19 @@ def count_sigma_for(epsilon: Fraction, delta: Fraction) -> Fraction:
     return _COUNT_SIGMAS * dyadic_up(calibrate.gaussian_sigma(1, epsilon, delta))
 
 
+def _read(run: Run, steps: int) -> float:
+    """What an odometer reads after so many steps."""
+    odometer, state = Odometer(delta=run.delta), Travelled()
+    if run.count_sigma is not None:
+        state = odometer.advance(state, events.Gaussian(Fraction(1), run.count_sigma))
+    return odometer.reading(odometer.advance(state, events.Repeated(run.step_event, steps)))
+
+
 @lru_cache(maxsize=256)
 def _spent(run: Run, look: int) -> float:
     """e_j of the theorem, or the whole price where that is less; before the first step only the count was bought."""
+    if look == _LOOKS:
+        return float(run.epsilon)
     steps = -(-run.steps * look // _LOOKS)
     parts: list[events.Event] = [] if run.count_sigma is None else [events.Gaussian(Fraction(1), run.count_sigma)]
     if steps:
