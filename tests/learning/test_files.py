@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +149,41 @@ def test_what_is_no_file_of_a_model_is_refused(payload: bytes, words: str) -> No
 def test_a_file_that_was_made_up_is_refused_with_a_sentence(path: str, value: Any) -> None:
     with pytest.raises(TacitError, match=r"malformed: .+\. Save the model again\."):
         files.from_bytes(changed(path, value))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"Fraction": "1e10000000"},
+        {"Fraction": "1e-10000000"},
+        {"Fraction": "1" * 20_000},
+        {"Fraction": "0.5"},
+        {"Fraction": 3},
+        {"Decimal": "1E+10000000"},
+        {"Decimal": "1E-999999"},
+        {"Decimal": "1" * 20_000},
+        {"Decimal": "NaN"},
+        {"Decimal": "Infinity"},
+        {"Decimal": 3},
+        {"array": ["<U99999999", [9], "C", ["a"] * 9]},
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_few_characters_never_stand_for_very_much(value: Any) -> None:
+    started = time.monotonic()
+    with pytest.raises(ValueError, match="its "):
+        files.of_json(value)
+    assert time.monotonic() - started < 0.5
+
+
+@pytest.mark.parametrize(
+    "value",
+    [Fraction(-7, 3), Fraction(5), Fraction(2) ** -1074, Fraction(10) ** 300, Decimal("0.10"), Decimal("-1E-7")],
+)
+def test_exact_numbers_survive(value: Any) -> None:
+    again = files.of_json(json.loads(json.dumps(files.as_json(value))))
+    assert type(again) is type(value)
+    assert str(again) == str(value)
 
 
 def test_nesting_without_end_is_refused() -> None:

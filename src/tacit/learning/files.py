@@ -40,6 +40,12 @@ _MOST_NESTED: Final = 100
 _RECORDS: Final = {"Feature": Feature, "Moments": Moments}
 _TYPES: Final = "biuf"
 _NAME: Final = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*\Z")
+_EXACT: Final = {
+    "Fraction": re.compile(r"-?[0-9]+(/[0-9]+)?\Z"),
+    "Decimal": re.compile(r"-?[0-9]+(\.[0-9]+)?(E[-+]?[0-9]{1,9})?\Z"),
+}
+_MOST_DIGITS: Final = 10_000
+_MOST_TEXT: Final = 1 << 28
 _REFUSED: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, MemoryError)
 
 
@@ -243,10 +249,8 @@ def _read(value: Any, depth: int = 0) -> Any:
         return float(_one_of(own, ("nan", "inf", "-inf")))
     if kind == "scalar":
         return _typed(own[0]).type(_number(own[1]))
-    if kind == "Fraction":
-        return Fraction(str(own))
-    if kind == "Decimal":
-        return Decimal(str(own))
+    if kind in ("Fraction", "Decimal"):
+        return _exact(kind, own)
     if kind == "array":
         return _read_array(own, depth)
     if kind == "tuple":
@@ -282,9 +286,24 @@ def _read_array(own: Any, depth: int) -> Any:
         for place, each in enumerate(flat):
             array[place] = _read(each, depth + 1)
     else:
-        array = np.array([_number(each) for each in flat], dtype=_typed(kind))
+        type_ = _typed(kind)
+        if type_.kind == "U" and type_.itemsize * len(flat) > _MOST_TEXT:
+            raise ValueError("its texts are declared longer than they are")
+        array = np.array([_number(each) for each in flat], dtype=type_)
     shaped = array.reshape([parameters.whole("shape", each, least=0) for each in shape])
     return np.asarray(shaped, order="F" if _one_of(order, ("C", "F")) == "F" else "C")
+
+
+def _exact(kind: str, text: Any) -> Fraction | Decimal:
+    """A fraction or a decimal, unless a few characters of it stand for more digits than anyone means."""
+    if not isinstance(text, str) or len(text) > _MOST_DIGITS or not _EXACT[kind].match(text):
+        raise ValueError(f"its {kind} is no number as `save` writes it")
+    if kind == "Fraction":
+        return Fraction(text)
+    found = Decimal(text)
+    if found and abs(found.adjusted()) > _MOST_DIGITS:
+        raise ValueError("its Decimal has too many digits")
+    return found
 
 
 def _number(value: Any) -> Any:

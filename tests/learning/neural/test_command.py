@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import Result
 
+from tacit.learning import neural
 from tests.doors.shell import run
 
 POLICY = """
@@ -97,3 +99,15 @@ def test_a_function_of_torchs_layers_needs_no_module_afterwards() -> None:
 def test_mistakes_have_a_sentence_and_cost_nothing(folder: Path, module: str, said: str) -> None:
     assert said in train(module, code=2).output
     assert not (folder / "spent.ledger").exists()
+
+
+def test_a_network_of_arrays_predicts_for_a_file_of_as_many_numbers(folder: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = neural.NeuralClassifier(epsilon=2, classes=[0, 1], epochs=1, rate="1/2", size=60)
+    model.fit(X, np.arange(60) % 2).save(folder / "a.safetensors")
+    (folder / "x.csv").write_text("a,b,c\n" + "\n".join(",".join(map(repr, map(float, row))) for row in X[:5]) + "\n")
+    said = run("predict", "a.safetensors", "x.csv", "--format", "csv").stdout.splitlines()
+    assert [line.split(",")[0] for line in said[1:]] == [str(each) for each in model.predict(X[:5])]
+    for text, words in (("a,b\n1,2\n", "3 columns"), ("a,b,c\n1,2,x\n", "3 numbers"), ("a,b,c\n1,2\n", "3 numbers")):
+        (folder / "y.csv").write_text(text)
+        assert words in run("predict", "a.safetensors", "y.csv", code=2).output

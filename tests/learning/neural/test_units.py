@@ -18,6 +18,8 @@ from tacit.errors import ParameterError, TacitError
 from tacit.learning import neural
 from tacit.learning.neural import estimators
 from tacit.learning.neural.modules.traced import only_torch
+from tacit.learning.neural.people.batches import MOST_ROWS
+from tacit.learning.neural.people.batches import people_of as by_units
 from tacit.learning.neural.people.rows import given_rows
 from tacit.loss import events
 from tacit.statistics.finding import Content, column
@@ -175,3 +177,72 @@ def test_what_follows_values_or_does_more_than_compute_is_refused() -> None:
     for module, said in ((Branching(), "cannot be written down"), (Writes(), "share_memory_"), (Reads(), "numpy")):
         with pytest.raises(TacitError, match=said):
             only_torch(module)
+
+
+def grouped(units: Any) -> int:
+    """How many persons there are."""
+    rows = len(units)
+    return len(by_units(np.zeros((rows, 1)), np.zeros(rows), units, 4).rows_of)
+
+
+@pytest.mark.parametrize(
+    ("units", "many"),
+    [
+        ([1, 1, 2], 2),
+        ((1, 2.0, 2), 2),
+        (["a", "b", "a"], 2),
+        (["a", "a\0", "b"], 3),
+        ([10**30, 10**30 + 1, 10**30], 2),
+        ([2**53, 2**53 + 1, 5.0], 3),
+        (np.array([0.0, -0.0, 3.0]), 2),
+        (np.array([2**63, 2**63 + 1], dtype=np.uint64), 2),
+        (np.array([1, 2, 1], dtype=object), 2),
+        (pd.Series([1, 1, 2]), 2),
+        (pd.Categorical(["x", "y", "x"]), 2),
+        (torch.tensor([4, 5, 4]), 2),
+        ([True, False], 2),
+        (np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[D]"), 2),
+        ([], 0),
+    ],
+)
+def test_units_that_differ_are_different_persons(units: Any, many: int) -> None:
+    assert grouped(units) == many
+
+
+@pytest.mark.parametrize(
+    "units",
+    [
+        [None, None],
+        [1, None],
+        np.array([None, "a"], dtype=object),
+        np.array([1.0, np.nan]),
+        [1.0, float("inf")],
+        np.array([1.5, 2.0]),
+        ["1", 1],
+        np.array(["a", 2], dtype=object),
+        [True, 1],
+        ["a", b"a"],
+        [2**53 + 1, 2.0**53],
+        np.array([2.0**53, 1.0]),
+        np.array([2.0**24, 1.0], dtype=np.float32),
+        [np.float32(2.0**24), 1],
+        pd.array([None, 1], dtype="Int64"),
+        pd.Series(["a", None]),
+        np.ma.masked_array([1, 2], mask=[True, False]),
+        np.array(["NaT", "2020-01-01"], dtype="datetime64[D]"),
+        np.array([1 + 2j, 1]),
+        [[1], [1]],
+        torch.tensor([1.0, 2.0]).bfloat16(),
+    ],
+    ids=str,
+)
+def test_units_that_are_unclear_are_refused(units: Any) -> None:
+    with pytest.raises(ParameterError, match="'units' parameter must be texts or whole numbers, all of one kind"):
+        grouped(units)
+
+
+def test_a_person_has_at_most_as_many_rows_with_arrays_as_with_a_curator() -> None:
+    assert by_units(np.zeros((2, 1)), np.zeros(2), [1, 1], MOST_ROWS).rows_of.shape == (1, MOST_ROWS)
+    for many in (MOST_ROWS + 1, 10**9, 10**30):
+        with pytest.raises(ParameterError, match=r"rows_per_unit.*at most 256"):
+            by_units(np.zeros((2, 1)), np.zeros(2), [1, 1], many)

@@ -349,6 +349,8 @@ def _read_rows(path: Path, model: Any) -> Any:
         )
     if not lines:
         raise ParameterError(f"{path} has a header and no row.")
+    if not features:
+        return _matrix(path, header, lines, getattr(model, "_shape", ()))
     columns = [_column([line[each.name] for line in lines], each) for each in features]
     if all(each.options is None for each in features):
         return np.array(columns, dtype=np.float64).T
@@ -356,6 +358,21 @@ def _read_rows(path: Path, model: Any) -> Any:
     for place, column in enumerate(columns):
         table[:, place] = column
     return table
+
+
+def _matrix(path: Path, header: Sequence[str], lines: Sequence[dict[str, Any]], shape: Sequence[int]) -> Any:
+    """All columns as numbers, for a model that was fitted to arrays and knows no names."""
+    import numpy as np
+
+    if len(shape) != 1:
+        hint = "Load it in Python: learning.load(path).predict(images)."
+        raise parameters.refuse("model", "one of rows of numbers, to predict for a CSV file", f"rows of {shape}", hint)
+    if len(header) != shape[0]:
+        raise parameters.refuse(str(path), f"a file with {shape[0]} columns of numbers", f"{len(header)} columns")
+    try:
+        return np.array([[float(line[name]) for name in header] for line in lines], dtype=np.float32)
+    except (TypeError, ValueError):
+        raise parameters.refuse(str(path), f"{shape[0]} numbers in every row", "a row with something else") from None
 
 
 def _column(texts: Sequence[str | None], feature: Feature) -> list[Any]:

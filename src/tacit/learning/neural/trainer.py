@@ -259,9 +259,13 @@ class PrivateTrainer:
         single_precision(self.module)
         self._waiting = False
         chosen = batch._taken((self._name, self._begun))
-        if self._journal is not None:
-            self._journal.begin()
-        self._begun += 1
+        if self._journal is None:
+            self._begun += 1
+        else:
+            try:
+                self._journal.begin()
+            finally:
+                self._begun = self._journal.begun
         drawing = self._grid.draw(self._bits, 0 if self._groups is None else BITS)
         total, within = self._summing.total(chosen, self._clip, self._grid)
         per = self.size * float(self.run.rate)

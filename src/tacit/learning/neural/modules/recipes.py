@@ -4,13 +4,16 @@
 
 Promise: a recipe holds names of the layers below, numbers, texts and truth values; making a module from it runs nothing
 else. It is only given where the module that is made from it has the same description and the same tensors. A module of
-other code has no recipe (None): the caller who loads it says which module it was.
+other code has no recipe (None): the caller who loads it says which module it was. A recipe has at most a thousand
+layers, and says which tensors its module has before memory is taken for them.
 """
 
 from __future__ import annotations
 
 import inspect
+import itertools
 import json
+from collections.abc import Iterator
 from typing import Any, Final
 
 import torch
@@ -28,6 +31,7 @@ LAYERS: Final = (
 )  # fmt: skip
 _ELSEWHERE: Final = {"device", "dtype", "min_value", "max_value"}
 _MOST_DEEP: Final = 50
+_MOST_LAYERS: Final = 1_000
 
 
 def recipe_of(module: Any) -> Any:
@@ -100,23 +104,44 @@ def _plain(name: str, value: Any) -> Any:
     raise TacitError(f"{name} is no number, text or truth value.")
 
 
-def made_of(recipe: Any, depth: int = 0) -> Any:
+def made_of(recipe: Any) -> Any:
     """The module of a recipe, with weights that are to be replaced."""
+    try:
+        with torch.random.fork_rng(devices=[]):
+            return _made(recipe, 0, itertools.count(1))
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError):
+        raise TacitError("This is no recipe of a module: a layer of it cannot be made.") from None
+
+
+def tensors_of(recipe: Any) -> dict[str, Any]:
+    """The tensors that the recipe's module would have, without their memory."""
+    with torch.device("meta"):
+        made = made_of(recipe)
+    return {**dict(made.named_parameters()), **dict(made.named_buffers())}
+
+
+def _made(recipe: Any, depth: int, counted: Iterator[int]) -> Any:
     if depth > _MOST_DEEP or not isinstance(recipe, list) or len(recipe) != 2:
         raise TacitError("This is no recipe of a module.")
+    if next(counted) > _MOST_LAYERS:
+        raise TacitError(f"This is no recipe of a module: it has more than {_MOST_LAYERS:,} layers.")
     name, own = recipe
     if name == "Sequential" and isinstance(own, list):
         whole = nn.Sequential()
         for each in own:
-            if not isinstance(each, list) or len(each) != 2 or not isinstance(each[0], str):
+            if (
+                not isinstance(each, list)
+                or len(each) != 2
+                or not isinstance(each[0], str)
+                or each[0] in whole._modules
+            ):
                 raise TacitError("This is no recipe of a module.")
-            whole.add_module(each[0], made_of(each[1], depth + 1))
+            whole.add_module(each[0], _made(each[1], depth + 1, counted))
         return whole
     if name not in LAYERS or not isinstance(own, dict):
-        raise TacitError(f"A recipe may not name {name!r}.")
+        raise TacitError(f"A recipe may not name {str(name)[:40]!r}.")
     kind = getattr(nn, name)
     known = set(_arguments(kind))
     if not set(own) <= known:
-        raise TacitError(f"{name} has no argument {min(set(own) - known)!r}.")
-    with torch.random.fork_rng(devices=[]):
-        return kind(**{each: tuple(value) if isinstance(value, list) else value for each, value in own.items()})
+        raise TacitError(f"{name} has no argument {min(set(own) - known)[:40]!r}.")
+    return kind(**{each: tuple(value) if isinstance(value, list) else value for each, value in own.items()})

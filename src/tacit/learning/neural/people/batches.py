@@ -20,14 +20,18 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from tacit import parameters
+from tacit.errors import ParameterError
 from tacit.learning.neural.floats import BLOCK
 
 _HELD: Final = 10 << 20
 """Numbers that a chunk may hold for all its people: beyond the processor's cache, each costs more."""
 MANY_PLACES: Final = 8448
 FEWER_PLACES: Final = 2304
-_EVEN: Final = 32
-"""Places are multiples of this. torch's kernels round the last few numbers of a tensor in another way."""
+_VECTORS: Final = 32
+"""torch's kernels round the last few numbers of a tensor in another way, and where threads share it, of each share."""
+MOST_ROWS: Final = 256
+"""Rows of one person that are computed: a step does this work for each, also where there are fewer."""
+_LARGEST_WHOLE: Final = 53  # bits of whole numbers that a double has
 _A_CHUNK: Final = 150_000
 """A chunk has a fixed cost, mostly calls of torch: about the time of this many numbers."""
 _QUARTERS: Final = 4
@@ -131,12 +135,12 @@ def fitting_places(mean: float | None, rate: float, numbers: int, largest: int =
     average over samples: the places that are computed, empty ones too, and the fixed cost of each chunk. numbers: how
     many of them are held for each person. largest: never more places than these.
     """
-    numbers = max(numbers, 1)
-    most = max(min(_HELD // numbers, largest) // _EVEN, 1) * _EVEN
+    numbers, even = max(numbers, 1), _even()
+    most = max(min(_HELD // numbers, largest) // even, 1) * even
     if mean is None or mean <= 1.0:
         return min(most, BLOCK)
     samples = mean + math.sqrt(mean * (1.0 - rate)) * _QUANTILES
-    return min(range(_EVEN, most + 1, _EVEN), key=lambda places: (_cost(samples, places, numbers), -places))
+    return min(range(even, most + 1, even), key=lambda places: (_cost(samples, places, numbers), -places))
 
 
 def _cost(samples: NDArray[np.float64], places: int, numbers: int) -> float:
@@ -155,8 +159,19 @@ def fewer_than(places: int) -> Sequence[int]:
     """
     if places > BLOCK:
         return []
-    sizes = {-(-places * part // (_QUARTERS * _EVEN)) * _EVEN for part in range(1, _QUARTERS)}
+    even = _even()
+    sizes = {-(-places * part // (_QUARTERS * even)) * even for part in range(1, _QUARTERS)}
     return [each for each in sorted(sizes) if each < places]
+
+
+def evened(places: int) -> int:
+    """At least so many places, whose numbers come in whole vectors for each thread. A single place is always alike."""
+    return places if places == 1 else -(-places // _even()) * _even()
+
+
+def _even() -> int:
+    """Places are multiples of this. More threads than two may have other shares; there `rehearsal` looks closer."""
+    return _VECTORS * min(int(torch.get_num_threads()), 2)
 
 
 def people_of(inputs: Any, target: Any, units: Any = None, rows_per_unit: int | None = None) -> People:
@@ -175,10 +190,78 @@ def people_of(inputs: Any, target: Any, units: Any = None, rows_per_unit: int | 
     if most is None:
         hint = "It bounds the work that one person can cause; the data are not looked at to find it."
         raise parameters.refuse("rows_per_unit", "given with units", None, hint)
-    own = np.asarray(units)
-    if own.shape != (rows,):
-        raise parameters.refuse("units", f"one for each of {rows} rows", f"the shape {own.shape}")
-    return People(tensors, aim, _grouped(own, most))
+    if most > MOST_ROWS:
+        allowed = f"at most {MOST_ROWS:,}: a step computes as many rows for each person, also where there are fewer"
+        raise parameters.refuse("rows_per_unit", allowed, rows_per_unit, "Say fewer: rows_per_unit=8.")
+    whose = _numbered(units)
+    if whose.shape != (rows,):
+        raise parameters.refuse("units", f"one for each of {rows} rows", f"the shape {whose.shape}")
+    return People(tensors, aim, _grouped(whose, most))
+
+
+def _numbered(units: Any) -> NDArray[Any]:
+    """The unit of each row as a number: different ones for different units, whatever they are written as."""
+    if isinstance(units, torch.Tensor):
+        units = units.detach().cpu()
+        if units.dtype in (torch.float16, torch.bfloat16):
+            raise _no_units(f"numbers of the type {units.dtype}")
+        units = units.numpy()
+    if isinstance(units, (list, tuple)):  # numpy would make texts of numbers among texts
+        own = np.empty(len(units), dtype=object)
+        for place, each in enumerate(units):
+            own[place] = each
+    else:
+        own = np.asarray(units)
+    if np.ma.is_masked(units) or (own.dtype.kind in "mM" and bool(np.isnat(own).any())):
+        raise _no_units("missing values")
+    if own.dtype.kind == "f":
+        _must_be_whole(own)
+    elif own.dtype.kind == "O" and own.ndim == 1:
+        return _numbered_objects(own.tolist())
+    elif own.dtype.kind not in "iubSUmM":
+        raise _no_units(f"the type {own.dtype}")
+    return own
+
+
+def _numbered_objects(units: Sequence[Any]) -> NDArray[np.int64]:
+    """Texts, truth values, bytes or whole numbers, all of one kind, by where each was met first."""
+    known: dict[Any, int] = {}
+    kinds, found = set(), []
+    for each in units:
+        kind = next((name for name, types in _KINDS.items() if isinstance(each, types)), None)
+        if kind is None:
+            raise _no_units("None" if each is None else f"a value of the type {type(each).__name__}")
+        kinds.add("whole numbers" if kind == "numbers" else kind)
+        own = _must_be_whole(np.asarray(each)) if kind == "numbers" else each
+        found.append(known.setdefault(int(own) if kind in ("numbers", "whole numbers") else own, len(known)))
+    if len(kinds) > 1:
+        raise _no_units(f"{' and '.join(sorted(kinds))} among each other")
+    return np.array(found, dtype=np.int64)
+
+
+_KINDS: Final[dict[str, Any]] = {
+    "truth values": (bool, np.bool_),
+    "whole numbers": (int, np.integer),
+    "numbers": (float, np.floating),
+    "texts": str,
+    "bytes": bytes,
+}
+
+
+def _must_be_whole(own: NDArray[Any]) -> NDArray[Any]:
+    """Refuse real numbers that are not certainly the whole numbers that were meant."""
+    largest = 2.0 ** min(np.finfo(own.dtype).nmant + 1, _LARGEST_WHOLE)
+    if not bool(np.isfinite(own).all()):
+        raise _no_units("missing or infinite numbers")
+    if not bool(((np.abs(own) < largest) & (np.trunc(own) == own)).all()):
+        raise _no_units(f"real numbers that are not whole, or not below {largest:,.0f}")
+    return own
+
+
+def _no_units(found: str) -> ParameterError:
+    allowed = "texts or whole numbers, all of one kind and none missing"
+    hint = "Rows of unclear units cannot be told apart. Number the persons: 0, 1, 2, ..."
+    return parameters.refuse("units", allowed, found, hint)
 
 
 def _grouped(units: NDArray[Any], most: int) -> NDArray[np.int64]:
