@@ -75,6 +75,8 @@ class _Neural(Model):
         if of_rows and type(self) not in (NeuralClassifier, NeuralRegressor):
             hint = "A class of one's own has code of its own, which would see rows."
             raise parameters.refuse("model", "a NeuralClassifier or a NeuralRegressor", type(self).__name__, hint)
+        if isinstance(self.module, nn.Module):
+            refuse_mixing(self.module)
         given = given_rows(self, X, y, self._kind) if of_rows else given_arrays(self, X, y, self._kind)
         outputs = len(given.classes) if self._kind == "class" else 1
         module = self._module(given.shape, outputs)

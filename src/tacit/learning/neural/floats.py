@@ -9,10 +9,11 @@ a_t for a layer in `forms.Ghost` or `forms.RankOne`, and the computed tensor its
 Assumption (company). A person's a, b and computed tensors, and the bounds of their norms, depend on that person's rows,
 on the public weights and on the shape of full chunks: not on who else is in the chunk, nor on the place in it, nor on
 how many places a last chunk has. Fast kernels do not promise it: some round the last numbers of a tensor in another
-way, some round by where a result lies in memory. Places that come in whole vectors, and results that begin at lines of
-the cache, keep it for most modules; before a run is paid for, `rehearsal` compares bits on made-up people (removed,
-replaced, everyone in several places and in fewer) for this very module on this very machine, and refuses where it does
-not hold. `exact=True` needs no such assumption: there each person is computed alone.
+way, some round by where a result lies in memory. Places that come in whole vectors for each of torch's threads, as many
+as the run began with, and results that begin at lines of the cache, keep it for most modules; before a run is paid for,
+`rehearsal` compares bits on made-up people (removed, replaced, everyone in several places and in fewer) for this very
+module on this very machine, and refuses where it does not hold. `exact=True` needs no such assumption of kernels: there
+each person is computed alone.
 Assumption (arithmetic). Products and sums in float32 are rounded as IEEE 754 says, in any order, fused or not; float32
 that the hardware shortens (bfloat16, TF32) is refused by `single_precision`.
 
@@ -30,14 +31,17 @@ not count.
 Proof. A sum of m products in any order is off by at most g(m) times the sum of their sizes, entry by entry (Higham
 2002, chapter 3); the norm over all entries of the sum of sizes is at most the sum over people of |a| |b| c, which is
 c |gradient| <= C for one position (Minkowski over layers), and c M in general, M = sum over t of |a_t| |b_t|. Computed
-norms are at least sqrt(e) M there, so c M <= C/sqrt(e). Two more roundings are those of c b, and of the groups' sum:
-m groups in float64 add m**2 k P 2**-52 C in all, below 2**-24 P C as a span has at most 2**12 blocks. Adding the jth
-block of a group rounds a sum of norm at most j P C (1 + g(P + 2)) and a little, entry by entry: at most 1.01 u j P C.
+norms are at least sqrt(e) M there, so c M <= C/sqrt(e). There c b is rounded to float32 as well, which is taken as part
+of the gradient: it moves it by at most u M, and |g| + u M <= sqrt(|g|**2 + e M**2), the bound of the norm, for M >= |g|
+and 16 u <= e <= 1. In float32 two more roundings are those of c b, and of the groups' sum: m groups in float64 add
+m**2 k P 2**-52 C in all, below 2**-24 P C as a span has at most 2**12 blocks. Adding the jth block of a group rounds a
+sum of norm at most j P C (1 + g(P + 2)) and a little, entry by entry: at most 1.01 u j P C.
 Then each span's sum is rounded to whole numbers of a grid, and spans are added exactly.
 
 Random layers draw for each chunk from a fresh state that knows nothing of who is there (`people.chances`), so what they
-draw may be taken to belong to people instead of places: it is coupled, as the orders are. Where somebody counts as
-nothing, tensors of the whole chunk are written anew (`Form.without`), in one layout and with the same numbers.
+draw may be taken to belong to people instead of places: it is coupled, as the orders are. Who fails, so that they count
+as nothing, is found with the same draws as those of the others' sum (`summing`), so it follows from a person's own rows
+and draws. Where somebody counts as nothing, tensors of the whole chunk are written anew (`Form.without`), in one layout and with the same numbers.
 
 Corollary (sensitivity). Adding one person to a sample leaves, up to a coupling of the random orders, everyone in place
 but one: the new person takes a uniformly random place, and the person who stood there moves to the end. So at most two
@@ -50,9 +54,10 @@ a mixture over orders, and mixtures that are coupled like this are no easier to 
 
 Norms. The squared norm of m float32 numbers is computed within a factor 1 + g(m + 2), and not below by more than
 m 2**-126 for numbers that vanish; with positions, |sum of b_t (x) a_t|**2 is summed from inner products that are off by
-at most g(.) |a_t| |a_s| |b_t| |b_s|, so adding e M**2 with e = (d + p + 16) u gives an upper bound. c is computed
-from upper bounds and rounded down. A person whose norm is not finite counts as nothing; so no number above 2**64 is
-left, and what vanishes below 2**-126 in a product is below 2**-50 in all: the 2**-30 above covers it, as C >= 2**-16.
+at most g(.) |a_t| |a_s| |b_t| |b_s|, so adding e M**2 with e = (d + p + 16) u gives an upper bound (but for T 2**-63,
+where both a and b all but vanish; such a gradient is below C whatever its weight, as T <= 2**40). c is computed from
+upper bounds and rounded down. A person whose norm is not finite counts as nothing; so no number above 2**64 is left,
+and what vanishes below 2**-126 in a product is below 2**-50 in all: the 2**-30 above covers it, as C >= 2**-16.
 """
 
 from __future__ import annotations

@@ -68,6 +68,11 @@ def _unused(parameter: Any, people: int) -> Form:
 def row_losses(losses: Any, rows: int) -> Any:
     """One loss for each row; several of one row are added. What was averaged over people cannot be clipped."""
     shape = tuple(getattr(losses, "shape", ()))
+    if shape and shape[0] > rows > 1 and not shape[0] % rows:
+        raise TacitError(
+            f"The loss gave {shape[0]} numbers for {rows} rows: {shape[0] // rows} of each in one line, as of tokens. "
+            "Keep the first dimension people's: losses.reshape(rows, -1); they are added."
+        )
     if not shape or shape[0] != rows:
         raise TacitError(
             f"The loss must give one number for each row. Got the shape {shape} for {rows} rows. "

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import torch
 from torch import nn
+from torch.nn.parameter import is_lazy
 
 from tacit import parameters
 from tacit.errors import TacitError
@@ -30,6 +31,9 @@ def refuse_mixing(module: Any) -> None:
         raise parameters.refuse("module", "a torch.nn.Module", type(module).__name__)
     if any(getattr(nn.modules.module, kind, None) for kind in _EVERYWHERE):
         raise TacitError("torch has hooks on all modules, which would see people's rows. Take them off.")
+    for name, each in (*module.named_parameters(), *module.named_buffers()):
+        if is_lazy(each):
+            raise TacitError(f"{name!r} of the module has no size yet. Run one row through it first: module(row).")
     for name, layer in module.named_modules():
         where = f"{type(layer).__name__}{f' ({name!r})' if name else ''}"
         if isinstance(layer, nn.modules.batchnorm._BatchNorm) and not isinstance(
@@ -73,6 +77,11 @@ def single_precision(module: Any) -> None:
         raise parameters.refuse("precision of products", "float32 that is not shortened", found, hint)
     if torch.is_autocast_enabled("cpu"):
         raise TacitError("torch.autocast is on. Mixed precision has no bound here: train outside of it.")
+    if float((torch.full((1,), 1e-40) * 1.0)[0]) == 0.0:
+        raise TacitError(
+            "The processor takes the smallest numbers of float32 for 0, which has no bound here. "
+            "Use torch.set_flush_denormal(False), and no library that was built with -ffast-math."
+        )
 
 
 def _shortened() -> str | None:

@@ -1,7 +1,7 @@
 """A module is tried on made-up people before anything is paid, and refused here if it does what it must not.
 
 What is tried, on this module and this machine:
-- the loss gives one number for each row;
+- the loss gives one number for each row, and none for pairs of rows;
 - gradients by book-keeping are those of ordinary backward passes, person by person;
 - a person's bits are the same when others are replaced, when they are taken out, and in whatever place (everyone in the
   chunk is compared in several); and in a last chunk with fewer places, or that size is not used. That is the assumption
@@ -11,7 +11,9 @@ What is tried, on this module and this machine:
 - no buffer changes: it would keep what it saw of rows, without noise.
 Made-up people are random numbers, some of them large, small, zero or one; and whole numbers 0 and 1. A test cannot
 prove that the module behaves so for everyone; so modules must also have one fixed course of operations (`is_static`),
-which values do not change. Where a module is not to be trusted at all, its layers must be known (`apart`).
+which values do not change. Where a module is not to be trusted at all, its layers must be known (`apart`), or gradients
+are made person by person: by torch.func, or one person after the other where it fails or where its kernels round by who
+else is there. There a module could still remember people, so it is compared in company all the same.
 """
 
 from __future__ import annotations
@@ -30,10 +32,12 @@ from torch import fx, nn
 from tacit.errors import TacitError
 from tacit.learning.neural.gradients.forms import Form
 from tacit.learning.neural.gradients.gathered import gathered
-from tacit.learning.neural.gradients.hooked import book_keeping, not_understood
+from tacit.learning.neural.gradients.hooked import book_keeping, not_understood, row_losses
 from tacit.learning.neural.gradients.per_sample import one_by_one, per_sample
 from tacit.learning.neural.modules.apart import keeps_apart
 from tacit.learning.neural.modules.courses import FixedCourse
+from tacit.learning.neural.modules.mistakes import advice, refuse_pairs
+from tacit.learning.neural.modules.quiet import Quiet, same_numbers
 from tacit.learning.neural.people.batches import Chunk, People, fewer_than
 
 Gradients = Callable[[Chunk], list[Form]]
@@ -45,15 +49,35 @@ _ROUNDED: Final = 1e-5  # of the whole gradient: what rounding leaves of a param
 _LITTLE: Final = 2.0**-11
 _SIZES: Final = (1.0, 1e3, 0.0, 1e-3, -1.0)
 """What rows of the company are multiplied by; below 0 they are made of -1 and 1."""
+_HANDFUL: Final = 5
+_PLACES_ALONE: Final = 64  # one person after the other gains nothing from more, and empty places cost as much
+_SEEDS: Final = (1, 4, 7, 10)
 _ALONE: Final = "Gradients of one person after the other, which is slowest: torch.func cannot follow the module."
+_ROUNDS: Final = (
+    "Gradients of one person after the other, which is slowest: this machine's kernels for torch.func round a person's "
+    "numbers by who else is there."
+)
+_BY_PERSON: Final = "Gradients person by person, which is slower: "
 MIXES: Final = (
-    "A person's gradient changed with who else was there: the module or the loss mixes people, or this machine's "
-    "kernels do. Where a chunk is given, take a multiple of 256; or use exact=True, which computes each person alone."
+    "A person's gradient changed with who else was there: the module or the loss mixes people or remembers them, or "
+    "this machine's kernels round by the place."
+)
+_ADVICE: Final = "Where a chunk is given, take a multiple of 256. Where nobody is remembered, exact=True may be used."
+_NOT_THOSE: Final = (
+    "Gradients by book-keeping are not those of ordinary backward passes: a parameter is used outside of "
+    "its own layer, or the first dimension is not people's rows. Use exact=True."
+)
+_HOW_MANY: Final = (
+    "The loss or the module depends on how many people there are: with twice as many, a row's loss is another. Give "
+    "each row its own loss, and divide by nothing that counts rows: the trainer divides by the public size."
 )
 
 
 class _Fails(TacitError):
     """Computing fails on made-up people; it was not found to mix them."""
+
+
+_FAILURES: Final = (RuntimeError, ValueError, TypeError, IndexError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,63 +107,89 @@ def rehearsed(
 
     strict: people are kept apart by how gradients are made, whatever the module does.
     """
-    quiet = _quiet(module)
+    quiet = Quiet(module)
     strange = not_understood(module)
     if not strange and not is_static(module):
         strange = ["forward"]
 
-    def tried(gradients: Gradients, *notes: str) -> Rehearsed:
+    def tried(gradients: Gradients, note: str = "", *, alone: bool = False) -> Rehearsed:
         """These gradients, if they are right and each person's depend on that person alone; or a refusal."""
+        quiet.back()  # what was tried before may have left something
 
         def of_changed(chunk: Chunk) -> list[Form]:
             return gradients(changed(chunk))
 
         try:
-            fitting, error = _fitting(of_changed, people, places(_held(of_changed, people)))
+            offered = places(_held(of_changed, people))
+            offered = (_PLACES_ALONE,) if alone and len(offered) > 1 else offered
+            fitting, error = _fitting(of_changed, people, offered)
             _same_gradients(module, loss, gradients, people)
             with _other_weights(module):
                 _same_bits(of_changed, people, fitting)
                 _same_gradients(module, loss, gradients, people)
             fewer = tuple(each for each in fewer_than(fitting) if _same_in_fewer(of_changed, people, fitting, each))
-            with quiet.as_it_trains():
+            with quiet.as_it_trains(forgets=strict and alone):
                 _same_in_company(of_changed, people, fitting)
-        except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as wrong:
-            hint = " Leave out inplace=True." if "in-place" in str(wrong) or "inplace" in str(wrong) else ""
-            words = f"The module or the loss fails on made-up people of these shapes: {wrong}{hint}"
-            raise _Fails(words) from wrong
-        return Rehearsed(gradients, notes, fitting, error, fewer)
-
-    def otherwise(first: Any, words: str, second: Any, then: str = _ALONE) -> Rehearsed:
-        """Gradients made in the first way; where that fails on made-up people, in the second."""
-        try:
-            return tried(first(module, loss), *filter(None, [words]))
-        except _Fails:
-            with contextlib.suppress(TacitError):
-                return tried(second(module, loss), then)
-            raise
+        except _FAILURES as wrong:
+            raise _failing(wrong, people) from wrong
+        return Rehearsed(gradients, (note,) if note else (), fitting, error, fewer)
 
     with quiet:
+        refuse_pairs(module, loss, [changed(people.made_up(many)) for many in (_FEW, _FEW + 1)])
+        before: list[TacitError] = []
         if strange:
-            words = f"Gradients person by person, which is slower: {', '.join(strange)} is not understood as a product."
-            return otherwise(per_sample, words, one_by_one)
-        if strict and not (len(people.inputs) == 1 and keeps_apart(module, changed(people.made_up(_FEW)).inputs[0])):
-            words = "Gradients person by person, which is slower: not all layers are known to keep people apart."
+            words = f"{_BY_PERSON}{', '.join(strange)} is not understood as a product."
+        elif strict and not (len(people.inputs) == 1 and keeps_apart(module, changed(people.made_up(_FEW)).inputs[0])):
+            words = f"{_BY_PERSON}not all layers are known to keep people apart."
+        else:
+            # faster, unless the module looks at numbers in the order they lie in, or this machine's kernels mix people
+            with contextlib.suppress(TacitError):
+                return tried(book_keeping(module, loss, channels_last=True))
+            try:
+                return tried(book_keeping(module, loss))
+            except TacitError as wrong:
+                if not strict and not isinstance(wrong, _Fails):
+                    raise (TacitError(f"{MIXES} {_ADVICE}") if str(wrong) == MIXES else wrong) from None
+                before.append(wrong)
+            words = f"{_BY_PERSON}a layer writes over what it was fed, or fails otherwise."
+            if not isinstance(before[0], _Fails):
+                words = f"{_BY_PERSON}this machine's kernels round by the place."
+        try:
             return tried(per_sample(module, loss), words)
-        # faster, unless the module looks at numbers in the order they lie in, or this machine's kernels mix people so
-        with contextlib.suppress(TacitError):
-            return tried(book_keeping(module, loss, channels_last=True))
-        words = "Gradients person by person, which is slower: a layer writes over what it was fed, or fails otherwise."
-        return otherwise(book_keeping, "", per_sample, words)
+        except TacitError as wrong:
+            before.append(wrong)
+        try:
+            words = _ALONE if isinstance(before[-1], _Fails) else _ROUNDS
+            return tried(one_by_one(module, loss), words, alone=True)
+        except TacitError as wrong:
+            before.append(wrong)
+        found = next((each for each in reversed(before) if not isinstance(each, _Fails)), before[0])
+        raise TacitError(str(found)) from found.__cause__
 
 
 def rehearsed_alone(module: Any, loss: Callable[[Any, Any], Any], people: People) -> None:
-    """Refuse a module that changes its own tensors, where each person is computed alone: it would remember people."""
-    with (quiet := _quiet(module)):
+    """Refuse a module that remembers people, where each person is computed alone: in whatever way."""
+    gradients = one_by_one(module, loss)
+    with (quiet := Quiet(module)):
+        refuse_pairs(module, loss, [people.made_up(many) for many in (_FEW, _FEW + 1)])
         try:
+            _same_bits(gradients, people, _HANDFUL)
             with quiet.as_it_trains():
-                one_by_one(module, loss)(people.made_up(_FEW))
-        except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as wrong:
-            raise TacitError(f"The module or the loss fails on made-up people of these shapes: {wrong}") from wrong
+                _same_in_company(gradients, people, _HANDFUL)
+                with _other_weights(module):
+                    _same_in_company(gradients, people, _HANDFUL)
+            with _other_weights(module):
+                _same_bits(gradients, people, _HANDFUL)
+        except _FAILURES as wrong:
+            raise TacitError(str(_failing(wrong, people))) from wrong
+
+
+def _failing(wrong: Exception, people: People) -> TacitError:
+    """What torch said, and what may help; a refusal of ours as it is."""
+    if isinstance(wrong, TacitError):
+        return wrong
+    whole = not all(each.dtype.is_floating_point for each in people.inputs)
+    return _Fails(f"The module or the loss fails on made-up people of these shapes: {wrong}{advice(str(wrong), whole)}")
 
 
 def is_static(module: Any) -> bool:
@@ -183,24 +233,36 @@ def _same_gradients(module: Any, loss: Callable[[Any, Any], Any], gradients: Gra
     for own, true in zip(found, expected, strict=True):
         a, b = own.rows().double(), true.rows().double()
         if a.shape != b.shape or float((a - b).norm()) > _NEAR * (float(b.norm()) + 1e-6) + _ROUNDED * whole:
-            raise TacitError(
-                "Gradients by book-keeping are not those of ordinary backward passes: a parameter is used outside of "
-                "its own layer, or the first dimension is not people's rows. Use exact=True."
-            )
+            raise TacitError(_HOW_MANY if _by_number(module, loss, chunk) else _NOT_THOSE)
+
+
+def _by_number(module: Any, loss: Callable[[Any, Any], Any], chunk: Chunk) -> bool:
+    """Whether a row's loss is another where everybody is there twice."""
+    found = []
+    for often in (1, 2):
+        inputs, target = (each.repeat(often, *[1] * (each.dim() - 1)) for each in chunk.inputs), chunk.target
+        with torch.no_grad():
+            losses = loss(module(*inputs), target.repeat(often, *[1] * (target.dim() - 1)))
+        found.append(row_losses(losses, often * chunk.rows)[: chunk.rows].nan_to_num())
+    return not torch.allclose(*found, rtol=_NEAR)
 
 
 def _same_bits(gradients: Gradients, people: People, places: int) -> float:
     """Compare everyone's bits in several places; returns the error of float64 sums."""
-    first, forms, found = _same_in_company(gradients, people, places)
-    for by in sorted({1, places // 3, places // 2, places - 1} - {0, places}):
-        again = _lines(gradients(_turned(first, by)))
-        _must_be_same((own.roll(by, 0), other) for own, other in zip(found, again, strict=True))
+    # more threads cut tensors where few numbers are rounded in another way: more people meet such a place
+    for seed in _SEEDS if torch.get_num_threads() > 2 else _SEEDS[:1]:
+        first, forms, found = _same_in_company(gradients, people, places, seed)
+        for by in sorted({1, places // 3, places // 2, places - 1} - {0, places}):
+            again = _lines(gradients(_turned(first, by)))
+            _must_be_same((own.roll(by, 0), other) for own, other in zip(found, again, strict=True))
     return sum(each.double_error for each in forms)
 
 
-def _same_in_company(gradients: Gradients, people: People, places: int) -> tuple[Chunk, list[Form], list[Any]]:
+def _same_in_company(
+    gradients: Gradients, people: People, places: int, seed: int = 1
+) -> tuple[Chunk, list[Form], list[Any]]:
     """Compare bits where others are replaced, and where they are not there; random layers draw the same each time."""
-    first, others = people.made_up(places, seed=1), _varied(people.made_up(places, seed=2))
+    first, others = people.made_up(places, seed), _varied(people.made_up(places, seed + 1))
 
     def drawn(chunk: Chunk) -> list[Form]:
         torch.manual_seed(0)
@@ -236,14 +298,8 @@ def _lines(forms: Sequence[Form]) -> list[Any]:
 
 
 def _must_be_same(pairs: Iterable[tuple[Any, Any]]) -> None:
-    if not all(torch.equal(own, other) or _same_numbers(own, other) for own, other in pairs):
+    if not all(torch.equal(own, other) or same_numbers(own, other) for own, other in pairs):
         raise TacitError(MIXES)
-
-
-def _same_numbers(own: Any, other: Any) -> bool:
-    """Also where some are no numbers."""
-    nothing = own.isnan()
-    return bool(torch.equal(nothing, other.isnan()) and torch.equal(own[~nothing], other[~nothing]))
 
 
 def _varied(chunk: Chunk) -> Chunk:
@@ -319,40 +375,3 @@ def _other_weights(module: Any) -> Iterator[None]:
         with torch.no_grad():
             for each, own in zip(learning, before, strict=True):
                 each.copy_(own)
-
-
-class _quiet:  # noqa: N801  # read as a word: with _quiet(module)
-    """Random layers hold still, the random state outside is not touched, and buffers stay as they are."""
-
-    def __init__(self, module: Any) -> None:
-        self._modes = [(each, each.training) for each in module.modules()]
-        tensors = [*module.named_buffers(), *module.named_parameters()]
-        self._before = [(name, each, each.detach().clone()) for name, each in tensors]
-        self._module = module
-        self._fork: Any = torch.random.fork_rng(devices=[])
-
-    def __enter__(self) -> None:
-        self._fork.__enter__()
-        self._module.eval()
-
-    @contextlib.contextmanager
-    def as_it_trains(self) -> Iterator[None]:
-        """Layers in the modes that they had before."""
-        for each, mode in self._modes:
-            each.training = mode
-        yield
-        self._module.eval()
-        for name, each, before in self._before:
-            if not _same_numbers(each.detach(), before):
-                raise TacitError(
-                    f"{name!r} of the module changes while it computes, so it would keep what it saw of rows, "
-                    "which no noise protects. Leave out what changes it."
-                )
-
-    def __exit__(self, *problem: Any) -> None:
-        for each, mode in self._modes:
-            each.training = mode
-        with torch.no_grad():
-            for _, each, before in self._before:
-                each.copy_(before)
-        self._fork.__exit__(*problem)

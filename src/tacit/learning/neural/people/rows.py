@@ -11,19 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.utils.data import DataLoader, IterableDataset
 
 from tacit import parameters
 from tacit.learning.columns import Feature
+from tacit.learning.neural.people.batches import MOST_ROWS
 from tacit.learning.training import Training, classes_of, training
 from tacit.statistics.arrays import bounds_of
 from tacit.statistics.source import ArraySource, Opened, Source
-
-_MOST_ROWS: Final = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -55,8 +55,8 @@ class Given:
 def given_rows(model: Any, data: Any, target: Any, kind: str) -> Given:
     """Rows of a curator, or arrays whose public facts are stated."""
     found: Training = training(model, data, target, kind)
-    if found.source.rows_per_unit > _MOST_ROWS:
-        allowed = f"at most {_MOST_ROWS:,}: a step computes as many rows for each person, also where there are fewer"
+    if found.source.rows_per_unit > MOST_ROWS:
+        allowed = f"at most {MOST_ROWS:,}: a step computes as many rows for each person, also where there are fewer"
         raise parameters.refuse("rows_per_unit", allowed, found.source.rows_per_unit, "Say fewer: rows_per_unit=8.")
     several = found.source.rows_per_unit > 1
     names = [each.name for each in found.columns]
@@ -105,6 +105,10 @@ def _coordinates(codes: Any, features: Any, meanings: Any) -> NDArray[np.float32
 
 def given_arrays(model: Any, data: Any, target: Any, kind: str) -> Given:
     """Arrays, tensors or a Dataset, taken as they are; or by their public facts where these are stated."""
+    if isinstance(data, (DataLoader, IterableDataset)):
+        loader = isinstance(data, DataLoader) and not isinstance(data.dataset, IterableDataset)
+        hint = "Give its .dataset: samples are drawn here." if loader else "People are drawn by their places."
+        raise parameters.refuse("X", "arrays, tensors, or a Dataset with places", type(data).__name__, hint)
     if model.bounds is not None or model.values is not None:
         return given_rows(model, data, target, kind)
     if target is None and hasattr(data, "__getitem__") and hasattr(data, "__len__") and not hasattr(data, "shape"):
@@ -116,10 +120,21 @@ def given_arrays(model: Any, data: Any, target: Any, kind: str) -> Given:
     inputs = data if isinstance(data, torch.Tensor) else torch.from_numpy(_numbers(data))
     if inputs.dim() < 2:
         raise ValueError("Expected 2D array, got 1D array instead. Reshape your data.")
-    inputs = inputs.float() if inputs.dtype.is_floating_point else inputs.long()
-    y = np.asarray(target).reshape(-1)
+    # the network that is made where none is given wants real numbers
+    real = inputs.dtype.is_floating_point or model.module is None
+    inputs = inputs.float() if real else inputs.long()
+    _finite("X", inputs)
+    y = np.asarray(target)
+    if y.ndim and y.size != len(y):
+        hint = (
+            "Of one column for each class: y.argmax(axis=1)." if kind == "class" else "Fit one model for each number."
+        )
+        raise parameters.refuse("y", "one label for each row", f"the shape {y.shape}", hint)
+    y = y.reshape(-1)
     if len(y) != len(inputs):
         raise parameters.refuse("X and y", "of one length", f"{len(inputs)} and {len(y)} rows")
+    if y.dtype.kind == "f":
+        _finite("y", torch.from_numpy(y.astype(np.float64)))
     classes: tuple[Any, ...] = ()
     scale = (0.0, 1.0)
     if kind == "class":
@@ -141,9 +156,23 @@ def given_arrays(model: Any, data: Any, target: Any, kind: str) -> Given:
     return Given(ArraySource((), {}, {}), shape, inputs.dtype, "y", (), (), classes, scale, 1, people)
 
 
+def _finite(name: str, found: Any) -> None:
+    """Refuse numbers that are none, as scikit-learn does: the holder of arrays sees them anyway."""
+    if found.dtype.is_floating_point and not bool(torch.isfinite(found).all()):
+        wrong = "NaN" if bool(torch.isnan(found).any()) else "infinity or a value too large for dtype('float32')"
+        raise ValueError(f"Input {name} contains {wrong}.")
+
+
 def _numbers(data: Any) -> Any:
+    if hasattr(data, "toarray"):
+        raise parameters.refuse("X", "a dense array", f"a sparse {type(data).__name__}", "Use X.toarray().")
     array = np.asarray(data)
     if array.dtype.kind not in "fiub":
+        names = getattr(data, "columns", ())
+        texts = [str(name) for name in names if np.asarray(data[name]).dtype.kind not in "fiub"]
+        if texts:
+            hint = f"Say which values there are, values={{{texts[0]!r}: [...]}}, and bounds=; or leave them out."
+            raise parameters.refuse("X", "columns of numbers", f"no numbers in {', '.join(texts)}", hint)
         raise parameters.refuse("X", "numbers", f"the type {array.dtype}")
     return np.ascontiguousarray(array)
 
@@ -161,7 +190,10 @@ def vectors_of(model: Any, data: Any) -> Any:
     if model._features:
         return torch.from_numpy(np.ascontiguousarray(model._vectors(data)))
     found = data if isinstance(data, torch.Tensor) else torch.from_numpy(_numbers(data))
-    if tuple(found.shape[1:]) != model._shape:
-        expected = f"rows of the shape {model._shape}"
-        raise ValueError(f"X has {found.shape[1]} features: the model was fitted on {expected}.")
-    return found
+    shape = tuple(model._shape)
+    if found.dim() != len(shape) + 1 or tuple(found.shape[1:]) != shape:
+        expected = f"rows of the shape {shape}: the model was fitted on arrays of such rows, and not on named columns"
+        many = f"X has {found.shape[1]} features, " if found.dim() == 2 else ""
+        raise parameters.refuse("X", expected, f"{many}the shape {tuple(found.shape)}")
+    # the network that is made where none is given was fitted on real numbers
+    return found.float() if model.module is None and not found.dtype.is_floating_point else found

@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,7 +37,7 @@ class Log:
     """
 
     def __init__(self, public: tuple[Any, Any] | None = None, every: int | None = None) -> None:
-        self._public = public
+        self._public = None if public is None else _pair(public)
         self._every = None if every is None else parameters.whole("every", every, least=1)
         self.lines: list[dict[str, float]] = []
 
@@ -47,7 +48,12 @@ class Log:
             return
         line = {"step": trainer.steps_done, "epsilon": float(trainer.spent().epsilon)}
         if self._public is not None:
-            line["public_loss"] = public_loss(trainer.module, trainer.loss, *self._public)
+            try:
+                line["public_loss"] = public_loss(trainer.module, trainer.loss, *self._public)
+            except Exception as wrong:  # noqa: BLE001  # the steps so far are paid for: the run goes on without it
+                self._public = None
+                words = f"The log goes on without public_loss: the module or the loss fails on its public rows: {wrong}"
+                warnings.warn(words, stacklevel=2)
         self.lines.append(line)
 
     def save(self, path: str | Path) -> Path:
@@ -70,7 +76,7 @@ class Log:
             raise parameters.refuse("log", "one with lines", "none yet", "Give it to trainer.fit(log=log).")
         steps = Drawn("step", [each["step"] for each in self.lines])
         parts = []
-        for name in list(self.lines[0])[1:]:
+        for name in [each for each in self.lines[-1] if each != "step"]:
             drawn = Drawn(name.replace("_", " "), [each[name] for each in self.lines])
             parts += [f"<h2>{drawn.name}</h2>", *drawings([steps, drawn], "line")]
         return page("A private training run", "<h1>A private training run</h1>" + "".join(parts))
@@ -82,11 +88,26 @@ class Log:
         return target
 
 
+def _pair(public: Any) -> tuple[Any, Any]:
+    """Public rows and their targets as tensors, of one length."""
+    allowed, hint = "a pair of rows and their targets, of one length", "Write Log(public=(X, y))."
+    if not isinstance(public, (tuple, list)) or len(public) != 2:
+        raise parameters.refuse("public", allowed, type(public).__name__, hint)
+    try:
+        inputs, target = (torch.as_tensor(each) for each in public)
+    except (RuntimeError, ValueError, TypeError) as wrong:
+        raise parameters.refuse("public", f"{allowed}, as arrays or tensors", str(wrong), hint) from None
+    if not inputs.dim() or not target.dim() or len(inputs) != len(target):
+        found = f"the shapes {tuple(inputs.shape)} and {tuple(target.shape)}"
+        raise parameters.refuse("public", allowed, found, hint)
+    return inputs, target
+
+
 def public_loss(module: Any, loss: Callable[[Any, Any], Any], X: Any, y: Any) -> float:  # noqa: N803
     """The mean loss on public rows; layers that are random in training are not random here."""
     inputs, target = torch.as_tensor(X), torch.as_tensor(y)
-    inputs = inputs.float() if inputs.dtype.is_floating_point else inputs
-    target = target.float() if target.dtype.is_floating_point else target
+    inputs = inputs.float() if inputs.dtype.is_floating_point else inputs.long()
+    target = target.float() if target.dtype.is_floating_point else target.long()
     modes = [(each, each.training) for each in module.modules()]
     module.eval()
     try:
