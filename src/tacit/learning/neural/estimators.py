@@ -132,7 +132,7 @@ class _Neural(Model):
         self._shape = given.shape
         if self._kind == "class":
             self.classes_ = np.array(given.classes)
-        self._scale = given.scale
+        self._scale, self._whole = given.scale, not given.dtype.is_floating_point
 
     def _module(self, shape: tuple[int, ...], outputs: int) -> Any:
         """A copy of the module; or made by a function of (inputs, outputs); or a small one."""
@@ -181,7 +181,7 @@ class _Neural(Model):
     def _fixed(self) -> Any:
         """Made anew of plain values, and of modules with no code but torch's own."""
         own = object.__new__(NeuralClassifier if self._kind == "class" else NeuralRegressor)
-        for name in ("_features", "_scale", "_shape", "n_features_in_", "feature_names_in_", "classes_"):
+        for name in ("_features", "_scale", "_shape", "_whole", "n_features_in_", "feature_names_in_", "classes_"):
             if hasattr(self, name):
                 setattr(own, name, of_json(json.loads(json.dumps(as_json(getattr(self, name))))))
         own.module_, own._ready = self.module_, self._ready

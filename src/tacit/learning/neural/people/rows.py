@@ -195,5 +195,6 @@ def vectors_of(model: Any, data: Any) -> Any:
         expected = f"rows of the shape {shape}: the model was fitted on arrays of such rows, and not on named columns"
         many = f"X has {found.shape[1]} features, " if found.dim() == 2 else ""
         raise parameters.refuse("X", expected, f"{many}the shape {tuple(found.shape)}")
-    # the network that is made where none is given was fitted on real numbers
-    return found.float() if model.module is None and not found.dtype.is_floating_point else found
+    if found.dtype.is_floating_point or getattr(model, "_whole", False):
+        return found
+    return found.float()
