@@ -447,7 +447,10 @@ SHORT_LOOK = 60.0
 """Seconds that may pass until pip has said which build of torch it would install."""
 
 # What says most about networks in the least time; `python3 go.py neural` runs all of it.
-NEURAL_SHORT = ("test_hooked.py", "test_trainer.py", "test_batches.py", "test_features.py")
+NEURAL_SHORT = (
+    "test_hooked.py", "test_trainer.py", "test_batches.py", "test_features.py", "test_traced.py", "test_kinds.py",
+    "test_summing.py",
+)  # fmt: skip
 
 
 def neural_steps() -> dict[str, Sequence[str]]:

@@ -129,5 +129,20 @@ def vectors(columns: Sequence[Any], features: Sequence[Feature]) -> Reals:
     return np.hstack(parts) if parts else np.zeros((0, 0))
 
 
+def products(rows: Reals, weights: Reals) -> Reals:
+    """Each row times the weights, one column of the result for each of theirs: column after column is added up.
+
+    Every step works number by number, so that the bits of a row's result depend on that row alone. A product of
+    matrices adds up in an order that depends on how many rows there are, and weights that cancel make the difference
+    as large as whoever chose them likes.
+    """
+    if len(weights) != rows.shape[1]:
+        raise ValueError(f"{len(weights)} weights do not fit {rows.shape[1]} coordinates")
+    total = np.zeros((len(rows), weights.shape[1]))
+    for place in range(rows.shape[1]):
+        total += rows[:, place, None] * weights[place]
+    return total
+
+
 def _plain(value: Fraction) -> int | float:
     return int(value) if value.denominator == 1 else float(value)

@@ -31,7 +31,7 @@ from tacit import parameters
 from tacit.errors import QuestionError
 from tacit.learning.bins.binned import Binned, summed
 from tacit.learning.bins.bins import Bins, cut_columns
-from tacit.learning.columns import Feature, Reals
+from tacit.learning.columns import Feature, Reals, products
 from tacit.learning.second_moments.discriminant import Scoring, in_order
 from tacit.learning.training import Training, training
 from tacit.noise import BitSource
@@ -178,7 +178,8 @@ class GaussianNB(Scoring):
         level = np.log(self.class_prior_) - 0.5 * (np.log(self._variances) + np.square(self._means) * inverse).sum(
             axis=1
         )
-        return np.asarray(rows @ (self._means * inverse).T - 0.5 * np.square(rows) @ inverse.T + level)
+        squares = products(np.square(rows), inverse.T)
+        return np.asarray(products(rows, (self._means * inverse).T) - 0.5 * squares + level)
 
 
 def normal_classes(counts: Reals, sums: Reals, squares: Reals, noise: float, weight: int) -> tuple[Reals, Reals, Reals]:

@@ -17,7 +17,7 @@ Source: Dwork, McSherry, Nissim, Smith 2006; the ROC curve from a noisy histogra
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final
 
@@ -25,13 +25,15 @@ import numpy as np
 
 from tacit import parameters
 from tacit.curator import Curator, Price, Rows
+from tacit.curator.elsewhere import must_be_here
 from tacit.errors import QuestionError
 from tacit.learning.columns import Feature, Reals, features_of
 from tacit.learning.evaluation.evaluation import Evaluation, Layout
+from tacit.learning.evaluation.inside import is_network
 from tacit.learning.evaluation.predictions import Predictor, Table, decoded, predictor
 from tacit.learning.evaluation.residuals import GRID, in_steps, row_terms, steps_of
 from tacit.learning.evaluation.residuals import largest_error as cut_at
-from tacit.learning.evaluation.tested import tested_arrays
+from tacit.learning.evaluation.tested import tested_arrays, tested_whole
 from tacit.learning.remembered import RememberedArrays, keyed_digest, token_of
 from tacit.mechanisms import Gaussian
 from tacit.noise import BitSource
@@ -76,7 +78,8 @@ def evaluate(
     '1'
     """
     model = model._chosen() if hasattr(type(model), "_chosen") else model  # a search stands for its best model
-    found = predictor(model)
+    held = not isinstance(rows, (Rows, Source, Curator))  # by the caller
+    found = _of_own_arrays(model) if held and is_network(model) else predictor(model)
     price, chance = parameters.budget(epsilon, delta)
     parameters.level("level", level)
     many = parameters.whole("bins", bins, least=2)
@@ -84,7 +87,7 @@ def evaluate(
         raise parameters.refuse("bins", f"an even number up to {_MOST_BINS}, so that one half is an edge", bins)
     if isinstance(rows, Curator):
         raise parameters.refuse("rows", 'rows of a curator, curator.rows("SELECT ..."), or arrays', "a curator")
-    if isinstance(rows, (Rows, Source)):
+    if not held:
         for name, given in (("groups", groups), ("target_bounds", target_bounds)):
             if given is not None:
                 raise parameters.refuse(name, "left out where a curator has the data: its policy states it", given)
@@ -92,6 +95,8 @@ def evaluate(
         found = found.acquainted(tested.features)
     else:
         tested = _tested_of_arrays(model, found, rows, target, by, groups, target_bounds)
+    if found.asks in ("probability", "score") and len(tested.classes) != 2:
+        found = replace(found, asks="class")  # a score of two classes is used where the rows have exactly these two
     facts = _Facts(found, tested, many, _largest(found, tested, largest_error))
     noise = facts.noise(price, chance)
     layout = facts.layout(type(model).__name__, noise)
@@ -121,6 +126,20 @@ def evaluate(
     }
     finding = tested.source.release(asked, _price(price, chance, noise), compute, level=level, analyst=analyst)
     return Evaluation(layout, finding)
+
+
+def _of_own_arrays(model: Any) -> Predictor:
+    """A network that runs as it is, since the caller holds the rows."""
+    from tacit.learning.evaluation import networks  # torch is loaded for networks alone
+
+    return networks.of_own_arrays(model)
+
+
+def _whole(model: Any, data: Any) -> Any:
+    from tacit.learning.evaluation import networks
+
+    must_be_here(data)
+    return networks.as_array(model, data)
 
 
 def _largest(found: Predictor, tested: Tested, given: parameters.Number | None) -> float:
@@ -160,9 +179,8 @@ class _Facts:
 
     @property
     def asks(self) -> str:
-        """A score of two classes is used where the rows have exactly these two."""
-        asks = self.found.asks
-        return "class" if asks in ("probability", "score") and len(self.tested.classes) != 2 else asks
+        """What the model is asked for."""
+        return self.found.asks
 
     @property
     def may_fail(self) -> bool:
@@ -311,7 +329,11 @@ def _tested_of_arrays(
 ) -> Tested:
     is_number = found.asks == "number"
     bounds = target_bounds if target_bounds is not None else getattr(model, "target_bounds", None)
-    given = tested_arrays(found, data, target, by, groups, getattr(model, "_features", ()))
+    features = getattr(model, "_features", ())
+    if is_network(model) and not features and not hasattr(data, "columns"):
+        given = tested_whole(_whole(model, data), target, by, groups)
+    else:
+        given = tested_arrays(found, data, target, by, groups, features)
     low, high = 0.0, 1.0
     if is_number:
         if bounds is None:

@@ -1,13 +1,17 @@
 """What a fixed model predicts for a row: a function of that row alone, which never fails.
 
 Promise: the cell that a row is counted in depends on the row and on the model, and not on the other rows, their number
-or their order. Floating point adds up in an order that depends on how many rows a call has. So
+or their order. A product of matrices adds up in an order that depends on how many rows a call has, and whoever brings a
+model can make that as large as they like, with weights that cancel. So
 
-- a model of scikit-learn sees one row at a time. Only classes of scikit-learn, numpy and scipy are taken, without
-  functions that users wrote, and random states inside a model are put back before each row;
-- a model of this room, or one of scikit-learn that is known to be a function of the row up to rounding (`by_row`),
-  sees blocks of rows; a row that is within a billionth of the edge of a cell, or whose block fails, is shown to the
-  model again, alone, and that prediction counts.
+- models of this room, made anew of plain numbers, say the same of a row in every block, bit for bit: they work number
+  by number (`columns.products`), and networks compute each row by itself;
+- so do trees and linear models of scikit-learn, or are made to (`by_row`);
+- only their last step, a logistic function or a share, is rounded in any order, by far less than a billionth: a row
+  that is within a billionth of the edge of a cell, or whose block fails, is shown to the model again, alone, and that
+  prediction counts;
+- any other model of scikit-learn sees one row at a time. Only classes of scikit-learn, numpy and scipy are taken,
+  without functions that users wrote (`inside`), and random states inside a model are put back before each row.
 
 A row at which a model fails, or predicts what is neither a number nor one of its classes, has no prediction and is
 counted in a cell for such rows. What a model prints or warns of is dropped.
@@ -25,7 +29,6 @@ import copy
 import hashlib
 import io
 import pickle
-import types
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -40,9 +43,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit import parameters
 from tacit.learning.columns import Feature, Reals
-from tacit.learning.evaluation.by_row import is_by_row, may_refuse_a_number
-from tacit.learning.model import Model
-from tacit.learning.trees.tree_shapes import walks_end
+from tacit.learning.evaluation.by_row import by_row, may_refuse_a_number, takes_names
+from tacit.learning.evaluation.inside import is_ours, look_over, random_states, refuse_shadows
 from tacit.statistics.source import Whole
 
 NONE: Final = -1
@@ -51,10 +53,6 @@ _NEAR: Final = 1e-9  # far above what the order of sums can change
 _BLOCK: Final = 1 << 14
 _ALONE: Final = 16
 """At least this many rows are shown alone."""
-_PLAIN: Final = (str, bytes, int, float, bool, type(None), np.random.RandomState, np.random.Generator)
-_WRITTEN: Final = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
-_CLASSES: Final = ("sklearn", "numpy", "scipy", "builtins", "tacit")
-_FUNCTIONS: Final = ("sklearn.feature_selection", "sklearn.metrics")  # held, but not called, by fitted models
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +91,9 @@ class Predictor:
                 return self._told(self._one_by_one(shown, range(len(shown))), place_of)[:many]
             said, unsure = self._by_blocks(shown)
             found, moved = place_of(said), _NEAR * np.maximum(np.abs(said), 1.0)
-            near = (place_of(said - moved) != found) | (place_of(said + moved) != found)
+            near = np.zeros(len(said), dtype=bool)
+            if self.asks != "class":  # whether a class is near another is said by its scores
+                near = (place_of(said - moved) != found) | (place_of(said + moved) != found)
             alone = np.flatnonzero((near | unsure)[:many])
             alone = np.concatenate([alone, np.arange(many, len(shown))[: max(0, _ALONE - len(alone))]])
             said[alone] = self._one_by_one(shown, alone)
@@ -125,7 +125,7 @@ class Predictor:
 
     def _one_by_one(self, table: Any, rows: Any) -> Reals:
         said = np.full(len(rows), np.nan)
-        kept = _random_states(self.model)
+        kept = random_states(self.model)
         for place, row in enumerate(rows):
             for put_back in kept:
                 put_back()
@@ -137,8 +137,9 @@ class Predictor:
 
     def _asked(self, rows: Any) -> tuple[Reals, NDArray[np.bool_]]:
         """What the model predicts, and whether the largest of several scores stands out."""
-        shown = _shown(rows, None if self.is_ours else self.names)
-        sure = np.ones(len(rows), dtype=bool)
+        plain = self.is_ours or (_all_numbers(rows) and not takes_names(self.model))
+        shown = _shown(rows, None if plain else self.names)
+        sure, none = np.ones(len(rows), dtype=bool), np.zeros(len(rows), dtype=bool)
         if self.asks == "number":
             return np.asarray(self.model.predict(shown), dtype=np.float64).reshape(len(rows)), sure
         if self.asks == "probability":
@@ -147,40 +148,49 @@ class Predictor:
             return special.expit(np.asarray(self.model.decision_function(shown), dtype=np.float64)), sure
         if self.in_blocks and hasattr(self.model, "predict_proba"):
             scores = np.sort(np.asarray(self.model.predict_proba(shown)), axis=1)
-            sure = scores[:, -1] - scores[:, -2] > _NEAR
+            sure, none = scores[:, -1] - scores[:, -2] > _NEAR, np.isnan(scores[:, -1])
         elif self.in_blocks and hasattr(self.model, "decision_function"):
             raw = np.asarray(self.model.decision_function(shown)).reshape(len(rows), -1)
             scores = np.sort(raw if raw.shape[1] > 1 else np.hstack([raw, -raw]), axis=1)
             sure = scores[:, -1] - scores[:, -2] > _NEAR * np.maximum(np.abs(scores).max(axis=1), 1.0)
+            none = np.isnan(scores[:, -1])
         known = {each: place for place, each in enumerate(self.classes)}
         labels = np.asarray(self.model.predict(shown)).reshape(len(rows)).tolist()
-        return np.array([known.get(each, np.nan) for each in labels], dtype=np.float64), sure
+        said = np.array([known.get(each, np.nan) for each in labels], dtype=np.float64)
+        return np.where(none, np.nan, said), sure
 
 
 def predictor(model: Any) -> Predictor:
     """The model as `evaluate` uses it; refused where it is not fitted, or not what it is said to be."""
-    # a class that was derived from one of ours is not ours
-    ours = isinstance(model, Model) and type(model).__module__.startswith("tacit.")
     if not (is_classifier(model) or is_regressor(model)):
         raise parameters.refuse("model", "a classifier or a regressor of scikit-learn's kind", type(model).__name__)
-    check_is_fitted(model)
+    ours = is_ours(model)  # a class that was derived from one of ours is not ours
     if ours:
+        refuse_shadows(model)
+        check_is_fitted(model)
         model = model._without_own_code()
     else:
-        _looked_over(model, set())
+        look_over(model, set())
+    check_is_fitted(model)
     try:
-        fixed, digest = model._fixed() if ours else copy.deepcopy(model), hashlib.sha256(_bytes_of(model)).hexdigest()
+        # everything below asks this copy, never the model that was handed over
+        fixed = model._fixed() if ours else copy.deepcopy(model)
+        digest = hashlib.sha256(fixed._as_bytes() if ours else pickle.dumps(model)).hexdigest()  # never read again
     except (TypeError, AttributeError, pickle.PicklingError):
         hint = "A model is a fixed object: it can be copied."
         raise parameters.refuse("model", "one that can be written down", type(model).__name__, hint) from None
-    blocks = ours or is_by_row(model)
+    return asked_of(fixed, ours, ours or by_row(fixed), digest)
+
+
+def asked_of(model: Any, is_ours: bool, in_blocks: bool, digest: str) -> Predictor:
+    """What a model that may see rows is asked for."""
     names = getattr(model, "feature_names_in_", None)
     known = None if names is None else tuple(str(each) for each in names)
     width = getattr(model, "n_features_in_", None)
     if width is None:
         raise parameters.refuse("model", "one that knows its number of columns (n_features_in_)", type(model).__name__)
     if is_regressor(model):
-        return Predictor(fixed, "number", (), known, int(width), ours, blocks, digest)
+        return Predictor(model, "number", (), known, int(width), is_ours, in_blocks, digest)
     classes = np.asarray(getattr(model, "classes_", None))
     if classes.ndim != 1 or len(classes) < 2:
         raise parameters.refuse("model", "one with at least two classes_, of one target", type(model).__name__)
@@ -188,65 +198,13 @@ def predictor(model: Any) -> Predictor:
     if len(classes) == 2:
         asks = "probability" if hasattr(model, "predict_proba") else asks
         asks = "score" if asks == "class" and hasattr(model, "decision_function") else asks
-    return Predictor(fixed, asks, tuple(classes.tolist()), known, int(width), ours, blocks, digest)
-
-
-def _bytes_of(model: Any) -> bytes:
-    if isinstance(model, Model):
-        return model._as_bytes()
-    return pickle.dumps(model)  # never read again: only its digest is kept
-
-
-def _looked_over(thing: Any, seen: set[int]) -> None:
-    """Refuse code that is not of scikit-learn, numpy or scipy: it could look beyond its row, or do more with it."""
-    if id(thing) in seen or isinstance(thing, _PLAIN):
-        return
-    seen.add(id(thing))
-    written = isinstance(thing, _WRITTEN)
-    home = str(getattr(thing, "__module__", None)) if written else type(thing).__module__
-    if not any(home == each or home.startswith(f"{each}.") for each in (_FUNCTIONS if written else _CLASSES)):
-        found = getattr(thing, "__name__", type(thing).__name__)
-        hint = "Others could do more with a row than predict."
-        raise parameters.refuse("model", "made of classes of scikit-learn alone", f"{home}.{found}", hint)
-    if type(thing).__name__ == "DummyClassifier" and thing.strategy in ("stratified", "uniform"):
-        raise parameters.refuse("model", "one whose predictions are not drawn", f"DummyClassifier({thing.strategy!r})")
-    if not walks_end(thing):
-        hint = "A row could be sent round in it for ever."
-        raise parameters.refuse("model", "trees in which every walk ends at a leaf", type(thing).__name__, hint)
-    if not written:
-        for each in _inside(thing):
-            _looked_over(each, seen)
-
-
-def _inside(thing: Any) -> list[Any]:
-    if isinstance(thing, np.ndarray):
-        return list(thing.ravel().tolist()) if thing.dtype == object else []
-    if isinstance(thing, dict):
-        return [*thing.keys(), *thing.values()]
-    if isinstance(thing, (list, tuple, set, frozenset)):
-        return list(thing)
-    return list(vars(thing).values()) if hasattr(thing, "__dict__") and not isinstance(thing, type) else []
-
-
-def _random_states(thing: Any, seen: set[int] | None = None) -> list[Callable[[], None]]:
-    """For every random state inside, how to put it back."""
-    known = set() if seen is None else seen
-    if id(thing) in known or isinstance(thing, (str, bytes, int, float, bool, type(None))):
-        return []
-    known.add(id(thing))
-    if isinstance(thing, np.random.RandomState):
-        state = thing.get_state()
-        return [lambda: thing.set_state(state)]
-    if isinstance(thing, np.random.Generator):
-        inner, kept = thing.bit_generator, thing.bit_generator.state
-        return [lambda: setattr(inner, "state", kept)]
-    return [put_back for each in _inside(thing) for put_back in _random_states(each, known)]
+    return Predictor(model, asks, tuple(classes.tolist()), known, int(width), is_ours, in_blocks, digest)
 
 
 @contextlib.contextmanager
 def _quietly(model: Any) -> Iterator[None]:
     """Drop what is printed or warned of, and put random states back as they were."""
-    kept = _random_states(model)
+    kept = random_states(model)
     nowhere = io.StringIO()
     try:
         with (
@@ -265,7 +223,10 @@ def _quietly(model: Any) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Columns of one length that can be cut into rows; types are those of the columns, never of what is in them."""
+    """Columns of one length that can be cut into rows; types are those of the columns, never of what is in them.
+
+    Rows of another shape, as images are, are one column.
+    """
 
     columns: tuple[NDArray[Any], ...]
 
@@ -285,14 +246,20 @@ class Table:
         return Table(tuple(each[there] for each in self.columns))
 
 
+def _all_numbers(table: Table) -> bool:
+    return all(each.dtype.kind == "f" for each in table.columns)
+
+
 def _shown(table: Table, names: Sequence[str] | None) -> Any:
-    """The table as a model takes it: a frame where the model knows names, otherwise a matrix."""
+    """The table as a model takes it: a frame where the model knows names, otherwise a matrix, or rows of any shape."""
+    if table.columns[0].ndim > 1:
+        return table.columns[0]
     if names is not None:
         from tacit.answer.exported import library
 
         pandas = library("pandas")
         return pandas.DataFrame(dict(zip(names, table.columns, strict=True)), columns=list(names))
-    if all(each.dtype.kind == "f" for each in table.columns):
+    if _all_numbers(table):
         return np.stack(table.columns, axis=1)
     mixed = np.empty((len(table), len(table.columns)), dtype=object)
     for place, each in enumerate(table.columns):

@@ -48,9 +48,7 @@ def tested_arrays(
 ) -> TestedArrays:
     """What `evaluate(model, data, target, by=...)` means for arrays."""
     must_be_here(data)
-    if target is None or isinstance(target, str):
-        allowed = "an array with the true value of each row, where the data are arrays"
-        raise parameters.refuse("target", allowed, target)
+    _must_be_array(target)
     if type(data) is dict:
         raise parameters.refuse("rows", "a matrix, a data frame, or rows of a curator", "a mapping")
     frame = hasattr(data, "columns")
@@ -69,9 +67,7 @@ def tested_arrays(
         raise parameters.refuse("rows", allowed, f"{len(own)}: {', '.join(own)}")
     listed = {each.name: each.labels for each in features if each.options is not None}
     table = Table(tuple(_column(columns[name], name in listed) for name in names))
-    truth = np.asarray(target, dtype=None if isinstance(getattr(target, "dtype", None), np.dtype) else object)
-    if truth.ndim != 1 or len(truth) != len(table):
-        raise parameters.refuse("target", f"one value for each of the {len(table):,} rows", str(truth.shape))
+    truth = _truth(target, len(table))
     there = np.ones(len(table), dtype=bool)
     if found.is_ours:
         for name, each in zip(names, table.columns, strict=True):
@@ -84,6 +80,37 @@ def tested_arrays(
         raise parameters.refuse("by", f"one value for each of the {len(table):,} rows", len(values))
     which = _places(values, options)
     return TestedArrays(table, truth, which, options, label, there & (which >= 0))
+
+
+def tested_whole(data: NDArray[Any], target: Any, by: Any, groups: Any) -> TestedArrays:
+    """What it means for rows of any shape, as networks take them: they have no columns."""
+    _must_be_array(target)
+    table, truth = Table((data,)), _truth(target, len(data))
+    there = np.ones(len(data), dtype=bool)
+    if by is None:
+        return TestedArrays(table, truth, np.zeros(len(data), dtype=np.int64), (), None, there)
+    if isinstance(by, str):
+        raise parameters.refuse("by", "an array with the group of each row, where rows have no columns", by)
+    label, values, options = _grouped(by, groups, {}, {})
+    if len(values) != len(data):
+        raise parameters.refuse("by", f"one value for each of the {len(data):,} rows", len(values))
+    which = _places(values, options)
+    return TestedArrays(table, truth, which, options, label, which >= 0)
+
+
+def _must_be_array(target: Any) -> None:
+    if target is None or isinstance(target, str):
+        allowed = "an array with the true value of each row, where the data are arrays"
+        raise parameters.refuse("target", allowed, target)
+
+
+def _truth(target: Any, many: int) -> NDArray[Any]:
+    if hasattr(target, "detach"):  # a tensor
+        target = np.asarray(target.detach().cpu())
+    truth = np.asarray(target, dtype=None if isinstance(getattr(target, "dtype", None), np.dtype) else object)
+    if truth.ndim != 1 or len(truth) != many:
+        raise parameters.refuse("target", f"one value for each of the {many:,} rows", str(truth.shape))
+    return truth
 
 
 def _grouped(by: Any, groups: Any, columns: Any, listed: Any) -> tuple[str, NDArray[Any], tuple[Any, ...]]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from tacit import parameters
 from tacit.learning.bins.losses import proportions
-from tacit.learning.columns import Reals
+from tacit.learning.columns import Reals, products
 from tacit.learning.linear.linear_rounds import GRADIENT, NEWTON, Rounds, plan_rounds
 from tacit.learning.linear.margin_losses import FINE, LOGISTIC, Loss
 from tacit.learning.linear.perturbed import OBJECTIVE, OUTPUT, Perturbed, plan_perturbed
@@ -88,9 +88,9 @@ class LearnedInRounds(Deciding):
 
     def _scores(self, X: Any) -> Reals:  # noqa: N803
         moved = self._vectors(X) - self._centre
-        sizes = np.linalg.norm(moved, axis=1, keepdims=True)
+        sizes = np.sqrt(products(np.square(moved), np.ones((moved.shape[1], 1))))
         moved = moved * np.minimum(1.0, self._radius / np.maximum(sizes, 1e-12))
-        return np.asarray(moved @ self._weights + self._levels)
+        return np.asarray(products(moved, self._weights) + self._levels)
 
 
 class LogisticRegression(LearnedInRounds, Scoring):

@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from tacit import parameters
-from tacit.learning.columns import Reals
+from tacit.learning.columns import Reals, products
 from tacit.learning.linear.intervals import told_line
 from tacit.learning.model import Model, scales
 from tacit.learning.second_moments.second_moments import moments_for
@@ -80,7 +80,7 @@ class _Linear(RegressorMixin, Model):
         """The line at these rows, each value clamped to its bounds."""
         rows = self._vectors(X)
         slopes, level, half, middle = self._line
-        return np.asarray(middle + half * (level + rows @ slopes))
+        return np.asarray(middle + half * (level + products(rows, np.asarray(slopes)[:, None])[:, 0]))
 
 
 class LinearRegression(_Linear):

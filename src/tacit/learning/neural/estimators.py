@@ -8,8 +8,8 @@ fit again of a curator's rows is stored, free, and gives the same weights. The n
 Weights are averaged over steps (`averages`).
 
 Whose code sees rows: with rows of a curator only torch's own (`traced`); with arrays a module may be anything, as the
-holder of arrays sees them anyway. Predictions are computed in float64, so that the prediction for a row is the same
-among other rows as alone, far more exactly than `learning.evaluate` needs.
+holder of arrays sees them anyway. Predictions are computed in float64; where rows must not change each other's
+prediction at all (`learning.evaluate`), each is computed by itself.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from tacit.learning.columns import Reals
+from tacit.learning.columns import Reals, products
 from tacit.learning.model import Model
 from tacit.learning.second_moments.second_moments import Moments, moments_for
 from tacit.statistics.moments.positive import nearest_positive
@@ -36,7 +36,7 @@ class Deciding(ClassifierMixin, Model):
         return tags
 
     def _scores(self, X: Any) -> Reals:  # noqa: N803
-        return np.asarray(self._vectors(X) @ self._weights + self._levels)
+        return np.asarray(products(self._vectors(X), self._weights) + self._levels)
 
     def decision_function(self, X: Any) -> Reals:  # noqa: N803
         """Scores of the classes; for two classes, how far the second is above the first."""
