@@ -57,7 +57,7 @@ def rational(name: str, value: Any, allowed: str = "a finite number") -> Fractio
     >>> rational("scale", 0.5), rational("scale", 0.1) == Fraction(1, 10)
     (Fraction(1, 2), False)
     """
-    if isinstance(value, Fraction):
+    if type(value) is Fraction:
         return value
     if type(value) is int:
         return Fraction(value)
@@ -72,8 +72,8 @@ def rational(name: str, value: Any, allowed: str = "a finite number") -> Fractio
             return Fraction(float(value))
         if isinstance(value, (Decimal, str)):
             return Fraction(_of_readable_size(value))
-        if isinstance(value, numbers.Rational):
-            return Fraction(value)
+        if isinstance(value, numbers.Rational):  # made anew: nothing of a class of the caller's own is kept
+            return Fraction(int(value.numerator), int(value.denominator))
     except (ValueError, ZeroDivisionError, OverflowError) as bad:
         if isinstance(bad, ParameterError):
             raise
@@ -197,9 +197,10 @@ def whole(name: str, value: Any, *, least: int = 0) -> int:
             value = value.numerator
         else:
             raise refuse(name, allowed, value)
-    if value < least:
+    exact = int(value)
+    if exact < least:
         raise refuse(name, allowed, value)
-    return int(value)
+    return exact
 
 
 def as_said(found: object) -> str:

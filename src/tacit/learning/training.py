@@ -74,6 +74,9 @@ def training(model: Any, data: Any, target: Any, kind: str | None) -> Training:
 
 
 def _of_rows(model: Any, source: Source, target: Any, kind: str | None) -> Training:
+    from tacit.learning.evaluation.inside import refuse_others  # it knows all models, which know this
+
+    refuse_others(model)
     for name in ("bounds", "values", "classes", "target_bounds"):
         if getattr(model, name, None) is not None:
             allowed = "left out where a curator has the data: its policy states it"

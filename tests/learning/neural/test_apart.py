@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
@@ -188,3 +189,93 @@ def test_what_cannot_be_followed_is_trained_in_a_slower_way_and_says_so(module: 
     before = [each.detach().clone() for each in own.module.parameters()]
     own.fit()
     assert not any(torch.equal(old, new) for old, new in zip(before, own.module.parameters(), strict=True))
+
+
+class FirstBatch(nn.Module):
+    """Centres by the mean of the first batch that it ever meets."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mean, self.layer = None, nn.Linear(3, 2)
+
+    def forward(self, x: Any) -> Any:
+        if self.mean is None:
+            self.mean = x.detach().mean(0)
+        return self.layer(x - self.mean)
+
+
+class Keeps(nn.Module):
+    """Keeps what it saw in a list, and adds the first of it to whatever comes later."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[Any] = []
+        self.layer = nn.Linear(3, 2)
+
+    def forward(self, x: Any) -> Any:
+        first = self.seen[0][:1].sum() if self.seen else 0.0
+        self.seen.append(x.detach().clone())
+        return self.layer(x + first)
+
+
+@pytest.mark.parametrize("ways", [{}, {"strict": True}, {"exact": True}])
+@pytest.mark.parametrize("made", [FirstBatch, Keeps])
+def test_what_a_module_keeps_of_one_chunk_is_gone_for_the_next(made: Any, ways: dict[str, Any]) -> None:
+    """Where it mixes people inside a chunk it is refused; elsewhere nothing of a person is there for others."""
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    X[7] = 1e3
+    given: dict[str, Any] = {
+        "data": (X, np.arange(60) % 2),
+        "loss": entropy,
+        "clipping": "flat",
+        "clip": 0.01,
+        "size": 60,
+    }
+    if made is FirstBatch and not ways:
+        with pytest.raises(TacitError, match="mixes people"):
+            trainer(made(), **given)
+        return
+    own = trainer(made(), **given, **ways)
+    before = {name: each for name, each in vars(own.module).items() if name in ("mean", "seen")}
+    rest = np.arange(20, 40)
+    own._sum(np.append(7, rest))
+    moved = own._sum(np.append(rest, 7)) - own._sum(rest)
+    assert float(moved.norm()) <= float(own._grid.sigma / own.run.multiplier)
+    own.fit()
+    assert before in ({"mean": None}, {"seen": []})
+    assert {name: vars(own.module)[name] for name in before} == before
+
+
+class Depth(nn.Module):
+    """Stochastic depth: one draw decides for the whole chunk."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.last = nn.Linear(3, 3), nn.Linear(3, 2)
+
+    def forward(self, x: Any) -> Any:
+        keep = (torch.rand(()) < 0.5).float() if self.training else 0.5
+        return self.last(x + keep * torch.tanh(self.layer(x)))
+
+
+def test_a_draw_that_several_people_share_becomes_one_for_each() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    own = trainer(Depth(), data=(X, np.arange(60) % 2), loss=entropy, size=60)
+    assert any("draws for several" in note for note in own.notes)
+    dropped = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.5), nn.Linear(4, 2))
+    assert not trainer(dropped, data=(X, np.arange(60) % 2), loss=entropy, size=60).notes
+
+
+@pytest.mark.parametrize("ways", [{}, {"strict": True}, {"exact": True}])
+@pytest.mark.parametrize("draw", [random.random, np.random.random])
+def test_draws_that_are_not_torchs_are_refused(draw: Any, ways: dict[str, Any]) -> None:
+    class Drops(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(3, 2)
+
+        def forward(self, x: Any) -> Any:
+            return self.layer(x) * (0.0 if self.training and draw() < 1e-6 else 1.0)
+
+    with pytest.raises(TacitError, match="numpy's generator"):
+        trainer(Drops(), data=(np.ones((60, 3)), np.arange(60) % 2), loss=entropy, **ways)

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tacit import learning, parameters
+from tacit import parameters
 from tacit.learning.model import NETWORKS, Model
 from tacit.learning.trees.tree_shapes import walks_end
 
@@ -34,7 +34,18 @@ def is_ours(model: Any) -> bool:
     if own.__name__ in NETWORKS:
         home = sys.modules.get("tacit.learning.neural.estimators")  # without it there is no such model
         return home is not None and getattr(home, own.__name__) is own
+    learning: Any = sys.modules["tacit.learning"]  # it imports this, so it is there
     return own.__name__ in learning.__all__ and getattr(learning, own.__name__) is own
+
+
+def refuse_others(model: Any) -> None:
+    """Refuse a model with code of anyone else's, before it is fitted to rows of a curator."""
+    if not is_ours(model):
+        hint = "A class of one's own has code of its own, which would see rows."
+        raise parameters.refuse(
+            "model", "of a class of tacit.learning, for rows of a curator", type(model).__name__, hint
+        )
+    refuse_shadows(model)
 
 
 def is_network(model: Any) -> bool:
@@ -54,12 +65,13 @@ def refuse_shadows(model: Any) -> None:
 def look_over(thing: Any, seen: set[int]) -> None:
     """Refuse code that is not of scikit-learn, numpy or scipy: it could look beyond its row, or do more with it."""
     own = type(thing)
-    if id(thing) in seen or own in _NUMBERS or own in _STATES:
+    written = _is_one(own, _WRITTEN)
+    if id(thing) in seen or _is_one(own, (*_NUMBERS, *_STATES)):
         return
     seen.add(id(thing))
-    is_known = _is_from(thing, _FUNCTIONS) if own in _WRITTEN else own in _HOLDING or _is_class(thing)
+    is_known = _is_from(thing, _FUNCTIONS) if written else _is_one(own, _HOLDING) or _is_class(thing)
     if not is_known:
-        home = getattr(thing if own in _WRITTEN or own is type else own, "__module__", None)
+        home = getattr(thing if written or own is type else own, "__module__", None)
         found = f"{home}.{getattr(thing, '__name__', own.__name__)}"
         hint = "Others could do more with a row than predict."
         raise parameters.refuse("model", "made of classes of scikit-learn alone", found, hint)
@@ -68,7 +80,7 @@ def look_over(thing: Any, seen: set[int]) -> None:
     if not walks_end(thing):
         hint = "A row could be sent round in it for ever."
         raise parameters.refuse("model", "trees in which every walk ends at a leaf", own.__name__, hint)
-    if own not in _WRITTEN and not isinstance(thing, type):
+    if not written and not isinstance(thing, type):
         for each in inside(thing):
             look_over(each, seen)
 
@@ -76,7 +88,12 @@ def look_over(thing: Any, seen: set[int]) -> None:
 def _is_class(thing: Any) -> bool:
     """Whether it is a known class, or a thing of one."""
     own = thing if isinstance(thing, type) else type(thing)
-    return own in (*_NUMBERS, *_HOLDING) or _is_from(own, _CLASSES)
+    return _is_one(own, (*_NUMBERS, *_HOLDING)) or _is_from(own, _CLASSES)
+
+
+def _is_one(kind: Any, known: tuple[Any, ...]) -> bool:
+    """Whether it is the very same as one of these: a class may say that it is equal to any other."""
+    return any(kind is each for each in known)
 
 
 def _is_from(thing: Any, homes: tuple[str, ...]) -> bool:

@@ -31,12 +31,13 @@ from torch.nn import functional
 
 from tacit import parameters
 from tacit.curator import Curator, Rows
+from tacit.learning.evaluation.inside import refuse_others
 from tacit.learning.files import as_json, of_json
 from tacit.learning.model import Model
 from tacit.learning.neural.fitted import described, digest_of, released, restored, save
 from tacit.learning.neural.modules.courses import FixedCourse
 from tacit.learning.neural.modules.kinds import refuse_failing
-from tacit.learning.neural.modules.refused import refuse_mixing
+from tacit.learning.neural.modules.refused import refuse_mixing, refuse_watchers
 from tacit.learning.neural.modules.traced import only_torch
 from tacit.learning.neural.people.chances import ALONE
 from tacit.learning.neural.people.rows import Given, given_arrays, given_rows, vectors_of
@@ -72,9 +73,9 @@ class _Neural(Model):
         """Learn from rows of a curator and the name of the target, or from arrays, tensors or a Dataset."""
         settings = settings_of(self, *self._budget())
         of_rows = isinstance(X, (Rows, Source, Through, Curator))
-        if of_rows and type(self) not in (NeuralClassifier, NeuralRegressor):
-            hint = "A class of one's own has code of its own, which would see rows."
-            raise parameters.refuse("model", "a NeuralClassifier or a NeuralRegressor", type(self).__name__, hint)
+        if of_rows:
+            refuse_others(self)
+            refuse_watchers()
         if isinstance(self.module, nn.Module):
             refuse_mixing(self.module)
         given = given_rows(self, X, y, self._kind) if of_rows else given_arrays(self, X, y, self._kind)
@@ -174,8 +175,19 @@ class _Neural(Model):
     def _without_own_code(self) -> Any:
         """With the module's course of operations in place of its code."""
         own = copy.copy(self)
+        refuse_watchers()
         own.module, own.module_ = None, _of_torch(self.module_, self._shape)
         own._ready = copy.deepcopy(own.module_).double().eval()
+        outputs = len(self.classes_) if self._kind == "class" else 1
+        try:
+            with torch.no_grad():
+                fits = _each_alone(own._ready, torch.zeros((1, *self._shape))).size == outputs
+        except (RuntimeError, ValueError, TypeError, IndexError, AttributeError):
+            fits = False
+        if not fits:
+            raise parameters.refuse(
+                "model", f"one that gives {outputs} for a row of zeros", "one that fails, or others"
+            )
         return own
 
     def _fixed(self) -> Any:

@@ -39,10 +39,10 @@ sum of norm at most j P C (1 + g(P + 2)) and a little, entry by entry: at most 1
 Then each span's sum is rounded to whole numbers of a grid, and spans are added exactly.
 
 Random layers draw for each chunk from a fresh state that knows nothing of who is there (`people.chances`), so what they
-draw may be taken to belong to people instead of places: it is coupled, as the orders are. Who fails, so that they count
-as nothing, is found with the same draws as those of the others' sum (`summing`), so it follows from a person's own rows
-and draws. Where somebody counts as nothing, tensors of the whole chunk are written anew (`Form.without`), in one layout
-and with the same numbers.
+draw may be taken to belong to people instead of places: it is coupled, as the orders are. (No draw is shared by several
+people: `modules.draws`.) Who fails, so that they count as nothing, is found with the same draws as those of the others'
+sum (`summing`), so it follows from a person's own rows and draws. Where somebody counts as nothing, tensors of the
+whole chunk are written anew (`Form.without`), in one layout and with the same numbers.
 
 Corollary (sensitivity). Adding one person to a sample leaves, up to a coupling of the random orders, everyone in place
 but one: the new person takes a uniformly random place, and the person who stood there moves to the end. So at most two

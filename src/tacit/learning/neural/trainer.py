@@ -41,7 +41,7 @@ from tacit.learning.neural.people.batches import FEWER_PLACES, MANY_PLACES, Chun
 from tacit.learning.neural.people.chances import ALONE
 from tacit.learning.neural.people.sampling import poisson_sample, random_order
 from tacit.learning.neural.runs.corrected import CorrectedAdam
-from tacit.learning.neural.runs.interrupts import uninterrupted
+from tacit.learning.neural.runs.interrupts import put_back_torch, uninterrupted
 from tacit.learning.neural.runs.journal import Journal
 from tacit.learning.neural.runs.ordered import BITS, Correlated, OrderedRun, plan_ordered
 from tacit.learning.neural.runs.pricing import Run, plan_run
@@ -133,7 +133,7 @@ class PrivateTrainer:
         self.notes: tuple[str, ...] = ()
         self._grid_at: Callable[[Fraction], Grid]
         self._threads = torch.get_num_threads()
-        with ALONE:
+        with ALONE, put_back_torch():
             self._summing = self._tried()
         self._grid = self._grid_at(self._clip)
         self._journal = None if journal is None else Journal(journal)
@@ -158,7 +158,7 @@ class PrivateTrainer:
         if self._exact:
             self._places = self._places or BLOCK
             self._grid_at = lambda clip: exact_grid(clip, multiplier, sum(sizes))
-            rehearsed_alone(self.module, self._loss, self._people)
+            self.notes = rehearsed_alone(self.module, self._loss, self._people)
             alone = one_by_one(self.module, self._loss)
             return SummingAlone(alone, self._people, self._places, sizes, self._kind, moved)
         keep_freed_memory()
@@ -283,12 +283,15 @@ class PrivateTrainer:
 
     def fit(self, *, progress: bool = False, log: Log | None = None) -> PrivateTrainer:
         """All steps that are left; with a bar, with a log."""
-        with shown(self, progress) as moved:
-            for batch in self:
-                self.step(batch)
-                moved()
-                if log is not None:
-                    log.note(self)
+        try:
+            with shown(self, progress) as moved:
+                for batch in self:
+                    self.step(batch)
+                    moved()
+                    if log is not None:
+                        log.note(self)
+        finally:
+            self._waiting = False  # whoever interrupts it never had the batch
         return self
 
     def go_on(self, steps: int) -> PrivateTrainer:

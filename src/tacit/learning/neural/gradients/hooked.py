@@ -17,6 +17,7 @@ import torch
 from tacit.errors import TacitError
 from tacit.learning.neural.gradients.attention import attending, is_attention
 from tacit.learning.neural.gradients.convolution import is_image_layer, with_channels_last
+from tacit.learning.neural.gradients.forgetting import forgetting
 from tacit.learning.neural.gradients.forms import Form, PerPerson
 from tacit.learning.neural.gradients.layers import fitting
 from tacit.learning.neural.gradients.recurrent import is_recurrent, stepping
@@ -50,7 +51,7 @@ def book_keeping(
     changes = [*_changes(tape, module)]
 
     def gradients(chunk: Chunk) -> list[Form]:
-        with running(tape, chunk, changes):
+        with forgetting(module), running(tape, chunk, changes):
             losses = row_losses(loss(module(*chunk.inputs), chunk.target), chunk.rows)
             if not losses.requires_grad:
                 raise TacitError("The loss does not depend on any layer that learns.")

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch.func import functional_call, grad, vmap
 
+from tacit.learning.neural.gradients.forgetting import forgetting
 from tacit.learning.neural.gradients.forms import Form, PerPerson
 from tacit.learning.neural.gradients.hooked import row_losses
 from tacit.learning.neural.people.batches import Chunk
@@ -36,7 +37,7 @@ def per_sample(module: Any, loss: Callable[[Any, Any], Any]) -> Callable[[Chunk]
             return tensor.reshape(chunk.people, -1, *tensor.shape[1:])
 
         inputs = tuple(by_person(each) for each in chunk.inputs)
-        with warnings.catch_warnings():
+        with forgetting(module), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the notes say that a layer is slow here
             found = vmap(grad(person), in_dims=(None, 0, 0, 0), randomness="different")(
                 learning, inputs, by_person(chunk.target), by_person(chunk.weights)
@@ -59,9 +60,10 @@ def one_by_one(module: Any, loss: Callable[[Any, Any], Any]) -> Callable[[Chunk]
             torch.default_generator.manual_seed(seed)
             own = slice(place * copies, (place + 1) * copies)
             fed = (each[own].clone() for each in chunk.inputs)  # a layer may write over what it is fed
-            losses = row_losses(loss(module(*fed), chunk.target[own]), copies)
-            total = (losses * chunk.weights[own]).sum()
-            slopes = torch.autograd.grad(total, order, allow_unused=True)
+            with forgetting(module):
+                losses = row_losses(loss(module(*fed), chunk.target[own]), copies)
+                total = (losses * chunk.weights[own]).sum()
+                slopes = torch.autograd.grad(total, order, allow_unused=True)
             for kept, parameter, slope in zip(found, order, slopes, strict=True):
                 kept.append(torch.zeros_like(parameter) if slope is None else slope.detach())
         return [PerPerson(torch.stack(each)) for each in found]

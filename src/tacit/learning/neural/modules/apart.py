@@ -71,7 +71,7 @@ def _followed(module: Any, fed: Any) -> Any:
             if fed is None:
                 return None
         return fed
-    rule = _RULES.get(type(module))
+    rule = next((own for kind, own in _RULES.items() if type(module) is kind), None)
     if rule is None or "forward" in vars(module) or not rule(module, fed.dim()):
         return None
     given = module(fed)

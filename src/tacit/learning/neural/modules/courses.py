@@ -21,9 +21,12 @@ from torch import nn
 from tacit.errors import TacitError
 from tacit.learning.neural.modules.operations import ATTENTION, DROPOUT, FUNCTIONS
 
-Watch = Callable[[str, Sequence[int], int, Any], None]
-"""Told of each step: what it does, which earlier steps it takes, its own place, and its result."""
+Watch = Callable[[Sequence[Any], int, Any], None]
+"""Told of each step: what it is, its place, and its result."""
 INPUT: Final = "input"
+PLAIN: Final = (bool, int, float, str)
+_OF_FLOATS: Final = ("torch.zeros", "torch.ones", "torch.arange")
+"""What makes float32 of nothing; the last one only where it is told a real number."""
 KINDS: Final = {
     str(each).removeprefix("torch."): each for each in (torch.float32, torch.float64, torch.int64, torch.bool)
 }
@@ -41,7 +44,7 @@ class FixedCourse(nn.Module):
     @property
     def text(self) -> str:
         """The whole course."""
-        return json.dumps(self._steps)
+        return json.dumps(self._steps, sort_keys=True)
 
     def forward(self, rows: Any) -> Any:
         """What the course gives for these rows."""
@@ -53,7 +56,7 @@ class FixedCourse(nn.Module):
         for place, (kind, *rest) in enumerate(self._steps):
             made = rows if kind == INPUT else self._made(kind, rest, found)
             if watch is not None:
-                watch(str(rest[0]) if rest else kind, sorted(_taken(rest)), place, made)
+                watch((kind, *rest), place, made)
             found.append(made)
         return found[-1]
 
@@ -71,7 +74,9 @@ class FixedCourse(nn.Module):
         if not self.training and name == DROPOUT:
             return args[0] if args else kwargs["input"]
         if not self.training and name == ATTENTION:
-            kwargs = {**kwargs, "dropout_p": 0.0}
+            args, kwargs = [*args[:4], *([0.0] if args[4:] else []), *args[5:]], {**kwargs}
+            if len(args) < 5:
+                kwargs["dropout_p"] = 0.0
         return FUNCTIONS[name](*args, **kwargs)
 
     def _tensor(self, place: str) -> Any:
@@ -99,7 +104,7 @@ def step(place: int) -> Any:
 
 def written(value: Any) -> Any:
     """A plain argument as a course has it; `TypeError` for what is none. Its type is exactly the one it seems."""
-    if type(value) in (bool, int, float, str) or value is None:
+    if value is None or is_exactly(value, *PLAIN):
         return ["plain", value]
     if type(value) is torch.dtype and str(value).removeprefix("torch.") in KINDS:
         return ["kind", str(value).removeprefix("torch.")]
@@ -125,15 +130,57 @@ def _value(own: Any, found: Sequence[Any]) -> Any:
     return KINDS[rest[0]] if kind == "kind" else Ellipsis if kind == "ellipsis" else torch.device("cpu")
 
 
-def _taken(own: Any) -> set[int]:
+def taken(own: Any) -> set[int]:
     """The places of all earlier steps that stand somewhere in this."""
     if isinstance(own, dict):
-        return {place for each in own.values() for place in _taken(each)}
-    if not isinstance(own, list):
+        return {place for each in own.values() for place in taken(each)}
+    if not isinstance(own, (list, tuple)):
         return set()
-    if len(own) == 2 and own[0] == "step" and isinstance(own[1], int):
+    if own and own[0] == "step":
         return {own[1]}
-    return {place for each in own for place in _taken(each)}
+    return {place for each in own for place in taken(each)}
+
+
+def is_exactly(value: Any, *kinds: Any) -> bool:
+    """Whether its class is one of these: the very same, and none that says it is equal to it."""
+    return any(type(value) is each for each in kinds)
+
+
+def is_step(own: Any, place: int) -> bool:
+    """Whether this is a step that may stand at this place, in its form alone."""
+    if not isinstance(own, list) or not own or not isinstance(own[0], str):
+        return False
+    kind, *rest = own
+    if kind == INPUT:
+        return not rest
+    if kind == "output":
+        return len(rest) == 1 and _is_argument(rest[0], place)
+    if kind == "tensor":
+        return len(rest) == 1 and isinstance(rest[0], str)
+    if kind not in ("layer", "method", "call") or len(rest) != 3 or not isinstance(rest[0], str):
+        return False
+    args, kwargs = rest[1:]
+    known = isinstance(args, list) and isinstance(kwargs, dict)
+    return known and all(_is_argument(each, place) for each in (*args, *kwargs.values()))
+
+
+def _is_argument(own: Any, place: int) -> bool:
+    if not isinstance(own, list) or not own or not isinstance(own[0], str):
+        return False
+    kind, *rest = own
+    if kind in ("ellipsis", "processor"):
+        return not rest
+    if len(rest) != 1:
+        return False
+    (value,) = rest
+    if kind == "plain":
+        return value is None or is_exactly(value, *PLAIN)
+    if kind == "step":
+        return type(value) is int and 0 <= value < place
+    if kind == "kind":
+        return isinstance(value, str) and value in KINDS
+    inside = isinstance(value, list) and all(_is_argument(each, place) for each in value)
+    return inside and (kind in ("list", "tuple") or (kind == "slice" and len(value) == 3))
 
 
 def _doubled(one: Any) -> Any:
@@ -146,8 +193,10 @@ def _doubled(one: Any) -> Any:
         return one
     if one[:2] == ["method", "float"]:
         return ["method", "double", *map(_doubled, one[2:])]
-    if one[:1] == ["call"] and one[1] in ("torch.zeros", "torch.ones") and "dtype" not in one[3]:
-        return [*one[:2], _doubled(one[2]), {**_doubled(one[3]), "dtype": ["kind", "float64"]}]
+    if one[:1] == ["call"] and one[1] in _OF_FLOATS and "dtype" not in one[3]:
+        given = [each[1] for each in (*one[2], *one[3].values()) if each[0] == "plain"]
+        if one[1] != _OF_FLOATS[-1] or any(type(each) is float for each in given):
+            return [*one[:2], _doubled(one[2]), {**_doubled(one[3]), "dtype": ["kind", "float64"]}]
     return [_doubled(each) for each in one]
 
 

@@ -16,7 +16,8 @@ from typing import Any
 import torch
 
 from tacit.errors import TacitError
-from tacit.learning.neural.modules.courses import INPUT, FixedCourse
+from tacit.learning.neural.modules.courses import INPUT, FixedCourse, taken
+from tacit.learning.neural.modules.operations import ATTENTION, DROPOUT
 
 
 def refuse_failing(course: FixedCourse, rows: Any) -> None:
@@ -26,16 +27,17 @@ def refuse_failing(course: FixedCourse, rows: Any) -> None:
     """
     of_rows: set[int] = set()
 
-    def watch(name: str, taken: Sequence[int], place: int, made: Any) -> None:
+    def watch(what: Sequence[Any], place: int, made: Any) -> None:
         found = [each for each in (made if isinstance(made, (tuple, list)) else (made,)) if torch.is_tensor(each)]
-        if not found or not (name == INPUT or of_rows.intersection(taken)):
+        begins = what[0] in (INPUT, "layer") or what[1] in (DROPOUT, ATTENTION)  # chances may fail as rows may
+        if not found or not (begins or of_rows & taken(what[1:])):
             return
         of_rows.add(place)
         for each in found:
             if not (each.dtype.is_floating_point or each.dtype == torch.bool):
                 raise TacitError(
-                    f"The forward pass makes {each.dtype} of rows where it calls {name!r}. Operations on whole numbers "
-                    "fail at some values, which would tell that there are such rows. Use .float() before."
+                    f"The forward pass makes {each.dtype} of rows where it calls {what[1]!r}. Operations on whole "
+                    "numbers fail at some values, which would tell that there are such rows. Use .float() before."
                 )
 
     with torch.no_grad(), torch.random.fork_rng(devices=[]), warnings.catch_warnings():

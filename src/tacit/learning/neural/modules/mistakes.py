@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from tacit.errors import TacitError
+from tacit.learning.neural.gradients.forgetting import forgetting
 from tacit.learning.neural.gradients.hooked import row_losses
 from tacit.learning.neural.people.batches import Chunk
 
@@ -23,7 +24,7 @@ def refuse_pairs(module: Any, loss: Callable[[Any, Any], Any], chunks: Sequence[
     for chunk in chunks:
         rows = chunk.rows
         try:
-            with torch.no_grad():
+            with torch.no_grad(), forgetting(module):
                 output = module(*chunk.inputs)
                 losses = loss(output, chunk.target)
         except Exception:  # noqa: BLE001  # the rehearsal says so

@@ -76,7 +76,7 @@ def refused_argument(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) 
             return each
     if name.rpartition(".")[2] in ("norm", "normalize"):  # the nuclear norm decomposes matrices
         orders = (*args[1:2], kwargs.get("p"))
-        if any(type(each) not in (int, float, type(None)) for each in orders):
+        if not all(each is None or type(each) is int or type(each) is float for each in orders):
             return "p"
     return None
 

@@ -21,20 +21,6 @@ def same_numbers(own: Any, other: Any) -> bool:
     return bool(torch.equal(nothing, other.isnan()) and torch.equal(own[~nothing], other[~nothing]))
 
 
-def _attributes(module: Any) -> list[tuple[Any, Any]]:
-    """What layers hold, and how often it was written to, or how much is in it."""
-    held = [own for each in module.modules() for name, own in sorted(vars(each).items()) if name != "training"]
-    return [
-        (own, own._version if torch.is_tensor(own) else len(own) if isinstance(own, (list, dict, set)) else 0)
-        for own in held
-    ]
-
-
-def _unchanged(before: list[tuple[Any, Any]], after: list[tuple[Any, Any]]) -> bool:
-    pairs = zip(before, after, strict=False)
-    return len(before) == len(after) and all(one is other and a == b for (one, a), (other, b) in pairs)
-
-
 class Quiet:
     """Random layers hold still, the random state outside is not touched, and buffers stay as they are."""
 
@@ -59,17 +45,11 @@ class Quiet:
         self._module.eval()
 
     @contextlib.contextmanager
-    def as_it_trains(self, *, forgets: bool = False) -> Iterator[None]:
-        """Layers in the modes that they had before. forgets: no attribute of theirs may change."""
+    def as_it_trains(self) -> Iterator[None]:
+        """Layers in the modes that they had before."""
         for each, mode in self._modes:
             each.training = mode
-        held = _attributes(self._module)
         yield
-        if forgets and not _unchanged(held, _attributes(self._module)):
-            raise TacitError(
-                "The module keeps something in an attribute while it computes, which may be of rows. "
-                "Leave out what changes it."
-            )
         self._module.eval()
         for name, each, before in self._before:
             if not same_numbers(each.detach(), before):

@@ -13,6 +13,8 @@ from typing import Any, Final
 import torch
 from torch import nn
 from torch.nn.parameter import is_lazy
+from torch.utils._device import DeviceContext
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 from tacit import parameters
 from tacit.errors import TacitError
@@ -29,8 +31,7 @@ def refuse_mixing(module: Any) -> None:
     """Refuse a module with a layer that mixes people."""
     if not isinstance(module, nn.Module):
         raise parameters.refuse("module", "a torch.nn.Module", type(module).__name__)
-    if any(getattr(nn.modules.module, kind, None) for kind in _EVERYWHERE):
-        raise TacitError("torch has hooks on all modules, which would see people's rows. Take them off.")
+    refuse_watchers()
     for name, each in (*module.named_parameters(), *module.named_buffers()):
         if is_lazy(each):
             raise TacitError(f"{name!r} of the module has no size yet. Run one row through it first: module(row).")
@@ -61,6 +62,22 @@ def refuse_mixing(module: Any) -> None:
             raise TacitError(f"Parameter {name!r} is a {type(each).__name__}, whose code would see rows.")
     if not any(each.requires_grad for each in module.parameters()):
         raise TacitError("The module has no parameter that learns. Leave requires_grad on for some of them.")
+
+
+def refuse_watchers() -> None:
+    """Refuse whatever torch would tell of every module, every operation, or every tensor that is kept for slopes."""
+    if any(getattr(nn.modules.module, kind, None) for kind in _EVERYWHERE):
+        raise TacitError("torch has hooks on all modules, which would see people's rows. Take them off.")
+    modes = [*torch.overrides._get_current_function_mode_stack(), *_get_current_dispatch_mode_stack()]
+    if any(type(each) is not DeviceContext for each in modes):
+        raise TacitError(
+            "A mode of torch is on, which would see every operation on people's rows. Train outside of it."
+        )
+    try:
+        with torch.autograd.graph.disable_saved_tensors_hooks("saved"):
+            pass
+    except RuntimeError:
+        raise TacitError("torch has hooks on saved tensors, which would see people's rows. Take them off.") from None
 
 
 def single_precision(module: Any) -> None:

@@ -30,12 +30,14 @@ import torch
 from torch import fx, nn
 
 from tacit.errors import TacitError
+from tacit.learning.neural.gradients.forgetting import forgetting
 from tacit.learning.neural.gradients.forms import Form
 from tacit.learning.neural.gradients.gathered import gathered
 from tacit.learning.neural.gradients.hooked import book_keeping, not_understood, row_losses
 from tacit.learning.neural.gradients.per_sample import one_by_one, per_sample
 from tacit.learning.neural.modules.apart import keeps_apart
 from tacit.learning.neural.modules.courses import FixedCourse
+from tacit.learning.neural.modules.draws import draws_of_several
 from tacit.learning.neural.modules.mistakes import advice, refuse_pairs
 from tacit.learning.neural.modules.quiet import Quiet, same_numbers
 from tacit.learning.neural.people.batches import Chunk, People, fewer_than
@@ -67,6 +69,10 @@ _NOT_THOSE: Final = (
     "Gradients by book-keeping are not those of ordinary backward passes: a parameter is used outside of "
     "its own layer, or the first dimension is not people's rows. Use exact=True."
 )
+_FORGETS: Final = (
+    "What the module keeps in its attributes while it computes is put back after each chunk: it may be of rows."
+)
+_SHARES: Final = "The module draws numbers that several people share: draw for each row."
 _HOW_MANY: Final = (
     "The loss or the module depends on how many people there are: with twice as many, a row's loss is another. Give "
     "each row its own loss, and divide by nothing that counts rows: the trainer divides by the public size."
@@ -112,8 +118,11 @@ def rehearsed(
     if not strange and not is_static(module):
         strange = ["forward"]
 
-    def tried(gradients: Gradients, note: str = "", *, alone: bool = False) -> Rehearsed:
-        """These gradients, if they are right and each person's depend on that person alone; or a refusal."""
+    def tried(gradients: Gradients, note: str = "", *, apart: bool = False, alone: bool = False) -> Rehearsed:
+        """These gradients, if they are right and each person's depend on that person alone; or a refusal.
+
+        apart: each person's draws are their own however they are made; alone: so is everything else.
+        """
         quiet.back()  # what was tried before may have left something
 
         def of_changed(chunk: Chunk) -> list[Form]:
@@ -128,13 +137,16 @@ def rehearsed(
                 _same_bits(of_changed, people, fitting)
                 _same_gradients(module, loss, gradients, people)
             fewer = tuple(each for each in fewer_than(fitting) if _same_in_fewer(of_changed, people, fitting, each))
-            with quiet.as_it_trains(forgets=strict and alone):
+            with quiet.as_it_trains():
+                if draws_of_several(of_changed, people) and not apart:
+                    raise _Fails(_SHARES)
                 _same_in_company(of_changed, people, fitting)
         except _FAILURES as wrong:
             raise _failing(wrong, people) from wrong
-        return Rehearsed(gradients, (note,) if note else (), fitting, error, fewer)
+        return Rehearsed(gradients, (*((note,) if note else ()), *forgets), fitting, error, fewer)
 
     with quiet:
+        forgets = _forgets(module, people, quiet)
         refuse_pairs(module, loss, [changed(people.made_up(many)) for many in (_FEW, _FEW + 1)])
         before: list[TacitError] = []
         if strange:
@@ -151,30 +163,32 @@ def rehearsed(
                 if not strict and not isinstance(wrong, _Fails):
                     raise (TacitError(f"{MIXES} {_ADVICE}") if str(wrong) == MIXES else wrong) from None
                 before.append(wrong)
-            words = f"{_BY_PERSON}a layer writes over what it was fed, or fails otherwise."
+            words = f"{_BY_PERSON}a layer writes over what it was fed, draws for several at once, or fails otherwise."
             if not isinstance(before[0], _Fails):
                 words = f"{_BY_PERSON}this machine's kernels round by the place."
         try:
-            return tried(per_sample(module, loss), words)
+            return tried(per_sample(module, loss), words, apart=True)
         except TacitError as wrong:
             before.append(wrong)
         try:
             words = _ALONE if isinstance(before[-1], _Fails) else _ROUNDS
-            return tried(one_by_one(module, loss), words, alone=True)
+            return tried(one_by_one(module, loss), words, apart=True, alone=True)
         except TacitError as wrong:
             before.append(wrong)
         found = next((each for each in reversed(before) if not isinstance(each, _Fails)), before[0])
         raise TacitError(str(found)) from found.__cause__
 
 
-def rehearsed_alone(module: Any, loss: Callable[[Any, Any], Any], people: People) -> None:
-    """Refuse a module that remembers people, where each person is computed alone: in whatever way."""
+def rehearsed_alone(module: Any, loss: Callable[[Any, Any], Any], people: People) -> tuple[str, ...]:
+    """Refuse a module that remembers people, where each person is computed alone: in whatever way. Returns notes."""
     gradients = one_by_one(module, loss)
     with (quiet := Quiet(module)):
+        forgets = _forgets(module, people, quiet)
         refuse_pairs(module, loss, [people.made_up(many) for many in (_FEW, _FEW + 1)])
         try:
             _same_bits(gradients, people, _HANDFUL)
             with quiet.as_it_trains():
+                draws_of_several(gradients, people)
                 _same_in_company(gradients, people, _HANDFUL)
                 with _other_weights(module):
                     _same_in_company(gradients, people, _HANDFUL)
@@ -182,6 +196,15 @@ def rehearsed_alone(module: Any, loss: Callable[[Any, Any], Any], people: People
                 _same_bits(gradients, people, _HANDFUL)
         except _FAILURES as wrong:
             raise TacitError(str(_failing(wrong, people))) from wrong
+    return forgets
+
+
+def _forgets(module: Any, people: People, quiet: Quiet) -> tuple[str, ...]:
+    """A note, where the module writes to its own attributes."""
+    told: list[str] = []
+    with quiet.as_it_trains(), torch.no_grad(), contextlib.suppress(*_FAILURES), forgetting(module, told):
+        module(*people.made_up(_FEW).inputs)
+    return (_FORGETS,) if told else ()
 
 
 def _failing(wrong: Exception, people: People) -> TacitError:
@@ -241,7 +264,7 @@ def _by_number(module: Any, loss: Callable[[Any, Any], Any], chunk: Chunk) -> bo
     found = []
     for often in (1, 2):
         inputs, target = (each.repeat(often, *[1] * (each.dim() - 1)) for each in chunk.inputs), chunk.target
-        with torch.no_grad():
+        with torch.no_grad(), forgetting(module):
             losses = loss(module(*inputs), target.repeat(often, *[1] * (target.dim() - 1)))
         found.append(row_losses(losses, often * chunk.rows)[: chunk.rows].nan_to_num())
     return not torch.allclose(*found, rtol=_NEAR)

@@ -19,7 +19,7 @@ import torch
 from torch import fx, nn
 
 from tacit.errors import TacitError
-from tacit.learning.neural.modules.courses import INPUT, KINDS, FixedCourse, step, written
+from tacit.learning.neural.modules.courses import INPUT, KINDS, FixedCourse, is_exactly, is_step, step, written
 from tacit.learning.neural.modules.operations import FACTS, FUNCTIONS, METHODS, READ, name_of, refused_argument
 from tacit.learning.neural.modules.recipes import made_again
 
@@ -34,7 +34,7 @@ def only_torch(module: Any) -> Any:
         return found
     name = type(module).__name__
     if isinstance(module, FixedCourse):
-        return _made_of(json.loads(json.dumps(module._steps)), module, name)
+        return _plainly(module._steps, module, name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -44,7 +44,19 @@ def only_torch(module: Any) -> Any:
                 f"{name} has a forward pass of its own, whose code would see rows of the curator, and "
                 f"it cannot be written down as a fixed course of torch's operations ({_said(wrong)}). {_HINT}"
             ) from None
-    return _made_of(json.loads(json.dumps(_Recorded(name).course(traced.graph))), traced, name)
+    return _plainly(_Recorded(name).course(traced.graph), traced, name)
+
+
+def _plainly(steps: Any, given: Any, name: str) -> FixedCourse:
+    """The course of these steps, once they are nothing but data."""
+    try:
+        own = json.loads(json.dumps(steps))
+        good = isinstance(own, list) and all(is_step(each, place) for place, each in enumerate(own))
+    except (TypeError, ValueError, RecursionError):
+        good = False
+    if not good:
+        raise _refusal(name, "is no course of steps, or is nested too deeply")
+    return _made_of(own, given, name)
 
 
 class _Recorded:
@@ -85,7 +97,7 @@ class _Recorded:
         return [kind, name, [*map(self._plain, node.args)], {key: self._plain(own) for key, own in node.kwargs.items()}]
 
     def _plain(self, value: Any) -> Any:
-        if type(value) in _SEQUENCES:
+        if is_exactly(value, *_SEQUENCES):
             return ["tuple" if isinstance(value, tuple) else "list", [self._plain(each) for each in value]]
         if type(value) is slice:
             return ["slice", [self._plain(each) for each in (value.start, value.stop, value.step)]]
@@ -150,11 +162,11 @@ def _part(given: Any, place: str, kind: str) -> Any:
             return None
     if kind == "layer":
         return made_again(own) if isinstance(own, nn.Module) else None
-    if type(own) not in (torch.Tensor, nn.Parameter) or own.dtype not in KINDS.values():
+    if not is_exactly(own, torch.Tensor, nn.Parameter) or own.dtype not in KINDS.values():
         return None
     if own.layout != torch.strided or own.device.type != "cpu":
         return None
-    copied = own.detach().clone()
+    copied = torch.empty(own.shape, dtype=own.dtype).copy_(own.detach())
     return nn.Parameter(copied, own.requires_grad) if type(own) is nn.Parameter else copied
 
 
@@ -182,10 +194,8 @@ def _refusal(name: str, what: str) -> TacitError:
 
 def course_of(module: Any) -> str:
     """What the module is made of and what it does, in words: part of a study's key."""
-    lines = [f"{name}: {type(each).__name__} {_settings(each)}" for name, each in module.named_modules()]
-    if isinstance(module, FixedCourse):
-        lines.append(module.text)
-    return "\n".join(lines)
+    lines = [[name, type(each).__name__, _settings(each)] for name, each in module.named_modules()]
+    return json.dumps([*lines, module.text if isinstance(module, FixedCourse) else None])
 
 
 def _settings(layer: Any) -> list[str]:

@@ -12,6 +12,7 @@ draws may be thought to belong to people and not to places, as the coupling of `
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,6 +30,10 @@ _BEFORE: Final = 24
 _BYTES: Final = 5056
 ALONE: Final = threading.RLock()
 """torch's generator and its settings are the whole process's, so runs in several threads take turns: a step each."""
+
+if hasattr(os, "register_at_fork") and hasattr(ALONE, "_at_fork_reinit"):
+    # the thread that held it does not exist in a child process, and nobody would ever let it go
+    os.register_at_fork(after_in_child=ALONE._at_fork_reinit)
 
 
 @contextmanager

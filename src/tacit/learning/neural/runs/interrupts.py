@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import torch
+
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
@@ -28,3 +30,14 @@ def uninterrupted() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
         if noted:
             before(*noted[0])
+
+
+@contextmanager
+def put_back_torch() -> Iterator[None]:
+    """Whatever happens inside, torch's switches are as they were: what takes long may be interrupted at any moment."""
+    slopes, fast = torch.is_grad_enabled(), torch.backends.mha.get_fastpath_enabled()
+    try:
+        yield
+    finally:
+        torch.set_grad_enabled(slopes)
+        torch.backends.mha.set_fastpath_enabled(fast)

@@ -13,11 +13,12 @@ weights show, and then less was spent (`spent_so_far`). Let T_1 < ... < T_10 = T
 the price of T_j steps at delta/10. Whoever has made t steps, T_(j-1) < t <= T_j, holds a part of the first T_j steps.
 So for every rule that stops before T_9 is passed, and every set S of what it may leave behind,
     P(S) <= sum over j <= 9 of  exp(e_j) Q(S and it stopped between T_(j-1) and T_j)  + 9 delta/10,
-as each term is about the first T_j steps, whose number is fixed in advance. A reading is never above the whole price.
+as each term is about the first T_j steps, whose number is fixed in advance. (Where the number of people is bought, who
+stops before the first step has that alone: one term more, and delta in all.) A reading is never above the whole price.
 
 Going on. Steps beyond those that were planned (`longer`), decided on the way, are priced by an odometer at the run's
-delta, which bounds the loss at every moment at once (`loss.odometer`); it reads more than the same number of steps
-would have cost if they had been planned.
+delta, which bounds the loss at every moment at once (`loss.odometer`), those before the end of the plan too; it reads
+more than the same number of steps would have cost if they had been planned.
 Source: Abadi et al. 2016; Zhu, Dong, Wang 2022 (both directions); Feldman, Zrnic 2021 (stopping).
 """
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
+from threading import Thread
 from typing import Any, Final
 
 import torch
@@ -28,7 +28,6 @@ from tacit.noise import BitSource, rounded_normal, secure
 
 _EXACT: Final = 2.0**52
 _FAR: Final = 64.0  # a draw of the noise is this many deviations away with probability exp(-2000)
-_POOL = ThreadPoolExecutor(1, thread_name_prefix="tacit-noise")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,30 @@ class Grid:
                 return torch.from_numpy(rounded_normal(sigma, self.coordinates, bits()))
             return rounded_normals(sigma, self.coordinates, bits(), threads=1 if beside else torch.get_num_threads())
 
-        return Drawing(_POOL.submit(drawn).result if beside else drawn)
+        return Drawing(_beside(drawn) if beside else drawn)
+
+
+def _beside(drawn: Callable[[], Any]) -> Callable[[], Any]:
+    """Begin on a thread that is made for this alone: neither a fork nor an interrupt leaves a broken pool behind."""
+    found: list[Any] = []
+    wrong: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(drawn())
+        except BaseException as error:  # noqa: BLE001  # told to whoever takes the noise
+            wrong.append(error)
+
+    thread = Thread(target=run, name="tacit-noise", daemon=True)
+    thread.start()
+
+    def taken() -> Any:
+        thread.join()
+        if wrong:
+            raise wrong[0]
+        return found[0]
+
+    return taken
 
 
 class Drawing:
