@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from torch import nn
 
+from tacit import learning
 from tacit.errors import ParameterError
 from tacit.learning import neural
 from tacit.learning.neural.settings import settings_of
@@ -118,6 +119,34 @@ def test_a_class_of_ones_own_is_refused_for_rows_of_a_curator() -> None:
 
     with pytest.raises(ParameterError, match="Mine"):
         Mine(**QUICK).fit(clinic().rows(ROWS), "smoker")
+
+
+class Parts(Fraction):
+    """A fraction with code of its own."""
+
+    @property
+    def numerator(self) -> int:
+        look("numerator")
+        return int(self._numerator)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("made", [learning.LogisticRegression, learning.GaussianNB, neural.NeuralClassifier])
+def test_a_price_is_made_anew_for_every_model(made: Any) -> None:
+    SEEN.clear()
+    rows = clinic().rows(ROWS)
+    made(epsilon=Parts(2)).fit(rows, "smoker")
+    model = made(epsilon=2).fit(rows, "smoker")
+    learning.evaluate(model, rows, epsilon=Parts(1), level=Parts("0.9"))
+    assert SEEN == []
+
+
+@pytest.mark.parametrize("made", [learning.LogisticRegression, neural.NeuralClassifier])
+def test_nothing_stands_in_front_of_what_a_class_has(made: Any) -> None:
+    model = made(epsilon=2, delta="1e-6")
+    model._kind = Text("class")
+    model._keep = lambda *given: look("kept")
+    with pytest.raises(ParameterError, match="of its own"):
+        model.fit(clinic().rows(ROWS), "smoker")
 
 
 def test_numbers_are_exactly_what_was_written() -> None:

@@ -54,7 +54,7 @@ def test_a_row_that_fails_only_at_some_draws_never_ends_a_step() -> None:
 
 def test_whoever_always_fails_changes_nobody_elses_chances() -> None:
     """With the same draws everybody else is in or out alike, whether or not somebody is there who fails."""
-    X, y = data(8)
+    X, y = data(1)
     own = trainer(Depth(), data=(X, y), loss=categorical, chunk=64, size=60, clipping="flat", clip=0.05)
     (chunk,) = own._people.chunks(np.arange(60), 64)
     others = torch.zeros(chunk.rows, dtype=torch.bool)

@@ -10,12 +10,14 @@ import pandas as pd
 import pytest
 import torch
 from torch import fx, nn
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import tacit
 from tacit.errors import TacitError
 from tacit.learning import neural
 from tacit.learning.neural.modules.apart import keeps_apart
-from tacit.learning.neural.modules.traced import only_torch
+from tacit.learning.neural.modules.traced import course_of, only_torch
 
 
 class Splits(nn.Module):
@@ -350,3 +352,98 @@ def test_scores_do_not_follow_from_how_many_rows_there_are_whatever_the_weights(
     for many in (1, 2, 3, 17, 64, 199):
         assert np.array_equal(own._outputs(X[:many]), whole[:many])
         assert np.array_equal(own._outputs(X[-many:]), whole[-many:])
+
+
+class Alike(type):
+    """Classes that say that they are equal to any other."""
+
+    def __eq__(cls, other: object) -> bool:
+        return True
+
+    __hash__ = type.__hash__
+
+
+class Spies(torch.Tensor, metaclass=type("Both", (Alike, type(torch.Tensor)), {})):  # type: ignore[misc]
+    """A tensor with code of its own."""
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+
+class Shifted(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+        self.register_buffer("by", torch.ones(2).as_subclass(Spies))
+
+    def forward(self, x: Any) -> Any:
+        return self.layer(x + self.by)
+
+
+def test_a_class_is_what_it_is_and_not_what_it_says_it_is_equal_to() -> None:
+    with pytest.raises(TacitError, match="no plain tensor"):
+        only_torch(Shifted())
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        ["step", 0, 0],
+        ["call", "operator.add", [["step", -1], ["step", 0]], {}],
+        ["call", "operator.add", [["step", 0]]],
+        ["call", "operator.add", [["step", True], ["step", 0]], {}],
+        ["call", "operator.neg", [["step", 0, 0]], {}],
+        ["call", "operator.neg", [["step", 9]], {}],
+        ["method", "norm", [["step", 0], ["kind", "int8"]], {}],
+        [],
+        3,
+        None,
+    ],
+)
+def test_steps_that_are_none_are_refused(step: Any) -> None:
+    made = only_torch(Sums())
+    made._steps.insert(1, step)
+    with pytest.raises(TacitError):
+        only_torch(made)
+    nested: Any = []
+    made._steps[1] = nested
+    for _ in range(10_000):
+        nested.append([])
+        nested = nested[-1]
+    with pytest.raises(TacitError, match="no course"):
+        only_torch(made)
+
+
+def test_names_of_layers_do_not_make_two_modules_one() -> None:
+    """A name may have a line break in it."""
+    first = only_torch(nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Softsign()))
+    line = course_of(first).splitlines()[0]
+    other = nn.Sequential()
+    for name, layer in (("0", nn.Linear(2, 2)), (f"1: Tanh\n{line}\n2", nn.Softsign())):
+        other.add_module(name.replace(".", ""), layer)
+    assert course_of(only_torch(other)) != course_of(first)
+
+
+@pytest.mark.parametrize("watching", ["function", "dispatch", "saved"])
+def test_what_watches_all_of_torch_is_refused(watching: str) -> None:
+    class Functions(TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return func(*args, **(kwargs or {}))
+
+    class Dispatches(TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return func(*args, **(kwargs or {}))
+
+    saved = torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x)
+
+    def begun() -> None:
+        module = nn.Linear(2, 2)
+        optimiser = torch.optim.SGD(module.parameters(), lr=1.0)
+        given: dict[str, Any] = {"epsilon": 1, "delta": 1e-5, "rate": 0.5, "steps": 2, "size": 8}
+        neural.PrivateTrainer(module, lambda o, y: o[:, 0], optimiser, np.ones((8, 2)), np.ones(8), **given)
+
+    on: Any = {"function": Functions(), "dispatch": Dispatches(), "saved": saved}[watching]
+    with on, pytest.raises(TacitError, match="would see"):
+        begun()
+    with torch.device("cpu"):  # a mode, too, and a harmless one
+        begun()
