@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import torch
 from scipy.sparse import csr_matrix
+from sklearn.exceptions import NotFittedError
 from torch import nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
@@ -384,3 +385,9 @@ def test_a_log_whose_public_rows_do_not_fit_stops_no_run(tmp_path: Any) -> None:
     assert [sorted(each) for each in log.lines] == [["epsilon", "step"]] * 3
     log.save(tmp_path / "run.csv")
     log.save_page(tmp_path / "run.html")
+
+
+@pytest.mark.parametrize("made", [neural.NeuralClassifier, neural.NeuralRegressor])
+def test_predicting_before_a_fit_is_said_as_scikit_learn_does(made: Any) -> None:
+    with pytest.raises(NotFittedError):
+        made(epsilon=1).predict(np.ones((2, 2)))

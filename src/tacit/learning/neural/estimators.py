@@ -275,7 +275,8 @@ class NeuralClassifier(ClassifierMixin, _Neural):
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """The likeliest class of each row."""
-        return np.asarray(self.classes_[self._outputs(X).argmax(axis=1)])
+        found = self._outputs(X).argmax(axis=1)
+        return np.asarray(self.classes_[found])
 
 
 class NeuralRegressor(RegressorMixin, _Neural):
@@ -329,8 +330,9 @@ class NeuralRegressor(RegressorMixin, _Neural):
 
     def predict(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """The number of each row, within its bounds."""
+        found = np.clip(self._outputs(X).reshape(-1), -1.0, 1.0)
         middle, half = self._scale
-        return np.asarray(middle + half * np.clip(self._outputs(X).reshape(-1), -1.0, 1.0))
+        return np.asarray(middle + half * found)
 
 
 def _given(module: Any, inputs: Any, kind: Any) -> NDArray[np.float64]:
